@@ -1,0 +1,43 @@
+# Every target makes .venv on first use and is quick when nothing changed.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup grade test lint clean
+
+help:  ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## Install the kit and its tools into .venv
+	@echo "Ready: $(BIN)/autograder --help"
+
+grade: $(READY)  ## Grade the example class into build/results.json
+	@mkdir -p build
+	$(BIN)/autograder grade examples/submitted --json build/results.json
+
+test: lint  ## Check everything, as CI does
+	$(BIN)/python -m pytest
+
+lint: $(READY)  ## Check style, format and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+clean:  ## Remove what make and the tools made, .venv too
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A .venv whose Python is gone or too old is made anew; any other is kept, torch is large.
+$(READY): pyproject.toml constraints.txt
+	@new_enough() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
+	new_enough $(BIN)/python && exit; \
+	for python in "$(PYTHON)" python3.13 python3.12 python3.11; do \
+		if new_enough "$$python"; then exec "$$python" -m venv --clear .venv; fi; \
+	done; \
+	echo "The kit needs Python 3.11 or newer; \`$(PYTHON)\` is $$("$(PYTHON)" --version 2>&1)." >&2; \
+	echo "Install Python 3.11 or newer, or name one: make setup PYTHON=/path/to/python3.12" >&2; \
+	exit 1
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@

@@ -1,0 +1,125 @@
+"""The record of a grading run: frozen inside, ``results.json`` at the door.
+
+``docs/results.md`` describes the format for readers who write their own exporter.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+FORMAT_VERSION = 1
+
+
+class Outcome(StrEnum):
+    """How one check ended, in the vocabulary of a verdict."""
+
+    PASSED = "passed"
+    FAILED = "failed"  # the code answered, wrongly
+    ERRORED = "errored"  # the code broke, hung or never ran
+    SKIPPED = "skipped"  # what it stands on did not pass
+
+
+class Status(StrEnum):
+    """Why a check, or a whole submission, ended as it did."""
+
+    OK = "ok"
+    WRONG_VALUE = "wrong-value"
+    WRONG_SHAPE = "wrong-shape"
+    WRONG_TYPE = "wrong-type"
+    NOT_FINITE = "not-finite"
+    NOT_REFUSED = "not-refused"
+    FORBIDDEN = "forbidden"
+    NOT_IMPLEMENTED = "not-implemented"
+    MISSING = "missing"
+    RAISED = "raised"
+    IMPORT_ERROR = "import-error"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    OUT_OF_MEMORY = "out-of-memory"
+    OUT_OF_DISK = "out-of-disk"
+    BAD_OUTPUT = "bad-output"
+    UNREADABLE = "unreadable"
+    GRADED = "graded"
+    GRADER_ERROR = "grader-error"
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """The mistake's name, one sentence why, one question that leads on."""
+
+    misconception: str
+    explanation: str
+    hint: str
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One check, as the student reads it."""
+
+    name: str
+    title: str
+    outcome: Outcome
+    status: Status
+    points: float
+    max_points: float
+    message: str = ""
+    diagnosis: Diagnosis | None = None
+
+
+class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The checks of one exercise, in the order in which they build on each other."""
+
+    name: str
+    checks: tuple[CheckResult, ...]
+    score: float
+    max_score: float
+
+    @classmethod
+    def of(cls, name: str, checks: tuple[CheckResult, ...]) -> "ExerciseResult":
+        """Add up *checks*."""
+        return cls(
+            name=name,
+            checks=checks,
+            score=add(check.points for check in checks),
+            max_score=add(check.max_points for check in checks),
+        )
+
+
+class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one student earned in one stage, and why."""
+
+    student: str
+    stage: str
+    status: Status
+    score: float | None
+    max_score: float | None
+    message: str = ""
+    notices: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    exercises: tuple[ExerciseResult, ...] = ()
+    sha256: str = ""
+
+
+class Results(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole grading run."""
+
+    course: str
+    isolation: str
+    submissions: tuple[SubmissionResult, ...]
+    format_version: Literal[1] = FORMAT_VERSION
+    hidden_inputs: Literal["public", "secret"] = "public"
+
+
+def add(points: Iterable[float]) -> float:
+    """Sum *points* without the tail that binary fractions leave (0.1 + 0.2)."""
+    return round(sum(points), 6)
+
+
+def to_json(results: Results) -> bytes:
+    """Encode as indented UTF-8 JSON; NaN and infinities can't occur in points."""
+    return msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
+
+
+def from_json(text: bytes) -> Results:
+    """Decode and check what ``to_json`` wrote; raises ``msgspec.ValidationError``."""
+    return msgspec.json.decode(text, type=Results)

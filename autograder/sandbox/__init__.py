@@ -1,0 +1,1 @@
+"""Where student code runs: confined, watched and killed from outside."""

@@ -1,0 +1,127 @@
+"""One submission in its sandbox: started on first use, started again after a crash, in bounds."""
+
+import time
+
+import msgspec
+
+from autograder.results import Status
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.source import Definition
+from autograder.sandbox.supervisor import Worker, Zygote, private_folder
+from autograder.sandbox.tensors import decode
+from autograder.sandbox.wire import Problem, Reply, Request, Verb
+
+
+class Session:
+    """Answers for one submission's module, from as many workers as it takes (and is granted)."""
+
+    def __init__(
+        self, zygote: Zygote, module: str, cells: tuple[bytes, ...], *, notebook: bool, user: int = 0
+    ) -> None:
+        self.module = module
+        self.notebook = notebook
+        self.definitions: tuple[Definition, ...] = ()
+        self.problems: tuple[Problem, ...] = ()
+        self.printed = ""
+        self._zygote = zygote
+        self._user = user
+        self._cells = cells
+        self._worker: Worker | None = None
+        self._broken: Fault | None = None
+        self._exercise = ""
+        self._lost: dict[str, int] = {}
+        self._spent = 0.0
+        self._number = 0
+
+    def open(self) -> None:
+        """Import the module now; raises ``Fault`` if nothing of it can be used."""
+        self._alive()
+
+    def close(self) -> None:
+        """End the worker, if there is one."""
+        if self._worker is not None:
+            self._worker.end()
+            self.printed = self.printed or self._worker.printed
+            self._worker = None
+
+    def begin(self, exercise: str) -> None:
+        """Charge crashes and hangs from now on to *exercise*."""
+        self._exercise = exercise
+
+    def ask(self, verb: Verb, **fields: object) -> Reply:
+        """Do one request in the worker; raises ``Fault`` where it crashes, hangs or talks nonsense."""
+        limits = self._zygote.limits
+        if self._lost.get(self._exercise, 0) >= limits.restarts_per_exercise:
+            raise Fault(
+                Status.TIMEOUT,
+                f"Not run: {self._exercise} has crashed or hung {limits.restarts_per_exercise} times.",
+            )
+        return self._request(self._alive(), limits.call_seconds, verb, fields)
+
+    def _alive(self) -> Worker:
+        if self._broken is not None:
+            raise self._broken
+        if self._worker is None:
+            try:
+                self._worker = self._start()
+            except Fault as fault:
+                self._broken = fault
+                raise
+        return self._worker
+
+    def _start(self) -> Worker:
+        worker = self._zygote.start(
+            self.module, notebook=self.notebook, private=private_folder(), user=self._user
+        )
+        seconds = self._zygote.limits.import_seconds
+        facts = self._load(worker, seconds, "read")
+        self.definitions = msgspec.convert(facts, tuple[Definition, ...], strict=False)
+        problems = self._load(worker, seconds, "run")
+        try:
+            self.problems = msgspec.convert(problems, tuple[Problem, ...])
+        except msgspec.ValidationError:  # said after student code ran: theirs, not ours
+            worker.end()
+            raise Fault(Status.BAD_OUTPUT, "Importing your file disturbed the grader.") from None
+        return worker
+
+    def _load(self, worker: Worker, seconds: float, verb: Verb) -> object:
+        try:
+            reply = self._request(worker, seconds, verb, {"cells": self._cells})
+        except Fault as fault:
+            raise _while_importing(fault, seconds) from None
+        if reply.problem is not None:
+            worker.end()
+            raise Fault(Status.IMPORT_ERROR, f"Your file can't be read: {reply.problem.text}")
+        return decode(reply.value, lambda handle: handle)
+
+    def _request(
+        self, worker: Worker, seconds: float, verb: Verb, fields: dict[str, object]
+    ) -> Reply:
+        left = self._zygote.limits.submission_seconds - self._spent
+        if left <= 0:
+            raise Fault(
+                Status.TIMEOUT,
+                f"Not run: all {self._zygote.limits.submission_seconds:g} seconds are used up.",
+            )
+        self._number += 1
+        request = Request(number=self._number, verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
+        start = time.monotonic()
+        try:
+            return worker.ask(request, min(seconds, left))
+        except Fault:
+            self._lost[self._exercise] = self._lost.get(self._exercise, 0) + 1
+            self.printed = worker.printed
+            self._worker = None
+            raise
+        finally:
+            self._spent += time.monotonic() - start
+
+
+def _while_importing(fault: Fault, seconds: float) -> Fault:
+    if fault.status is Status.TIMEOUT:
+        sentence = (
+            f"Importing your file took longer than {seconds:g} seconds and was stopped. "
+            "Look for a loop at module level that does not end."
+        )
+        return Fault(Status.TIMEOUT, sentence)
+    return Fault(fault.status, f"While your file was imported: {fault.message}")

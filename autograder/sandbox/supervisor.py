@@ -1,0 +1,298 @@
+"""The trusted side: starts the zygote, keeps time, kills from outside, and believes only bytes."""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from autograder.course import Limits
+from autograder.errors import GraderError, SandboxError
+from autograder.results import Status
+from autograder.sandbox.confine import Box, probe, readable_roots, unprivileged_owner
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.wire import LENGTH, BadMessageError, Reply, Request, pack, unpack_reply
+
+START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
+CONTROL_SECONDS = 20.0  # a fork or a kill; the zygote does nothing else
+WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
+PIPE_CHUNK = 65_536
+MIB = 1 << 20
+
+
+class Zygote:
+    """A running zygote; one socket for each grading process that will use it."""
+
+    def __init__(self, isolation: str, limits: Limits, users: int = 1) -> None:
+        self.isolation = isolation
+        self.limits = limits
+        self._roots = readable_roots()
+        pairs = [socket.socketpair() for _ in range(users)]
+        self._controls = [ours for ours, _ in pairs]
+        theirs = [control for _, control in pairs]
+        numbers = [control.fileno() for control in theirs]
+        self._process = subprocess.Popen(
+            [sys.executable, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.zygote"]
+            + [str(number) for number in numbers],
+            pass_fds=numbers,
+            env=_clean_environment(),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C in the terminal is the supervisor's to handle
+        )
+        for control in theirs:
+            control.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the zygote; workers that are left die with it."""
+        for control in self._controls:
+            control.close()
+        self._process.kill()
+        self._process.wait()
+
+    def wait_ready(self, user: int = 0) -> None:
+        """Wait until torch is loaded; raises ``GraderError`` if that fails."""
+        self._receive(self._controls[user], START_SECONDS)
+
+    def start(self, module: str, *, notebook: bool, private: Path, user: int = 0) -> "Worker":
+        """Fork a worker whose private folder is *private*."""
+        ours, theirs = socket.socketpair()
+        output, pipe = os.pipe()
+        start = {
+            "type": "start",
+            "box": msgspec.to_builtins(self._box(private)),
+            "module": module,
+            "notebook": notebook,
+            "max_bytes": self.limits.answer_mib * MIB,
+        }
+        control = self._controls[user]
+        socket.send_fds(control, [msgspec.msgpack.encode(start)], [theirs.fileno(), pipe])
+        theirs.close()
+        os.close(pipe)
+        pid = self._receive(control, CONTROL_SECONDS)["pid"]
+        return Worker(self, user, pid, ours, output, private)
+
+    def end(self, pid: int, user: int) -> int:
+        """Kill and reap worker *pid*; returns its exit code, negative for a signal."""
+        self._controls[user].sendall(msgspec.msgpack.encode({"type": "end", "pid": pid}))
+        return self._receive(self._controls[user], CONTROL_SECONDS)["status"]
+
+    def _box(self, private: Path) -> Box:
+        return Box(
+            isolation=self.isolation,
+            readable=self._roots,
+            private=str(private),
+            memory_bytes=self.limits.memory_mib * MIB,
+            file_bytes=self.limits.disk_mib * MIB,
+        )
+
+    def _receive(self, control: socket.socket, seconds: float) -> dict[str, int]:
+        control.settimeout(seconds)
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            if body := control.recv(PIPE_CHUNK):
+                return msgspec.msgpack.decode(body, type=dict[str, int | str])  # type: ignore[return-value]  # the tag is the only str
+        msg = f"the sandbox's zygote does not answer (exit code {self._process.poll()})"
+        raise GraderError(msg)
+
+
+class Worker:
+    """One confined process. Every deadline is kept here, outside of it."""
+
+    def __init__(
+        self, zygote: Zygote, user: int, pid: int, wire: socket.socket, output: int, private: Path
+    ) -> None:
+        self._zygote = zygote
+        self._user = user
+        self._pid = pid
+        self._wire = wire
+        self._output = output
+        self._private = private
+        self._limits = zygote.limits
+        self._printed = bytearray()
+        self._ended = False
+        wire.setblocking(False)  # noqa: FBT003  # the socket module's own signature
+        os.set_blocking(output, False)  # noqa: FBT003  # the os module's own signature
+
+    @property
+    def printed(self) -> str:
+        """What the student's code printed, as far as it is kept."""
+        return self._printed.decode("utf-8", "replace")
+
+    def ask(self, request: Request, seconds: float) -> Reply:
+        """Send *request* and wait for its reply; raises ``Fault``, after which the worker is gone."""
+        deadline = time.monotonic() + seconds
+        try:
+            self._send(pack(request), deadline)
+            (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
+            if size > self._limits.answer_mib * MIB:
+                raise BadMessageError(f"a message of {size} bytes is announced")  # noqa: EM102, TRY003
+            reply = unpack_reply(self._receive(size, deadline))
+            if reply.number != request.number:
+                raise BadMessageError("an answer that nobody asked for arrived")  # noqa: EM101, TRY003
+        except BadMessageError as error:
+            self.end()
+            raise Fault(Status.BAD_OUTPUT, f"Your program wrote into the grader's connection: {error}.") from None
+        except Fault:
+            self.end()
+            raise
+        return reply
+
+    def end(self) -> int:
+        """Kill the process and take away its folder; returns its exit code."""
+        if self._ended:
+            return 0
+        self._ended = True
+        status = self._zygote.end(self._pid, self._user)
+        self._drain()
+        self._wire.close()
+        os.close(self._output)
+        shutil.rmtree(self._private, ignore_errors=True)
+        return status
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        view = memoryview(data)
+        while view:
+            self._wait(deadline, sending=True)
+            try:
+                view = view[self._wire.send(view) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise self._crash() from None
+
+    def _receive(self, size: int, deadline: float) -> bytes:
+        """Read exactly *size* bytes."""
+        data = bytearray()
+        while len(data) < size:
+            self._wait(deadline)
+            try:
+                part = self._wire.recv(min(size - len(data), MIB))
+            except BlockingIOError:
+                continue
+            except OSError:
+                part = b""
+            if not part:
+                raise self._crash()
+            data += part
+        return bytes(data)
+
+    def _wait(self, deadline: float, *, sending: bool = False) -> None:
+        """Wait for the wire, keep the output pipe empty and the private folder small."""
+        wire = self._wire.fileno()
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Fault(Status.TIMEOUT, "Your code did not come back in time.")
+            ready = select.select(
+                [self._output] if sending else [self._output, wire],
+                [wire] if sending else [],
+                [],
+                min(left, WATCH_SECONDS),
+            )
+            if self._output in ready[0]:
+                self._drain()
+            if wire in ready[0] or wire in ready[1]:
+                return
+            self._measure_disk()
+
+    def _drain(self) -> None:
+        """Read what was printed; beyond the limit it is read and forgotten."""
+        with contextlib.suppress(BlockingIOError):
+            chunk = os.read(self._output, PIPE_CHUNK)
+            room = self._limits.output_kib * 1024 - len(self._printed)
+            self._printed += chunk[: max(room, 0)]
+            if not chunk:  # all writers are gone: select would report it forever
+                time.sleep(WATCH_SECONDS / 50)
+
+    def _measure_disk(self) -> None:
+        files, size = _usage(self._private, self._limits.files)
+        if files > self._limits.files or size > self._limits.disk_mib * MIB:
+            raise Fault(
+                Status.OUT_OF_DISK,
+                f"Your code wrote more than {self._limits.files} files or {self._limits.disk_mib} MiB.",
+            )
+
+    def _crash(self) -> Fault:
+        status = self.end()
+        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
+        return Fault(
+            Status.CRASHED,
+            f"Your code ended the whole Python process ({how}) instead of returning. "
+            "Look for exit(), os._exit() or a crash in native code.",
+        )
+
+
+def private_folder() -> Path:
+    """Make an empty folder that only the worker's user may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="submission-"))
+    owner = unprivileged_owner()
+    if owner is not None:
+        os.chown(folder, owner, owner)
+    return folder
+
+
+def choose_isolation(asked: str | None) -> str:
+    """Return *asked* if this machine gives it; by default ``full``, never less unasked."""
+    found = probe()
+    if asked in {None, "full"} and found.level != "full":
+        msg = (
+            f"Full isolation can't be had here: {found.reason} "
+            "To grade with less, say so: --isolation process."
+        )
+        raise SandboxError(msg)
+    return asked or "full"
+
+
+def _usage(folder: Path, enough: int) -> tuple[int, int]:
+    """Count files and bytes below *folder*, but look no further than *enough* files."""
+    files = size = 0
+    for entry in _walk(folder):
+        with contextlib.suppress(OSError):
+            size += entry.stat(follow_symlinks=False).st_size
+        files += 1
+        if files > enough:
+            break
+    return files, size
+
+
+def _walk(folder: Path | str) -> Iterator["os.DirEntry[str]"]:
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(entry.path)
+
+
+def _clean_environment() -> dict[str, str]:
+    """What the zygote and so every worker sees: nothing of the instructor's."""
+    return {
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/bin:/bin",
+        "OMP_NUM_THREADS": "1",  # one worker, one core
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MPLBACKEND": "Agg",
+        "PYTHONWARNINGS": "ignore",
+    }

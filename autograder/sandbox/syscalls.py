@@ -1,0 +1,186 @@
+"""The system calls that a confined worker may make, and how to make one by hand.
+
+A call that is not named here is refused (``seccomp``), so a new kernel adds no hole. Numbers are
+the kernel's ``unistd_64.h`` (x86-64) and ``asm-generic/unistd.h`` (aarch64); None: no such call.
+"""
+
+import ctypes
+import functools
+import os
+import platform
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal
+
+Arch = Literal["x86_64", "aarch64"]
+Numbers = tuple[int | None, int | None]  # on x86-64, on aarch64
+
+_COLUMN: Final[Mapping[Arch, int]] = MappingProxyType({"x86_64": 0, "aarch64": 1})
+
+# Safe with any argument: they reach only the worker itself and what Landlock lets it open.
+FREE: Final[Mapping[str, Numbers]] = MappingProxyType(
+    {
+        # the few that a running model makes all the time, first because the filter is a list
+        "futex": (202, 98),
+        "read": (0, 63),
+        "write": (1, 64),
+        "mmap": (9, 222),
+        "munmap": (11, 215),
+        "madvise": (28, 233),
+        "mprotect": (10, 226),  # with PROT_EXEC: loading an extension module needs it
+        "mremap": (25, 216),
+        "brk": (12, 214),
+        # descriptors
+        "lseek": (8, 62),
+        "close": (3, 57),
+        "close_range": (436, 436),
+        "readv": (19, 65),
+        "writev": (20, 66),
+        "pread64": (17, 67),
+        "pwrite64": (18, 68),
+        "preadv": (295, 69),
+        "pwritev": (296, 70),
+        "dup": (32, 23),
+        "dup2": (33, None),
+        "dup3": (292, 24),
+        "pipe": (22, None),
+        "pipe2": (293, 59),
+        "poll": (7, None),
+        "ppoll": (271, 73),
+        "select": (23, None),
+        "pselect6": (270, 72),
+        "fsync": (74, 82),
+        "fdatasync": (75, 83),
+        "ftruncate": (77, 46),  # `truncate`, by path, is older than Landlock's word on it
+        # files; no link, symlink, mknod, chmod, chown, utime, xattr: Landlock misses some of them
+        "stat": (4, None),
+        "lstat": (6, None),
+        "fstat": (5, 80),
+        "newfstatat": (262, 79),
+        "statx": (332, 291),
+        "statfs": (137, 43),
+        "fstatfs": (138, 44),
+        "access": (21, None),
+        "faccessat": (269, 48),
+        "faccessat2": (439, 439),
+        "readlink": (89, None),
+        "readlinkat": (267, 78),
+        "getdents64": (217, 61),
+        "getcwd": (79, 17),
+        "chdir": (80, 49),
+        "fchdir": (81, 50),
+        "mkdir": (83, None),
+        "mkdirat": (258, 34),
+        "rmdir": (84, None),
+        "unlink": (87, None),
+        "unlinkat": (263, 35),
+        "rename": (82, None),
+        "renameat": (264, 38),
+        "renameat2": (316, 276),
+        # threads and the worker's own signals
+        "set_robust_list": (273, 99),
+        "rseq": (334, 293),
+        "set_tid_address": (218, 96),
+        "sched_yield": (24, 124),
+        "sched_getaffinity": (204, 123),
+        "getcpu": (309, 168),
+        "rt_sigaction": (13, 134),
+        "rt_sigprocmask": (14, 135),
+        "rt_sigreturn": (15, 139),
+        "rt_sigpending": (127, 136),
+        "rt_sigtimedwait": (128, 137),
+        "rt_sigsuspend": (130, 133),
+        "sigaltstack": (131, 132),
+        "restart_syscall": (219, 128),
+        "pause": (34, None),
+        "exit": (60, 93),
+        "exit_group": (231, 94),
+        # time
+        "clock_gettime": (228, 113),
+        "clock_getres": (229, 114),
+        "clock_nanosleep": (230, 115),
+        "nanosleep": (35, 101),
+        "gettimeofday": (96, 169),
+        "time": (201, None),
+        "times": (100, 153),
+        "getrusage": (98, 165),
+        # who and where
+        "getpid": (39, 172),
+        "gettid": (186, 178),
+        "getppid": (110, 173),
+        "getpgid": (121, 155),
+        "getpgrp": (111, None),
+        "getsid": (124, 156),
+        "getuid": (102, 174),
+        "geteuid": (107, 175),
+        "getgid": (104, 176),
+        "getegid": (108, 177),
+        "getresuid": (118, 148),
+        "getresgid": (120, 150),
+        "getgroups": (115, 158),
+        "uname": (63, 160),
+        "sysinfo": (99, 179),
+        "getrandom": (318, 278),
+    }
+)
+
+# Safe with some arguments only; ``seccomp`` says which.
+JUDGED: Final[Mapping[str, Numbers]] = MappingProxyType(
+    {
+        "openat": (257, 56),
+        "fcntl": (72, 25),
+        "ioctl": (16, 29),
+        "clone": (56, 220),
+        "prctl": (157, 167),
+        "arch_prctl": (158, None),
+        "prlimit64": (302, 261),
+        "tgkill": (234, 131),
+        "kill": (62, 129),
+    }
+)
+
+CLONE3: Final[Numbers] = (435, 435)
+SECCOMP: Final[Numbers] = (317, 277)
+LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446  # on both
+NEWEST_KNOWN: Final = 462  # mseal, Linux 6.10; what is newer was not judged when this was written
+
+
+def machine() -> Arch | None:
+    """Return the architecture of this Python, None where the filter doesn't know it."""
+    name = platform.machine().lower()
+    # A 32-bit Python on a 64-bit kernel makes other calls than the kernel's name suggests.
+    if ctypes.sizeof(ctypes.c_void_p) != ctypes.sizeof(ctypes.c_uint64):
+        return None
+    if name in {"x86_64", "amd64"}:
+        return "x86_64"
+    return "aarch64" if name in {"aarch64", "arm64"} else None
+
+
+def number(numbers: Numbers, arch: Arch) -> int | None:
+    """Pick the number that *arch* uses."""
+    return numbers[_COLUMN[arch]]
+
+
+def call(number: int, *arguments: int) -> int:
+    """Make system call *number*; raises ``OSError``. A pointer is passed as its address."""
+    return _checked(_libc().syscall(number, *map(ctypes.c_long, arguments)), f"call {number}")
+
+
+def prctl(option: int, argument: int = 0) -> int:
+    """Make ``prctl``; the arguments that no option of ours uses must be zero."""
+    words = map(ctypes.c_ulong, (argument, 0, 0, 0))
+    return _checked(_libc().prctl(option, *words), f"prctl {option}")
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{os.strerror(error)} ({what})")
+    return result
+
+
+@functools.cache  # found on first use: Windows has no C library under this name
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    return libc

@@ -1,0 +1,134 @@
+"""Tensors to bytes and back: exact dtype, shape and contents, nothing that could run."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from autograder.sandbox.wire import (
+    BadMessageError,
+    DictValue,
+    ListValue,
+    ObjectValue,
+    OpaqueValue,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.complex64,
+        torch.complex128,
+    )
+}
+MAX_DIMENSIONS = 16  # torch itself works to 64; no exercise needs more than 4
+MAX_DEPTH = 8  # of lists in lists: an answer, not a data structure
+
+
+def encode_tensor(tensor: Tensor, max_bytes: int) -> TensorValue | OpaqueValue:
+    """Encode *tensor*; what is not a plain dense CPU tensor becomes an ``OpaqueValue``."""
+    kind = _strangeness(tensor, max_bytes)
+    if kind:
+        return OpaqueValue(kind)
+    plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    data = plain.reshape(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
+    name = str(tensor.dtype).removeprefix("torch.")
+    return TensorValue(name, tuple(tensor.shape), data, bool(tensor.requires_grad))
+
+
+def _strangeness(tensor: Tensor, max_bytes: int) -> str:
+    if type(tensor) not in {Tensor, torch.nn.Parameter}:
+        return f"a subclass of torch.Tensor ({type(tensor).__name__[:80]})"
+    if tensor.layout is not torch.strided:
+        return f"a tensor of layout {tensor.layout}"
+    if tensor.device.type != "cpu":
+        return f"a tensor on device {tensor.device.type!r}"
+    if str(tensor.dtype).removeprefix("torch.") not in DTYPES:
+        return f"a tensor of dtype {tensor.dtype}"
+    if tensor.numel() * tensor.element_size() > max_bytes:
+        return f"a tensor of shape {tuple(tensor.shape)}, more than may cross"
+    return ""
+
+
+def decode_tensor(value: TensorValue) -> Tensor:
+    """Build the tensor that *value* describes; raises ``BadMessageError`` if it contradicts itself."""
+    dtype = DTYPES.get(value.dtype)
+    if dtype is None or len(value.shape) > MAX_DIMENSIONS or min(value.shape, default=0) < 0:
+        msg = f"no tensor has dtype {value.dtype[:40]!r} and shape of {len(value.shape)} dimensions"
+        raise BadMessageError(msg)
+    if math.prod(value.shape) * dtype.itemsize != len(value.data):
+        msg = f"{len(value.data)} bytes are no {value.dtype} tensor of shape {value.shape}"
+        raise BadMessageError(msg)
+    if not value.data:
+        return torch.empty(value.shape, dtype=dtype)
+    if dtype is torch.bool and value.data.strip(b"\x00\x01"):
+        raise BadMessageError("a bool tensor holds bytes other than 0 and 1")
+    return torch.frombuffer(bytearray(value.data), dtype=dtype).reshape(value.shape)
+
+
+class Encoder:
+    """Turns what a call returned into wire values, within a budget of bytes and depth."""
+
+    def __init__(self, keep: Callable[[torch.nn.Module], int], max_bytes: int) -> None:
+        self._keep = keep
+        self._left = max_bytes
+
+    def encode(self, thing: object, depth: int = 0) -> Value:
+        """Encode *thing*; unknown types become an ``OpaqueValue`` that names them."""
+        if thing is None or type(thing) in {bool, float, str}:
+            return thing  # type: ignore[return-value]  # exact types, checked above
+        if type(thing) is int:
+            return thing if -(2**63) <= thing < 2**63 else OpaqueValue("an int of over 64 bits")
+        if isinstance(thing, Tensor):
+            return self._tensor(thing)
+        if isinstance(thing, torch.nn.Module):
+            return ObjectValue(self._keep(thing))
+        if depth < MAX_DEPTH:
+            return self._collection(thing, depth + 1)
+        return OpaqueValue(f"a collection nested deeper than {MAX_DEPTH}")
+
+    def _tensor(self, tensor: Tensor) -> Value:
+        value = encode_tensor(tensor, self._left)
+        if isinstance(value, TensorValue):
+            self._left -= len(value.data)
+        return value
+
+    def _collection(self, thing: object, depth: int) -> Value:
+        if type(thing) is list:
+            return ListValue(tuple(self.encode(item, depth) for item in thing))
+        if isinstance(thing, tuple):
+            return TupleValue(tuple(self.encode(item, depth) for item in thing))
+        if isinstance(thing, dict) and all(type(key) is str for key in thing):
+            return DictValue({key: self.encode(item, depth) for key, item in thing.items()})
+        kind = type(thing)
+        return OpaqueValue(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:120])
+
+
+def decode(value: Value, find: Callable[[int], object]) -> object:
+    """Turn *value* into a Python object; *find* resolves the number of a module."""
+    match value:
+        case TensorValue():
+            return decode_tensor(value)
+        case ObjectValue():
+            return find(value.handle)
+        case ListValue():
+            return [decode(item, find) for item in value.items]
+        case TupleValue():
+            return tuple(decode(item, find) for item in value.items)
+        case DictValue():
+            return {key: decode(item, find) for key, item in value.items.items()}
+        case _:
+            return value

@@ -1,0 +1,63 @@
+"""The untrusted process: confined first, then at the service of one submission."""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import NoReturn
+
+from autograder.sandbox.bench import Bench
+from autograder.sandbox.confine import Box, confine
+from autograder.sandbox.wire import LENGTH, Problem, Reply, pack, unpack_request
+
+WIRE = 3  # the descriptor of the wire in every worker
+
+
+def serve(wire: int, output: int, box: Box, bench: Bench, max_bytes: int) -> NoReturn:
+    """Confine this process, then answer requests until the supervisor hangs up."""
+    _take_over_descriptors(wire, output)
+    _settle_in(box.private)
+    confine(box)
+    for body in _messages(WIRE):
+        reply = pack(bench.answer(unpack_request(body)))
+        if len(reply) > max_bytes:
+            problem = Problem(kind="bad-output", text=f"the answer has {len(reply)} bytes")
+            reply = pack(Reply(number=unpack_request(body).number, problem=problem))
+        _write(WIRE, reply)
+    os._exit(0)
+
+
+def _take_over_descriptors(wire: int, output: int) -> None:
+    """Keep the capture as 1 and 2 and the wire as 3; close all else, the zygote's own among them."""
+    wire, output = os.dup(wire), os.dup(output)  # above every number that is given out below
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.dup2(wire, WIRE)
+    os.closerange(WIRE + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _settle_in(private: str) -> None:
+    for name in ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCH_HOME", "XDG_CACHE_HOME"):
+        os.environ[name] = private
+    os.chdir(private)
+    sys.argv = [""]
+
+
+def _messages(wire: int) -> Iterator[bytes]:
+    while header := _read(wire, LENGTH.size):
+        yield _read(wire, LENGTH.unpack(header)[0])
+
+
+def _read(wire: int, size: int) -> bytes:
+    """Read exactly *size* bytes; nothing at all when the other side has hung up."""
+    parts = []
+    while size and (part := os.read(wire, min(size, 1 << 20))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts) if not size else b""
+
+
+def _write(wire: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(wire, view) :]

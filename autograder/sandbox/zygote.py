@@ -1,0 +1,121 @@
+"""The process that workers are forked from: Python, torch and this package's worker, nothing else.
+
+It is exec'd fresh, so it never held a hidden suite, a solution or a documented value that a fork
+could inherit. It runs no student code itself. Each grading process has a socket of its own here
+and may ask for two things: a new worker, and the end of one of its workers.
+
+    python -m autograder.sandbox.zygote CONTROL_FD...
+"""
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+from typing import NoReturn
+
+import msgspec
+import torch
+
+from autograder.sandbox.bench import Bench
+from autograder.sandbox.confine import Box
+from autograder.sandbox.worker import serve
+
+MAX_CONTROL = 65_536  # bytes of one control message; it holds some paths and numbers
+
+
+class Start(msgspec.Struct, frozen=True, tag="start"):
+    """Ask for a worker; its wire and output pipe travel along as descriptors."""
+
+    box: Box
+    module: str
+    notebook: bool
+    max_bytes: int
+
+
+class End(msgspec.Struct, frozen=True, tag="end"):
+    """Ask for the end of worker *pid*; the answer says how it ended."""
+
+    pid: int
+
+
+class Started(msgspec.Struct, frozen=True, tag="started"):
+    """A worker runs as *pid*."""
+
+    pid: int
+
+
+class Ended(msgspec.Struct, frozen=True, tag="ended"):
+    """A worker is gone; *status* is what ``os.waitstatus_to_exitcode`` makes of it."""
+
+    status: int
+
+
+_ASKED = msgspec.msgpack.Decoder(Start | End)
+
+
+def main(controls: list[int]) -> None:
+    """Serve the grading processes at *controls* until the last of them hangs up."""
+    warm_up()
+    sockets = {fd: socket.socket(fileno=fd) for fd in controls}
+    for control in sockets.values():
+        control.sendall(msgspec.msgpack.encode(Started(os.getpid())))
+    while sockets:
+        for fd in select.select(list(sockets), [], [])[0]:
+            if not _serve(sockets[fd]):
+                sockets.pop(fd).close()
+
+
+def warm_up() -> None:
+    """Do once, before any fork, what torch does on first use; then freeze the heap."""
+    torch.set_num_threads(1)  # one worker, one core: neighbours keep theirs
+    weights = torch.softmax(torch.eye(4) @ torch.rand(4, 4), dim=-1)
+    (torch.nn.Linear(4, 2)(weights) ** 2).sum().item()
+    torch.manual_seed(0)
+    Bench("warm_up", notebook=False, max_bytes=0)
+    gc.collect()
+    gc.freeze()
+
+
+def _serve(control: socket.socket) -> bool:
+    """Answer one message; False when the grading process has hung up."""
+    body, descriptors, _flags, _address = socket.recv_fds(control, MAX_CONTROL, 2)
+    if not body:
+        return False
+    asked = _ASKED.decode(body)
+    answer = _start(asked, *descriptors) if isinstance(asked, Start) else _end(asked)
+    control.sendall(msgspec.msgpack.encode(answer))
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return True
+
+
+def _start(asked: Start, wire: int, output: int) -> Started:
+    pid = os.fork()
+    if not pid:
+        _become_worker(asked, wire, output)
+    return Started(pid)
+
+
+def _become_worker(asked: Start, wire: int, output: int) -> NoReturn:
+    try:
+        bench = Bench(asked.module, notebook=asked.notebook, max_bytes=asked.max_bytes)
+        serve(wire, output, asked.box, bench, asked.max_bytes)
+    finally:
+        os._exit(70)  # whatever happened, a worker never returns into the zygote's loop
+
+
+def _end(asked: End) -> Ended:
+    """Kill and reap: only its parent can do both without mistaking a reused number for it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(asked.pid, signal.SIGKILL)
+    try:
+        return Ended(os.waitstatus_to_exitcode(os.waitpid(asked.pid, 0)[1]))
+    except ChildProcessError:
+        return Ended(0)
+
+
+if __name__ == "__main__":
+    main([int(fd) for fd in sys.argv[1:]])

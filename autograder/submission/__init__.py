@@ -1,0 +1,6 @@
+"""What was handed in, in any of the forms in which instructors really have it, as plain records."""
+
+from autograder.submission.collect import collect
+from autograder.submission.model import Code, Submission
+
+__all__ = ["Code", "Submission", "collect"]

@@ -1,0 +1,172 @@
+"""A zip, read in memory: one suspicious member and the whole archive is refused.
+
+Refused, not repaired: mending a name can make two members one, and a student whose archive is
+refused hears of it, while one whose archive was half read does not.
+Nothing is ever extracted; only the members that are graded are decompressed.
+"""
+
+import copy
+import io
+import re
+import stat
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from autograder.submission.bundle import (
+    Bundle,
+    Found,
+    Unusable,
+    bounded,
+    is_litter,
+    open_regular,
+)
+from autograder.submission.names import same, visible
+
+MAX_MEMBERS = 2000  # as for folders: more is a virtual environment or an attack
+MAX_TOTAL = 64 * 2**20  # bytes of all members; code has kilobytes, a notebook with plots some MiB
+MAX_RATIO = 200  # deflate reaches 1032:1 on zeros, source and notebooks stay below 20:1
+RATIO_FLOOR = 2**20  # bytes; smaller members do no harm at any ratio (an empty log, a blank image)
+MAX_DIRECTORY = 2**20  # bytes that zipfile may read at once: 2000 members with 500 bytes each
+
+# What every operating system and LMS writes. bz2 and lzma decompress without a bound on memory.
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_ENCRYPTED = 0x1 | 0x40 | 0x2000  # flag bits: encrypted, strongly, its directory too
+_PLAIN_KINDS = frozenset({0, stat.S_IFREG, stat.S_IFDIR})  # 0: written on a system without modes
+_REPACK = "Make a new zip of your files and hand it in again."
+
+
+def open_archive(path: Path) -> Bundle:
+    """List the files in the zip at *path*; what is wrong with it is the bundle's fault."""
+    try:
+        with _opened(path) as archive:
+            members = archive.infolist()
+    except Unusable as error:
+        return Bundle(faults=(str(error),))
+    except Exception as error:  # noqa: BLE001 - zipfile raises a dozen kinds over damaged bytes
+        return Bundle(faults=(_damaged(visible(path.name), error),))
+    fault = next(_faults(members), "")
+    if fault:
+        return Bundle(faults=(f"The archive {visible(path.name)} {fault} {_REPACK}",))
+    return Bundle(files=tuple(_found(path, members)))
+
+
+class _Guarded(io.FileIO):
+    """A file of which nobody reads much at once.
+
+    zipfile reads the whole directory in one go and makes an object of each 46 bytes: without this
+    guard, 64 MiB of forged directory cost a gigabyte before the first member can be counted.
+    """
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or not 0 <= size <= MAX_DIRECTORY:
+            msg = "its directory is too large"
+            raise zipfile.BadZipFile(msg)
+        return super().read(size) or b""
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    with _Guarded(open_regular(path)) as file, zipfile.ZipFile(file) as archive:
+        yield archive
+
+
+def _faults(members: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
+    """Yield what speaks against the archive as a whole, cheapest first."""
+    if len(members) > MAX_MEMBERS:
+        yield f"holds more than {MAX_MEMBERS} files and was not opened."
+        return
+    for member in members:
+        reason = _unsafe_name(member.orig_filename) or _unsafe_member(member)
+        if reason:
+            yield f"was not opened: its member {visible(member.orig_filename)} {reason}."
+    twin = _twin([member for member in members if not member.is_dir()])
+    if twin:
+        yield f"was not opened: two of its members are named {visible(twin)}."
+    if sum(member.file_size for member in members) > MAX_TOTAL:
+        yield f"unpacks to more than {MAX_TOTAL // 2**20} MiB and was not opened."
+
+
+def _unsafe_name(name: str) -> str:
+    if "\0" in name:
+        return "has a NUL character in its name"
+    if "\\" in name:
+        return "has a backslash in its name"
+    if name.startswith("/") or re.match(r"[A-Za-z]:", name):
+        return "has an absolute path"
+    if ".." in name.split("/"):
+        return "points out of the archive"
+    if not PurePosixPath(name).parts:
+        return "has no name"
+    return ""
+
+
+def _unsafe_member(member: zipfile.ZipInfo) -> str:
+    if stat.S_IFMT(member.external_attr >> 16) not in _PLAIN_KINDS:
+        return "is a link or a special file"
+    if member.flag_bits & _ENCRYPTED:
+        return "is encrypted"
+    if member.compress_type not in _METHODS:
+        return "is compressed by a method other than deflate"
+    if member.file_size > max(RATIO_FLOOR, MAX_RATIO * member.compress_size):
+        return f"is compressed more than {MAX_RATIO}:1"
+    return ""
+
+
+def _twin(members: Sequence[zipfile.ZipInfo]) -> str:
+    """Return a name that some file system would take for an earlier one."""
+    seen: set[tuple[str, ...]] = set()
+    for member in members:
+        # Windows drops dots and spaces at the end of a name.
+        key = tuple(same(part).rstrip(". ") for part in PurePosixPath(member.filename).parts)
+        if key in seen:
+            return member.filename
+        seen.add(key)
+    return ""
+
+
+def _found(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[Found]:
+    for index, member in enumerate(members):
+        name = PurePosixPath(member.filename)
+        if not member.is_dir() and not is_litter(name):
+            # Read by index in a new look at the file: an open archive would need an owner.
+            read = partial(_read_member, path, index, member)
+            yield Found(path=name, label=visible(name.name), read=read)
+
+
+def _read_member(path: Path, index: int, seen: zipfile.ZipInfo, limit: int) -> bytes:
+    label = visible(PurePosixPath(seen.filename).name)
+    try:
+        with _opened(path) as archive:
+            member = archive.infolist()[index]
+            data = bounded(_inflate(archive, member, limit), limit, label)
+    except Unusable:
+        raise
+    except Exception as error:
+        raise Unusable(_damaged(visible(path.name), error)) from error
+    if len(data) != seen.file_size:
+        msg = (
+            f"The archive {visible(path.name)} is damaged: {label} has {len(data)} bytes, "
+            f"its directory says {seen.file_size}. {_REPACK}"
+        )
+        raise Unusable(msg)
+    return data
+
+
+def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes:
+    """Decompress *member* to its real end, but at most one byte more than *limit*.
+
+    zipfile stops at the size that the directory claims, so that a member which goes on behind it
+    would pass unnoticed; a claim above the limit makes it read on.
+    """
+    claim = copy.copy(member)
+    claim.file_size = limit + 1
+    with archive.open(claim) as stream:
+        return stream.read(limit + 1)
+
+
+def _damaged(label: str, error: Exception) -> str:
+    reason = visible(str(error)) or type(error).__name__
+    return f"The archive {label} could not be read ({reason}). {_REPACK}"

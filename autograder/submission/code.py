@@ -1,0 +1,97 @@
+"""From the chosen file to the code that is graded."""
+
+import hashlib
+import re
+
+import msgspec
+
+from autograder.course import Stage
+from autograder.submission.bundle import Bundle, Found, Unusable
+from autograder.submission.choose import NOTEBOOK, module_of, notebook_of
+from autograder.submission.model import Code
+from autograder.submission.notebook import code_cells
+
+MAX_MODULE = 2**20  # bytes; the longest honest module has some 20 KiB
+MAX_NOTEBOOK = 16 * 2**20  # bytes; room for pictures in saved outputs
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """The code that is graded, the file that it came from, and what is to be said about it."""
+
+    found: Found
+    code: Code
+    notices: tuple[str, ...] = ()
+
+
+def take(stage: Stage, bundle: Bundle) -> Taken | None:
+    """Choose and read the stage's code; None: there is none; raises ``Unusable``.
+
+    The module wins over the notebook, unless it is the released stub and the notebook isn't.
+    """
+    module, notebook = module_of(stage, bundle), notebook_of(stage, bundle)
+    if module is None:
+        return None if notebook is None else _take_notebook(stage, notebook)
+    taken = _read(module, _renamed(module, stage))
+    if notebook is None or not _is_stub(taken.code, stage):
+        return taken
+    try:
+        other = _read(notebook, (_unchanged(module, notebook),))
+    except Unusable as error:
+        return msgspec.structs.replace(taken, notices=(*taken.notices, str(error)))
+    return other if _defines_exercise(other.code, stage) else taken
+
+
+def digest(code: Code) -> str:
+    """Return SHA-256 of a module's bytes, or of a notebook's cells, each after its size."""
+    if code.kind == "module":
+        return hashlib.sha256(code.cells[0]).hexdigest()
+    total = hashlib.sha256()
+    for cell in code.cells:
+        total.update(b"%d:" % len(cell) + cell)
+    return total.hexdigest()
+
+
+def _take_notebook(stage: Stage, notebook: Found) -> Taken:
+    notice = f"There is no {stage.module}.py, so the code cells of {notebook.label} were graded."
+    return _read(notebook, (notice,))
+
+
+def _read(found: Found, notices: tuple[str, ...]) -> Taken:
+    if found.suffix == NOTEBOOK:
+        cells = code_cells(found.read(MAX_NOTEBOOK), found.label)
+        code = Code(kind="notebook", cells=cells, label=found.label)
+    else:
+        code = Code(kind="module", cells=(found.read(MAX_MODULE),), label=found.label)
+    return Taken(found=found, code=code, notices=notices)
+
+
+def _is_stub(code: Code, stage: Stage) -> bool:
+    try:
+        stub = stage.stub.read_bytes()
+    except OSError:  # not built yet; `verify` says so
+        return False
+    return _lines(code.cells[0]) == _lines(stub)
+
+
+def _lines(source: bytes) -> bytes:
+    """Editors and LMSs change line endings; that is no work on the stub."""
+    return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _defines_exercise(code: Code, stage: Stage) -> bool:
+    names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
+    definition = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+(?:{names})\b".encode()
+    return any(re.search(definition, cell, re.MULTILINE) for cell in code.cells)
+
+
+def _renamed(module: Found, stage: Stage) -> tuple[str, ...]:
+    if module.path.name == f"{stage.module}.py":
+        return ()
+    return (f"{module.label} was graded as {stage.module}.py.",)
+
+
+def _unchanged(module: Found, notebook: Found) -> str:
+    return (
+        f"{module.label} is the released stub, unchanged, so the code cells of {notebook.label} "
+        "were graded instead."
+    )

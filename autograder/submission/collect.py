@@ -1,0 +1,44 @@
+"""From a PATH on the command line to submissions, one for each student and stage."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from autograder.course import Stage
+from autograder.submission.choose import Guide
+from autograder.submission.handin import hand_ins
+from autograder.submission.model import Submission
+from autograder.submission.record import submissions
+
+
+def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> Iterator[Submission]:
+    """Yield what was handed in at *path*, sorted by student, then in the order of *stages*.
+
+    A ``.zip``, ``.py`` or ``.ipynb`` is one student's. What a folder is, its top tells:
+
+    1. Two archives or more, or a name that an LMS made: a class.
+    2. Else a folder named like a stage, or a file named as a stage's module or notebook is
+       (``lab.ipynb`` and browser copies such as ``lab (1).ipynb`` included): one student's.
+    3. Else no folder, no archive, and at most one ``.py`` or ``.ipynb``: one student's.
+    4. Else a class.
+
+    In a class each folder (nbgrader's ``<student>/<stage>/``, Moodle's
+    ``<name>_<number>_assignsubmission_file_/``), each archive, each loose ``.py`` or ``.ipynb``,
+    and whatever else an LMS named after a student, is that student's; several of one student
+    count as one hand-in.
+
+    The student is the folder's name or the file's stem; ``names.handed_in`` knows Canvas and
+    Moodle. Where that only names a stage, the nearest folder above that doesn't is the student's.
+    The stage is told by the nearest folder named like one, else by the file's name, else by *only*.
+
+    Raises ``UsageError`` if *path* itself can't be served. Whatever is wrong inside becomes a
+    submission with a problem.
+    """
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
+    guide = Guide(stages=tuple(stages), only=only)
+    home = guide.named(path.name) or guide.named(path.parent.name)
+    guide = msgspec.structs.replace(guide, home=home)
+    found = hand_ins(path, guide)  # now, not when the first submission is asked for
+    return (submission for hand_in in found for submission in submissions(hand_in, guide))

@@ -1,0 +1,25 @@
+"""One stage's worth of one student's work, ready for the worker."""
+
+from typing import Literal
+
+import msgspec
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True):
+    """The student's code as bytes: nothing here was parsed as Python, nothing ran."""
+
+    kind: Literal["module", "notebook"]
+    cells: tuple[bytes, ...]  # a module is one cell, as its bytes; a notebook its code cells, UTF-8
+    label: str  # file name as handed in, safe to print
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """What one student handed in for one stage, or why there is nothing to grade."""
+
+    student: str
+    stage: str  # Stage.name; "" where it could not be told
+    code: Code | None  # None: nothing gradable, then `problem` says why
+    problem: str = ""
+    ignored: tuple[str, ...] = ()  # files that were not taken, bounded
+    notices: tuple[str, ...] = ()
+    sha256: str = ""  # a module's: the file's own; a notebook's: of its cells, each after its size

@@ -1,0 +1,87 @@
+"""What authors of suites write: a check beside its points, and sentences instead of bare asserts."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeVar
+
+import pytest
+
+from autograder.results import Status
+
+MARK = "check"
+_Test = TypeVar("_Test", bound=Callable[..., Any])
+
+
+class Layer(StrEnum):
+    """What a check looks at, in the order in which the first failure names the trouble.
+
+    That the exercise is defined at all is the engine's to see, and worth no points.
+    """
+
+    SIGNATURE = "signature"
+    SHAPES = "shapes"
+    PARAMETERS = "parameters"
+    DOCUMENTED = "documented"
+    PROBE = "probe"
+    LAWS = "laws"
+    GRADIENTS = "gradients"
+    FORBIDDEN = "forbidden"
+
+    @property
+    def hidden(self) -> bool:
+        """Whether its inputs are secret, so that messages may not speak of values."""
+        return self in {Layer.PROBE, Layer.LAWS, Layer.GRADIENTS}
+
+
+class Card(NamedTuple):
+    """What stands beside a check."""
+
+    exercise: str
+    points: float
+    layer: Layer
+    needs: tuple[str, ...]
+
+
+def check(
+    exercise: str, *, points: float, layer: Layer | str = Layer.DOCUMENTED, needs: tuple[str, ...] = ()
+) -> Callable[[_Test], _Test]:
+    """Mark a pytest function as a check of *exercise*; its docstring is what students read.
+
+    *needs* names other exercises without which it can't be judged: it is skipped if one is missing.
+    """
+    card = Card(exercise, points, Layer(layer), needs)
+    return lambda test: pytest.mark.check(card)(test)  # a mark: pytest's own way to say it
+
+
+def card_of(item: pytest.Item) -> Card | None:
+    """Return what stands beside the check *item*; ``None`` for an ordinary test."""
+    mark = item.get_closest_marker(MARK)
+    return mark.args[0] if mark else None
+
+
+def title_of(item: pytest.Item) -> str:
+    """Return the docstring's first paragraph as one line."""
+    text = getattr(getattr(item, "function", None), "__doc__", None) or item.name
+    return " ".join(text.strip().split("\n\n")[0].split())
+
+
+class WrongAnswer(AssertionError):  # noqa: N818  # an outcome, not an error of ours
+    """The student's code answered, wrongly.
+
+    *public* is the sentence for a check with hidden inputs; it speaks of no value.
+    """
+
+    def __init__(self, status: Status, message: str, *, public: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.public = public or message
+
+
+def expect(condition: object, sentence: str, status: Status = Status.WRONG_VALUE) -> None:
+    """Fail the check with *sentence* unless *condition* holds.
+
+    The sentence must not hold inputs or expected values: it is shown beside hidden checks too.
+    """
+    if not condition:
+        raise WrongAnswer(status, sentence)

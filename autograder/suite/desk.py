@@ -1,0 +1,127 @@
+"""Where a check finds what it judges: the student's module, the reference, the ledger, a probe."""
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from autograder import course as course_files
+from autograder.course import PUBLIC_SUITE, STAGE_FILE, Course, Stage, StageFile, read_toml
+from autograder.errors import UsageError
+from autograder.sandbox.session import Session
+from autograder.sandbox.supervisor import Zygote, choose_isolation
+from autograder.submission import Code, collect
+from autograder.suite import ledger as ledgers
+from autograder.suite.checks import card_of
+from autograder.suite.local import solution_channel
+from autograder.suite.probe import Probe, course_secret
+from autograder.suite.student import Channel, Student
+
+
+class Desk:
+    """Holds the channel to the module that is judged now."""
+
+    def __init__(self, course: Course | None, channel: Channel | None = None) -> None:
+        self.course = course
+        self.channel = channel
+        self.last_student: Student | None = None
+
+    @classmethod
+    def by_hand(cls, submission: Path | None, isolation: str | None) -> "Desk":
+        """Judge *submission*, or the solutions, under plain pytest."""
+        return ByHand(submission, isolation)
+
+    def close(self) -> None:
+        """Let go of what the desk opened."""
+
+    def channel_for(self, item: pytest.Item) -> Channel:
+        """Return the channel to the module that *item* judges."""
+        if self.channel is None:
+            msg = f"Nothing is submitted for {item.nodeid}."
+            raise UsageError(msg)
+        return self.channel
+
+    def student(self, item: pytest.Item) -> Student:
+        """Return a fresh student for the check *item*."""
+        channel = self.channel_for(item)
+        card = card_of(item)
+        if isinstance(channel, Session) and card is not None:
+            channel.begin(card.exercise)
+        self.last_student = Student(channel)
+        return self.last_student
+
+    def reference(self, item: pytest.Item) -> Student:
+        """Return the instructor's solution for the check *item*."""
+        return Student(solution_channel(self.stage(item).solution))
+
+    def ledger(self, item: pytest.Item) -> ledgers.Ledger:
+        """Return the documented tensors."""
+        return _ledger(self._course(item).ledger)
+
+    def probe(self, item: pytest.Item) -> Probe:
+        """Return the source of hidden inputs of the check *item*."""
+        secret = course_secret(self._course(item).root)
+        return Probe(secret, self.stage(item).name, item.name)
+
+    def stage(self, item: pytest.Item) -> Stage:
+        """Return the stage whose folder the check *item* lies in."""
+        folder = item.path.parent
+        if item.path.name == PUBLIC_SUITE:  # a student's copy has no course around it
+            return Stage(folder, folder.name, read_toml(folder / STAGE_FILE, StageFile))
+        return self._course(item).stage(folder.name)
+
+    def _course(self, item: pytest.Item) -> Course:
+        if self.course is None:
+            self.course = course_files.load(course_files.find_root(item.path.parent))
+        return self.course
+
+
+class ByHand(Desk):
+    """A desk for plain pytest: one session a stage, opened on first use."""
+
+    def __init__(self, submission: Path | None, isolation: str | None) -> None:
+        super().__init__(None)
+        self._submission = submission
+        self._isolation = choose_isolation(isolation)
+        self._zygote: Zygote | None = None
+        self._sessions: dict[Path, Session] = {}
+
+    def channel_for(self, item: pytest.Item) -> Channel:
+        """Return the session of the item's stage, or of the module beside a public suite."""
+        if item.path not in self._sessions:
+            stage = self.stage(item)
+            beside = item.path.with_name(f"{stage.module}.py")
+            own = beside if item.path.name == PUBLIC_SUITE else stage.solution
+            self._sessions[item.path] = self._open(stage, self._code(stage, own))
+        return self._sessions[item.path]
+
+    def close(self) -> None:
+        """End every session and the zygote."""
+        for session in self._sessions.values():
+            session.close()
+        if self._zygote is not None:
+            self._zygote.close()
+
+    def _open(self, stage: Stage, code: Code) -> Session:
+        if self._zygote is None:
+            limits = self.course.limits if self.course else course_files.Limits()
+            self._zygote = Zygote(self._isolation, limits)
+            self._zygote.wait_ready()
+        return Session(
+            self._zygote, stage.module, code.cells, notebook=code.kind == "notebook"
+        )
+
+    def _code(self, stage: Stage, path: Path) -> Code:
+        if self._submission is None:
+            return Code(kind="module", cells=(path.read_bytes(),), label=path.name)
+        for submission in collect(self._submission, (stage,), stage):
+            if submission.code is not None:
+                return submission.code
+            raise UsageError(submission.problem)
+        msg = f"{self._submission} holds nothing for stage {stage.name}."
+        raise UsageError(msg)
+
+
+@functools.lru_cache(maxsize=4)  # one course, or a test's few
+def _ledger(path: Path) -> ledgers.Ledger:
+    return ledgers.read(path)

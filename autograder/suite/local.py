@@ -1,0 +1,45 @@
+"""A channel within the supervisor's own process: for the reference solution and known mistakes.
+
+Only the course's own code comes here. A student's never does.
+"""
+
+import functools
+from pathlib import Path
+
+from autograder.errors import CourseError
+from autograder.sandbox.bench import Bench
+from autograder.sandbox.source import Definition, definitions, parse
+from autograder.sandbox.wire import ListValue, Reply, Request, Verb
+
+MAX_BYTES = 1 << 26  # the course's own answers; ample
+
+
+class LocalChannel:
+    """Answers from code of the course, run right here."""
+
+    def __init__(self, name: str, code: bytes) -> None:
+        self._bench = Bench(f"_course_{name}", notebook=False, max_bytes=MAX_BYTES)
+        self._code = code
+        problems = self.ask("run", cells=(code,)).value
+        if isinstance(problems, ListValue) and problems.items:
+            msg = f"The course's own module {name} can't be imported: {problems.items[0]}"
+            raise CourseError(msg)
+
+    @functools.cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What the source defines and names."""
+        return definitions(parse((self._code,)))
+
+    def ask(self, verb: Verb, **fields: object) -> Reply:
+        """Do one request."""
+        return self._bench.answer(Request(number=0, verb=verb, **fields))  # type: ignore[arg-type]  # the caller names fields of Request
+
+
+@functools.lru_cache(maxsize=64)  # the solutions of one course
+def solution_channel(path: Path) -> LocalChannel:
+    """Return the channel of the solution at *path*, imported once."""
+    try:
+        return LocalChannel(path.stem, path.read_bytes())
+    except FileNotFoundError:
+        msg = f"{path} is missing: every stage needs a solution."
+        raise CourseError(msg) from None

@@ -1,0 +1,90 @@
+"""Named wrong answers: the solution with one mistake in it, and what to say about that mistake.
+
+A misconception is text, not a live object: the same text is submitted like a student's module to
+prove that the suite sees the mistake, and run in the supervisor to recognise it in a student's answer.
+"""
+
+import ast
+import importlib.util
+from pathlib import Path
+from textwrap import dedent
+
+import msgspec
+
+from autograder.errors import CourseError
+
+
+class Misconception(msgspec.Struct, frozen=True, kw_only=True):
+    """One mistake in one exercise.
+
+    *swaps* replace text within the exercise's definition in the solution, each *old* occurring
+    there exactly once; or *code* replaces the whole definition. *explanation* says in one sentence
+    what went wrong, *question* leads on without giving the line away. *ties* names misconceptions
+    that no answer can tell from this one, and *why_tied* says why.
+    """
+
+    id: str
+    exercise: str
+    explanation: str
+    question: str
+    swaps: tuple[tuple[str, str], ...] = ()
+    code: str = ""
+    ties: tuple[str, ...] = ()
+    why_tied: str = ""
+
+    def module(self, solution: str) -> str:
+        """Return *solution* with this mistake in it; raises ``CourseError`` if it does not apply."""
+        start, end = _extent(solution, self.exercise)
+        lines = solution.splitlines(keepends=True)
+        before, body, after = "".join(lines[:start]), "".join(lines[start:end]), "".join(lines[end:])
+        text = before + (dedent(self.code) if self.code else self._swapped(body)) + after
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            msg = f"misconception {self.id} is no Python: {error}"
+            raise CourseError(msg) from None
+        return text
+
+    def _swapped(self, body: str) -> str:
+        for old, new in self.swaps:
+            if body.count(old) != 1:
+                msg = f"misconception {self.id}: {old!r} occurs {body.count(old)} times in {self.exercise}"
+                raise CourseError(msg)
+            body = body.replace(old, new)
+        return body
+
+
+def read(path: Path) -> tuple[Misconception, ...]:
+    """Read the bank at *path*: its ``MISCONCEPTIONS``; raises ``CourseError`` where it is malformed."""
+    spec = importlib.util.spec_from_file_location(f"_misconceptions_{path.parent.name}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        msg = f"{path} is missing: every stage lists the wrong answers that its suite must see."
+        raise CourseError(msg)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    bank = tuple(getattr(module, "MISCONCEPTIONS", ()))
+    ids = [item.id for item in bank]
+    for item in bank:
+        if ids.count(item.id) > 1:
+            msg = f"{path}: two misconceptions are named {item.id!r}."
+            raise CourseError(msg)
+        if bool(item.swaps) == bool(item.code) or not item.explanation or not item.question:
+            msg = f"{path}: {item.id} needs an explanation, a question, and either swaps or code."
+            raise CourseError(msg)
+        if unknown := set(item.ties) - set(ids):
+            msg = f"{path}: {item.id} is tied to unknown {sorted(unknown)}."
+            raise CourseError(msg)
+    return bank
+
+
+def _extent(solution: str, name: str) -> tuple[int, int]:
+    """Find the lines of definition *name*, markers inside it included."""
+    for node in ast.parse(solution).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            end = node.end_lineno or node.lineno
+            lines = solution.splitlines()
+            while end < len(lines) and lines[end].startswith(" "):  # a marker after the last statement
+                end += 1
+            return min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1, end
+    msg = f"the solution defines no {name}"
+    raise CourseError(msg)

@@ -1,0 +1,18 @@
+"""The inputs that the whole course shares."""
+
+import pytest
+from torch import Tensor
+
+from autograder.suite.ledger import Ledger
+
+
+@pytest.fixture
+def inputs(documented: Ledger) -> Tensor:
+    """Return "Your journey starts with one step", one embedding a row: (6, 3)."""
+    return documented["000.inputs"].tensor.clone()
+
+
+@pytest.fixture
+def encodings(documented: Ledger) -> Tensor:
+    """Return the three token encodings of document 001: (3, 2)."""
+    return documented["001.encodings"].tensor.clone()
