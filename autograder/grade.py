@@ -10,6 +10,7 @@ from typing import Literal
 from autograder.course import Course
 from autograder.errors import GraderError
 from autograder.results import Results, SubmissionResult
+from autograder.sandbox.confine import Isolation
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import Zygote, choose_isolation
 from autograder.submission import Submission
@@ -30,7 +31,7 @@ def grade(
     on_result: OnResult = lambda _result: None,
 ) -> Results:
     """Grade *submissions*; results stand in the same order. Raises ``SandboxError``, ``CourseError``."""
-    level = choose_isolation(isolation)
+    level = choose_isolation(isolation, course.root)
     wanted = {submission.stage for submission in submissions if submission.code is not None}
     stages = [stage for stage in course.stages if stage.name in wanted]
     if stages:
@@ -44,7 +45,9 @@ def grade(
     )
 
 
-def judge_one(judge: Judge, zygote: Zygote, submission: Submission, user: int = 0) -> SubmissionResult:
+def judge_one(
+    judge: Judge, zygote: Zygote, submission: Submission, user: int = 0
+) -> SubmissionResult:
     """Grade one submission in the sandbox; a fault of ours becomes a record without a grade."""
     if submission.code is None:
         return unreadable(submission)
@@ -67,7 +70,7 @@ def judge_one(judge: Judge, zygote: Zygote, submission: Submission, user: int = 
 def _grade_all(
     course: Course,
     submissions: Sequence[Submission],
-    isolation: str,
+    isolation: Isolation,
     jobs: int,
     on_result: OnResult,
     judge: Judge,
@@ -97,7 +100,9 @@ def _in_processes(
         futures: dict[Future[SubmissionResult], int] = {
             pool.submit(_in_seat, submission): index for index, submission in enumerate(submissions)
         }
-        done = {futures[future]: _told(future.result(), on_result) for future in as_completed(futures)}
+        done = {
+            futures[future]: _told(future.result(), on_result) for future in as_completed(futures)
+        }
     return [done[index] for index in range(len(submissions))]
 
 

@@ -192,9 +192,7 @@ class Bench:
     # Finding and keeping
 
     def _target(self, request: Request) -> Callable[..., object]:
-        return (
-            self._find(request.handle) if request.handle >= 0 else self._defined(request.name)
-        )
+        return self._find(request.handle) if request.handle >= 0 else self._defined(request.name)
 
     def _defined(self, name: str) -> Callable[..., object]:
         found = getattr(self._module, name, None)

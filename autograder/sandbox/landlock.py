@@ -4,6 +4,7 @@ No right can be won back after ``restrict``. Landlock is silent on chmod, utime,
 on changing another process: ``seccomp`` forbids those.
 """
 
+import contextlib
 import ctypes
 import os
 import stat
@@ -50,8 +51,8 @@ def abi_version() -> int:
 def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> None:
     """Leave this thread read access under *readable*, read and write under *writable*, no more.
 
-    A path that isn't there is skipped. Only the calling thread, and those it starts, are bound;
-    needs no_new_privs. Raises ``SandboxError`` without Landlock, ``OSError`` when it refuses.
+    A readable path that isn't there is skipped. Only the calling thread, and those it starts, are
+    bound; needs no_new_privs. Raises ``SandboxError`` without Landlock, ``OSError`` if it refuses.
     """
     abi = abi_version()
     if not abi:
@@ -60,7 +61,8 @@ def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> None:
     ruleset = _create(abi)
     try:
         for path in readable:
-            _grant(ruleset, path, _READ)
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                _grant(ruleset, path, _READ)
         for path in writable:
             _grant(ruleset, path, _WRITE & handled_rights(abi))
         flags = _LOG_OFF if abi >= _QUIET_SINCE else 0
@@ -86,10 +88,7 @@ def _create(abi: int) -> int:
 
 
 def _grant(ruleset: int, path: Path, rights: int) -> None:
-    try:
-        beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
-        return
+    beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         if not stat.S_ISDIR(os.fstat(beneath).st_mode):
             rights &= _ON_FILES  # the kernel refuses a folder's rights on a file

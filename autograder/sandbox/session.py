@@ -16,7 +16,13 @@ class Session:
     """Answers for one submission's module, from as many workers as it takes (and is granted)."""
 
     def __init__(
-        self, zygote: Zygote, module: str, cells: tuple[bytes, ...], *, notebook: bool, user: int = 0
+        self,
+        zygote: Zygote,
+        module: str,
+        cells: tuple[bytes, ...],
+        *,
+        notebook: bool,
+        user: int = 0,
     ) -> None:
         self.module = module
         self.notebook = notebook

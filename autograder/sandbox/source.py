@@ -49,7 +49,9 @@ def definitions(trees: list[ast.Module | None]) -> tuple[Definition, ...]:
         for node in bodies
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     }
-    found |= {name: Definition(name, node.lineno, uses) for name, node, uses in _assigned(bodies, aliases)}
+    found |= {
+        name: Definition(name, node.lineno, uses) for name, node, uses in _assigned(bodies, aliases)
+    }
     return tuple(found.values())
 
 

@@ -20,7 +20,14 @@ import msgspec
 from autograder.course import Limits
 from autograder.errors import GraderError, SandboxError
 from autograder.results import Status
-from autograder.sandbox.confine import Box, probe, readable_roots, unprivileged_owner
+from autograder.sandbox.confine import (
+    Box,
+    Isolation,
+    check_roots,
+    probe,
+    readable_roots,
+    unprivileged_owner,
+)
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.wire import LENGTH, BadMessageError, Reply, Request, pack, unpack_reply
 
@@ -34,7 +41,7 @@ MIB = 1 << 20
 class Zygote:
     """A running zygote; one socket for each grading process that will use it."""
 
-    def __init__(self, isolation: str, limits: Limits, users: int = 1) -> None:
+    def __init__(self, isolation: Isolation, limits: Limits, users: int = 1) -> None:
         self.isolation = isolation
         self.limits = limits
         self._roots = readable_roots()
@@ -153,7 +160,9 @@ class Worker:
                 raise BadMessageError("an answer that nobody asked for arrived")  # noqa: EM101, TRY003
         except BadMessageError as error:
             self.end()
-            raise Fault(Status.BAD_OUTPUT, f"Your program wrote into the grader's connection: {error}.") from None
+            raise Fault(
+                Status.BAD_OUTPUT, f"Your program wrote into the grader's connection: {error}."
+            ) from None
         except Fault:
             self.end()
             raise
@@ -253,8 +262,11 @@ def private_folder() -> Path:
     return folder
 
 
-def choose_isolation(asked: str | None) -> str:
-    """Return *asked* if this machine gives it; by default ``full``, never less unasked."""
+def choose_isolation(asked: str | None, secret: Path | None = None) -> Isolation:
+    """Return *asked* if this machine gives it; by default ``full``, never less unasked.
+
+    *secret* is a folder that a confined worker must not be able to read; raises ``SandboxError``.
+    """
     found = probe()
     if asked in {None, "full"} and found.level != "full":
         msg = (
@@ -262,7 +274,11 @@ def choose_isolation(asked: str | None) -> str:
             "To grade with less, say so: --isolation process."
         )
         raise SandboxError(msg)
-    return asked or "full"
+    if asked == "process":
+        return "process"
+    if secret is not None:
+        check_roots(readable_roots(), secret)
+    return "full"
 
 
 def _usage(folder: Path, enough: int) -> tuple[int, int]:

@@ -9,6 +9,7 @@ import copy
 import io
 import re
 import stat
+import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ MAX_DIRECTORY = 2**20  # bytes that zipfile may read at once: 2000 members with 
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 0x1 | 0x40 | 0x2000  # flag bits: encrypted, strongly, its directory too
 _PLAIN_KINDS = frozenset({0, stat.S_IFREG, stat.S_IFDIR})  # 0: written on a system without modes
+_TAIL = 2**16 + 22  # bytes: the longest comment and the record before it, where zipfile starts
 _REPACK = "Make a new zip of your files and hand it in again."
 
 
@@ -61,7 +63,9 @@ class _Guarded(io.FileIO):
     """
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or not 0 <= size <= MAX_DIRECTORY:
+        if size is None or size < 0:  # to the end: only asked for near it
+            size = _TAIL
+        if size > MAX_DIRECTORY:
             msg = "its directory is too large"
             raise zipfile.BadZipFile(msg)
         return super().read(size) or b""
@@ -159,10 +163,10 @@ def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> b
     """Decompress *member* to its real end, but at most one byte more than *limit*.
 
     zipfile stops at the size that the directory claims, so that a member which goes on behind it
-    would pass unnoticed; a claim above the limit makes it read on.
+    would pass unnoticed; a boundless claim makes it read on.
     """
     claim = copy.copy(member)
-    claim.file_size = limit + 1
+    claim.file_size = sys.maxsize
     with archive.open(claim) as stream:
         return stream.read(limit + 1)
 

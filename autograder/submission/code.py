@@ -9,6 +9,7 @@ from autograder.course import Stage
 from autograder.submission.bundle import Bundle, Found, Unusable
 from autograder.submission.choose import NOTEBOOK, module_of, notebook_of
 from autograder.submission.model import Code
+from autograder.submission.names import visible
 from autograder.submission.notebook import code_cells
 
 MAX_MODULE = 2**20  # bytes; the longest honest module has some 20 KiB
@@ -30,12 +31,12 @@ def take(stage: Stage, bundle: Bundle) -> Taken | None:
     """
     module, notebook = module_of(stage, bundle), notebook_of(stage, bundle)
     if module is None:
-        return None if notebook is None else _take_notebook(stage, notebook)
-    taken = _read(module, _renamed(module, stage))
+        return None if notebook is None else _read(bundle, notebook, _no_module(stage, notebook))
+    taken = _read(bundle, module, *_renamed(module, stage))
     if notebook is None or not _is_stub(taken.code, stage):
         return taken
     try:
-        other = _read(notebook, (_unchanged(module, notebook),))
+        other = _read(bundle, notebook, _unchanged(module, notebook))
     except Unusable as error:
         return msgspec.structs.replace(taken, notices=(*taken.notices, str(error)))
     return other if _defines_exercise(other.code, stage) else taken
@@ -51,18 +52,13 @@ def digest(code: Code) -> str:
     return total.hexdigest()
 
 
-def _take_notebook(stage: Stage, notebook: Found) -> Taken:
-    notice = f"There is no {stage.module}.py, so the code cells of {notebook.label} were graded."
-    return _read(notebook, (notice,))
-
-
-def _read(found: Found, notices: tuple[str, ...]) -> Taken:
+def _read(bundle: Bundle, found: Found, *notices: str) -> Taken:
     if found.suffix == NOTEBOOK:
         cells = code_cells(found.read(MAX_NOTEBOOK), found.label)
         code = Code(kind="notebook", cells=cells, label=found.label)
     else:
         code = Code(kind="module", cells=(found.read(MAX_MODULE),), label=found.label)
-    return Taken(found=found, code=code, notices=notices)
+    return Taken(found=found, code=code, notices=(*notices, *_rivals(bundle, found)))
 
 
 def _is_stub(code: Code, stage: Stage) -> bool:
@@ -82,6 +78,21 @@ def _defines_exercise(code: Code, stage: Stage) -> bool:
     names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
     definition = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+(?:{names})\b".encode()
     return any(re.search(definition, cell, re.MULTILINE) for cell in code.cells)
+
+
+def _rivals(bundle: Bundle, taken: Found) -> tuple[str, ...]:
+    """Say that chance decided; a whole class that was taken for one student shows here, too."""
+    depth = len(taken.path.parts)
+    same_name = (found for found in bundle.files if found.path.name == taken.path.name)
+    number = sum(len(found.path.parts) == depth for found in same_name)
+    if number == 1:
+        return ()
+    chosen = visible(str(taken.path))
+    return (f"{number} files are named {taken.label}; {chosen} was graded. Hand in one.",)
+
+
+def _no_module(stage: Stage, notebook: Found) -> str:
+    return f"There is no {stage.module}.py, so the code cells of {notebook.label} were graded."
 
 
 def _renamed(module: Found, stage: Stage) -> tuple[str, ...]:

@@ -43,7 +43,11 @@ class Card(NamedTuple):
 
 
 def check(
-    exercise: str, *, points: float, layer: Layer | str = Layer.DOCUMENTED, needs: tuple[str, ...] = ()
+    exercise: str,
+    *,
+    points: float,
+    layer: Layer | str = Layer.DOCUMENTED,
+    needs: tuple[str, ...] = (),
 ) -> Callable[[_Test], _Test]:
     """Mark a pytest function as a check of *exercise*; its docstring is what students read.
 

@@ -37,7 +37,9 @@ def matches_printed(actual: object, value: Tensor, atol: float, what: str) -> No
     _close(answer.double(), value.double(), torch.as_tensor(atol), what)
 
 
-def reads_like(actual: object, printed: object, decimals: int = 4, what: str = "The result") -> None:
+def reads_like(
+    actual: object, printed: object, decimals: int = 4, what: str = "The result"
+) -> None:
     """Compare with digits printed in a document, given as a number or nested lists."""
     value = torch.tensor(printed, dtype=torch.float32)
     atol = 0.5 * 10.0**-decimals + FLOAT_NOISE

@@ -1,6 +1,5 @@
 """Where a check finds what it judges: the student's module, the reference, the ledger, a probe."""
 
-import functools
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,7 @@ class Desk:
 
     def ledger(self, item: pytest.Item) -> ledgers.Ledger:
         """Return the documented tensors."""
-        return _ledger(self._course(item).ledger)
+        return ledgers.shared(self._course(item).ledger)
 
     def probe(self, item: pytest.Item) -> Probe:
         """Return the source of hidden inputs of the check *item*."""
@@ -66,7 +65,7 @@ class Desk:
     def stage(self, item: pytest.Item) -> Stage:
         """Return the stage whose folder the check *item* lies in."""
         folder = item.path.parent
-        if item.path.name == PUBLIC_SUITE:  # a student's copy has no course around it
+        if self.course is None and item.path.name == PUBLIC_SUITE:  # a student's copy has no course
             return Stage(folder, folder.name, read_toml(folder / STAGE_FILE, StageFile))
         return self._course(item).stage(folder.name)
 
@@ -82,7 +81,7 @@ class ByHand(Desk):
     def __init__(self, submission: Path | None, isolation: str | None) -> None:
         super().__init__(None)
         self._submission = submission
-        self._isolation = choose_isolation(isolation)
+        self._isolation = isolation
         self._zygote: Zygote | None = None
         self._sessions: dict[Path, Session] = {}
 
@@ -105,11 +104,10 @@ class ByHand(Desk):
     def _open(self, stage: Stage, code: Code) -> Session:
         if self._zygote is None:
             limits = self.course.limits if self.course else course_files.Limits()
-            self._zygote = Zygote(self._isolation, limits)
+            secret = self.course.root if self.course else None
+            self._zygote = Zygote(choose_isolation(self._isolation, secret), limits)
             self._zygote.wait_ready()
-        return Session(
-            self._zygote, stage.module, code.cells, notebook=code.kind == "notebook"
-        )
+        return Session(self._zygote, stage.module, code.cells, notebook=code.kind == "notebook")
 
     def _code(self, stage: Stage, path: Path) -> Code:
         if self._submission is None:
@@ -120,8 +118,3 @@ class ByHand(Desk):
             raise UsageError(submission.problem)
         msg = f"{self._submission} holds nothing for stage {stage.name}."
         raise UsageError(msg)
-
-
-@functools.lru_cache(maxsize=4)  # one course, or a test's few
-def _ledger(path: Path) -> ledgers.Ledger:
-    return ledgers.read(path)

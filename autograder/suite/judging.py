@@ -21,7 +21,7 @@ from autograder.sandbox.session import Session
 from autograder.sandbox.wire import Problem
 from autograder.submission import Submission
 from autograder.suite import plugin
-from autograder.suite.checks import Card, card_of, title_of
+from autograder.suite.checks import Card, Layer, card_of, title_of
 from autograder.suite.desk import Desk
 from autograder.suite.local import solution_channel
 from autograder.suite.student import Channel
@@ -47,20 +47,27 @@ UNUSED_PLUGINS = (  # each costs time per check or prints; none changes a verdic
 )
 
 
-def with_judge(course: Course, stages: Sequence[Stage], work: Callable[["Judge"], _Work]) -> _Work:
-    """Collect the hidden suites of *stages*, then let *work* judge with them."""
+def with_judge(
+    course: Course,
+    stages: Sequence[Stage],
+    work: Callable[["Judge"], _Work],
+    *,
+    public: bool = False,
+) -> _Work:
+    """Collect the hidden (or public) suites of *stages*, then let *work* judge with them."""
+    suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
     loop = _Loop(course, work)
     options = ["-c", str(INI), "--rootdir", str(course.root)]
     options += [f"-pno:{name}" for name in UNUSED_PLUGINS]
     with _plain_environment():
         code = pytest.main(
-            [*options, *(str(stage.hidden_suite) for stage in stages)],
+            [*options, *map(str, suites)],
             plugins=[plugin, loop],
         )
     if loop.error is not None:
         raise loop.error
     if not loop.done:
-        msg = f"The hidden suites can't be collected (pytest's exit code {int(code)}). {loop.why}"
+        msg = f"The suites can't be collected (pytest's exit code {int(code)}). {loop.why}"
         raise CourseError(msg)
     return loop.result  # type: ignore[return-value]  # set when done
 
@@ -83,6 +90,15 @@ class Judge:
     def cards(self, stage: str) -> list[tuple[str, str, Card]]:
         """List name, title and card of every check of *stage*, in order."""
         return [(item.name, title_of(item), card) for item, card in self._checks.get(stage, [])]
+
+    def untrue(self, stage: Stage) -> Iterator[str]:
+        """Say which documented values the solution of *stage* does not give on this machine."""
+        channel = solution_channel(stage.solution)
+        for item, card in self._checks.get(stage.name, []):
+            if card.layer in {Layer.PARAMETERS, Layer.DOCUMENTED}:
+                error = self.run(item, channel)
+                if error is not None:
+                    yield f"{stage.name}, {item.name}: {error}"
 
     def judge(self, submission: Submission, session: Session) -> SubmissionResult:
         """Run every check of the submission's stage; never raises for what the student did."""

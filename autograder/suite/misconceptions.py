@@ -36,7 +36,11 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
         """Return *solution* with this mistake in it; raises ``CourseError`` if it does not apply."""
         start, end = _extent(solution, self.exercise)
         lines = solution.splitlines(keepends=True)
-        before, body, after = "".join(lines[:start]), "".join(lines[start:end]), "".join(lines[end:])
+        before, body, after = (
+            "".join(lines[:start]),
+            "".join(lines[start:end]),
+            "".join(lines[end:]),
+        )
         text = before + (dedent(self.code) if self.code else self._swapped(body)) + after
         try:
             ast.parse(text)
@@ -83,7 +87,9 @@ def _extent(solution: str, name: str) -> tuple[int, int]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             end = node.end_lineno or node.lineno
             lines = solution.splitlines()
-            while end < len(lines) and lines[end].startswith(" "):  # a marker after the last statement
+            while end < len(lines) and lines[end].startswith(
+                " "
+            ):  # a marker after the last statement
                 end += 1
             return min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1, end
     msg = f"the solution defines no {name}"

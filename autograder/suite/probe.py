@@ -40,6 +40,4 @@ class Probe:
 
     def weights(self, **shapes: tuple[int, ...]) -> dict[str, Tensor]:
         """Draw loud N(0, 1) parameters by name; write ``W_query__weight`` for ``W_query.weight``."""
-        return {
-            name.replace("__", "."): self.normal(*shape) for name, shape in shapes.items()
-        }
+        return {name.replace("__", "."): self.normal(*shape) for name, shape in shapes.items()}

@@ -177,7 +177,9 @@ class RemoteModule:
     def parameters(self) -> dict[str, Parameter]:
         """Return the parameters by name."""
         found = _tensors(self._ask("parameters"))
-        return {name: Parameter(value.detach(), value.requires_grad) for name, value in found.items()}
+        return {
+            name: Parameter(value.detach(), value.requires_grad) for name, value in found.items()
+        }
 
     def buffers(self) -> dict[str, Tensor]:
         """Return the buffers by name."""
@@ -249,7 +251,9 @@ def fault_of(problem: Problem, name: str) -> Fault:
     if problem.kind == "out-of-memory":
         return Fault(Status.OUT_OF_MEMORY, f"{name} asked for more memory than is granted{where}.")
     if problem.kind == "bad-output":
-        return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=f"{name} answers too much.")
+        return Fault(
+            Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=f"{name} answers too much."
+        )
     code = f": {problem.code}" if problem.code else ""
     return Fault(
         Status.RAISED,

@@ -23,13 +23,17 @@ class Verdict:
 
     def unusable(self) -> CheckResult:
         """No points: the answer was so odd that the check broke on it, while the solution passes."""
-        message = f"The answer can't be used: it is not of the kind that {self._card.exercise} gives."
+        message = (
+            f"The answer can't be used: it is not of the kind that {self._card.exercise} gives."
+        )
         return self._result(Outcome.FAILED, Status.BAD_OUTPUT, message)
 
     def of(self, error: BaseException) -> CheckResult | None:
         """No points, and why; ``None`` if *error* is not the student's doing for certain."""
         if isinstance(error, WrongAnswer):
-            return self._result(Outcome.FAILED, error.status, self._say(error.message, error.public))
+            return self._result(
+                Outcome.FAILED, error.status, self._say(error.message, error.public)
+            )
         if isinstance(error, Fault):
             message = self._say(error.message, error.public)
             return self._result(Outcome.ERRORED, error.status, message)

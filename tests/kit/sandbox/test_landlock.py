@@ -137,7 +137,9 @@ def test_grants_a_single_file(behind):
 @needs_landlock
 def test_passes_over_what_is_not_there(behind):
     """Roots differ between systems; a missing one is no error."""
-    answer = behind("open('readable/file').read()", readable=["readable", "gone", "readable/file/x"])
+    answer = behind(
+        "open('readable/file').read()", readable=["readable", "gone", "readable/file/x"]
+    )
 
     assert answer == "readable"
 

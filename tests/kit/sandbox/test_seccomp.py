@@ -24,7 +24,8 @@ HEADERS = {
     "aarch64": Path("/usr/include/asm-generic/unistd.h"),
 }
 
-FORBIDDEN = """
+FORBIDDEN = set(
+    """
     fork vfork execve execveat uselib wait4 waitid setsid setpgid
     socket socketpair connect bind listen accept accept4 sendto sendmsg sendmmsg recvmsg recvfrom
     ptrace process_vm_readv process_vm_writev process_madvise kcmp tkill rt_sigqueueinfo
@@ -44,11 +45,13 @@ FORBIDDEN = """
     mlock mlockall mbind set_mempolicy migrate_pages move_pages swapon swapoff
     init_module finit_module delete_module kexec_load reboot syslog acct quotactl sethostname
     settimeofday clock_settime adjtimex timer_create modify_ldt iopl ioperm vmsplice splice tee
-""".split()
+    """.split()  # noqa: SIM905 - a quoted list of this length is harder to read
+)
 
 
 @pytest.fixture(params=["x86_64", "aarch64"])
 def arch(request):
+    """Name both machines in turn."""
     return request.param
 
 
@@ -98,11 +101,9 @@ def test_allows_exactly_the_numbers_of_the_table(arch, judge):
     assert allowed - judged == free - {None}
 
 
-@pytest.mark.parametrize("name", FORBIDDEN)
-def test_names_no_call_that_reaches_beyond_the_worker(name):
+def test_names_no_call_that_reaches_beyond_the_worker():
     """What is dangerous is absent from both lists."""
-    assert name not in syscalls.FREE
-    assert name not in syscalls.JUDGED
+    assert not FORBIDDEN & {*syscalls.FREE, *syscalls.JUDGED}
 
 
 def test_refuses_with_a_permission_error(judge):
@@ -226,7 +227,7 @@ def test_numbers_are_those_of_the_kernels_headers(arch):
     assert numbers == {name: known.get(name) for name in table}
 
 
-def test_forbidden_names_are_real(arch):
+def test_forbidden_names_are_real():
     """A typing error can't make the list of forbidden names look kept."""
     if not all(header.is_file() for header in HEADERS.values()):
         pytest.skip("the kernel's headers are not installed")
@@ -234,7 +235,7 @@ def test_forbidden_names_are_real(arch):
 
     newer = {"fchmodat2", "memfd_secret", "process_madvise", "mount_setattr"}
 
-    assert set(FORBIDDEN) - newer <= set(known)
+    assert FORBIDDEN - newer <= set(known)
 
 
 def read_header(path):

@@ -1,0 +1,202 @@
+"""Words in, words out: the only room that prints and exits."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal, Optional
+
+import typer
+
+from autograder import __version__
+from autograder.errors import AutograderError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Teach attention mechanisms, and grade them: release, grade, verify, doctor.",
+)
+CourseOption = Annotated[
+    Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+    typer.Option("--course", metavar="DIR", help="The course's folder (default: found from here)."),
+]
+IsolationOption = Annotated[
+    Optional[Literal["full", "process"]],  # noqa: UP045  # typer reads the annotation at run time
+    typer.Option(help="How strictly student code is confined (default: full)."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def _main(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"autograder {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def grade(  # noqa: PLR0913  # one argument an option
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="A submitted/ tree, a folder or zip of one submission, a folder of LMS zips, "
+            "a .py or a .ipynb.",
+        ),
+    ],
+    *,
+    stage: Annotated[str, typer.Option(help="Grade this stage only, by name or number.")] = "",
+    json: Annotated[
+        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+        typer.Option(metavar="FILE", help="Write the record here (docs/results.md)."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=0, help="Grading processes (default: one a core).")] = 0,
+    isolation: IsolationOption = None,
+    course: CourseOption = None,
+) -> None:
+    """Grade submissions with the hidden suites, each in a sandbox.
+
+    Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere.
+    """
+    with _plain_errors():
+        _grade(paths, stage, json, jobs, isolation, course)
+
+
+@app.command()
+def release(
+    *,
+    check: Annotated[bool, typer.Option("--check", help="Only say what is stale.")] = False,
+    course: CourseOption = None,
+) -> None:
+    """Build the stubs and what students receive, from the solutions."""
+    from autograder import release as releasing  # noqa: PLC0415  # commands load what they use
+
+    with _plain_errors():
+        found = _course(course)
+        if check:
+            _say_stale(
+                [*(f"{path} is stale" for path in releasing.stale(found)), *releasing.leaks(found)]
+            )
+            return
+        for path in releasing.build(found):
+            typer.echo(f"built {path.relative_to(found.root)}")
+        _say_stale(list(releasing.leaks(found)))
+
+
+@app.command()
+def verify(
+    *,
+    stage: Annotated[str, typer.Option(help="Verify this stage only, by name or number.")] = "",
+    course: CourseOption = None,
+) -> None:
+    """Prove the course: stubs 0, solutions full marks, every misconception caught, nothing stale."""
+    from autograder import verify as verifying  # noqa: PLC0415  # imports torch
+
+    with _plain_errors():
+        found = _course(course)
+        report = verifying.verify(found, found.stage(stage) if stage else None)
+        for line in report.lines:
+            typer.echo(line)
+        for finding in report.findings:
+            typer.echo(f"✗ {finding}", err=True)
+        if report.findings:
+            raise typer.Exit(1)
+        typer.echo("Everything holds.")
+
+
+@app.command()
+def doctor(*, course: CourseOption = None) -> None:
+    """Say what this machine can do: isolation, torch, and whether the documented tensors hold."""
+    from autograder import doctor as examining  # noqa: PLC0415  # imports torch
+
+    with _plain_errors():
+        healthy = True
+        for finding in examining.examine(_course(course)):
+            typer.echo(f"{'✓' if finding.good else '✗'} {finding.text}")
+            healthy = healthy and finding.good
+        if not healthy:
+            raise typer.Exit(1)
+
+
+def _grade(  # noqa: PLR0913  # the command's options
+    paths: list[Path],
+    stage: str,
+    json: Path | None,
+    jobs: int,
+    isolation: str | None,
+    course: Path | None,
+) -> None:
+    from rich.console import Console  # noqa: PLC0415  # commands load what they use
+
+    from autograder import grade as grading  # noqa: PLC0415  # imports torch
+    from autograder.reports.table import table  # noqa: PLC0415  # imports rich
+    from autograder.results import Status, to_json  # noqa: PLC0415  # commands load what they use
+    from autograder.submission import collect  # noqa: PLC0415  # commands load what they use
+    from autograder.suite.probe import course_secret  # noqa: PLC0415  # imports torch
+
+    found = _course(course)
+    if json is not None and not json.resolve().parent.is_dir():
+        raise AutograderError(f"There is no folder {json.parent} to write {json.name} into.")  # noqa: TRY003, EM102
+    only = found.stage(stage) if stage else None
+    submissions = [item for path in paths for item in collect(path, found.stages, only)]
+    if not course_secret(found.root):
+        typer.echo(
+            "No course secret: hidden inputs are those of every public copy (docs/security.md).",
+            err=True,
+        )
+    with _progress(len(submissions)) as advance:
+        results = grading.grade(
+            found,
+            submissions,
+            isolation=isolation,
+            jobs=jobs or None,
+            on_result=lambda _result: advance(),
+        )
+    if json is not None:
+        json.write_bytes(to_json(results))
+    Console(highlight=False).print(table(results))
+    if any(result.status is Status.GRADER_ERROR for result in results.submissions):
+        typer.echo("The grader itself failed; those submissions have no grade.", err=True)
+        raise typer.Exit(1)
+
+
+def _course(folder: Path | None) -> "object":
+    from autograder.course import find_root, load  # noqa: PLC0415  # commands load what they use
+
+    return load(folder if folder is not None else find_root(Path.cwd()))
+
+
+def _say_stale(findings: list[str]) -> None:
+    for finding in findings:
+        typer.echo(f"✗ {finding}", err=True)
+    if findings:
+        typer.echo("Run `autograder release` to build what is stale.", err=True)
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[object]:
+    """Show a bar on a terminal, nothing in a pipe."""
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415  # commands load what they use
+
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    with Progress(*columns, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("grading", total=total)
+        yield lambda: bar.advance(task)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Print what went wrong as one message, without a traceback; exit code 2."""
+    try:
+        yield
+    except AutograderError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+
+
+if __name__ == "__main__":
+    app()

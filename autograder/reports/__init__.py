@@ -1,0 +1,1 @@
+"""Views of the record, each a pure function of it."""

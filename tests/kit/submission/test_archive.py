@@ -1,0 +1,201 @@
+"""A zip is read in memory, or refused as a whole."""
+
+import io
+import stat
+import warnings
+import zipfile
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.submission.archive import open_archive
+from autograder.submission.bundle import Unusable
+
+MODULE = "self_attention.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        pytest.param("../self_attention.py", "points out of the archive", id="traversal"),
+        pytest.param("a/../../x.py", "points out of the archive", id="inner-traversal"),
+        pytest.param("/etc/x.py", "has an absolute path", id="absolute"),
+        pytest.param("C:/x.py", "has an absolute path", id="drive"),
+        pytest.param("c:x.py", "has an absolute path", id="drive-relative"),
+        pytest.param("a\\..\\x.py", "has a backslash in its name", id="backslash"),
+    ],
+)
+def test_refuses_a_hostile_name(collected, write_zip, name, reason):
+    """One such member, and nothing of the archive is read."""
+    [submission] = collected(write_zip("alice.zip", {MODULE: b"", name: b""}))
+
+    assert submission.code is None
+    assert reason in submission.problem
+    assert submission.problem.endswith("Make a new zip of your files and hand it in again.")
+
+
+def test_refuses_a_nul_in_a_name(collected, write_zip):
+    """Python cuts the name there, so that two programs would see two names."""
+    path = write_zip("alice.zip", {"self_attention.pyXtxt": b""})
+    path.write_bytes(path.read_bytes().replace(b".pyXtxt", b".py\0txt"))
+
+    [submission] = collected(path)
+
+    assert "has a NUL character in its name" in submission.problem
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(stat.S_IFLNK, id="link"),
+        pytest.param(stat.S_IFIFO, id="fifo"),
+        pytest.param(stat.S_IFCHR, id="device"),
+        pytest.param(stat.S_IFSOCK, id="socket"),
+    ],
+)
+def test_refuses_a_member_that_is_no_file(collected, write_zip, kind):
+    """A link in a zip is text here, but a link for whoever unpacks it."""
+    member = zipfile.ZipInfo(MODULE)
+    member.external_attr = (kind | 0o777) << 16
+
+    [submission] = collected(write_zip("alice.zip", {member: b"/etc/passwd"}))
+
+    assert "its member self_attention.py is a link or a special file" in submission.problem
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(MODULE, id="same"),
+        pytest.param("./self_attention.py", id="dot"),
+        pytest.param("Self_Attention.py", id="case"),
+        pytest.param("self_attention.py. ", id="windows-dots"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_refuses_two_members_of_one_name(collected, class_, second):
+    """Which of the two counts would depend on the program."""
+    path = class_ / "alice.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MODULE, b"one")
+        archive.writestr(second, b"two")
+
+    [submission] = collected(path)
+
+    assert "two of its members are named" in submission.problem
+
+
+def test_refuses_names_that_differ_in_spelling_only(collected, write_zip):
+    """é in one character or in two is one name on macOS."""
+    path = write_zip(
+        "alice.zip", {"caf\N{LATIN SMALL LETTER E WITH ACUTE}.py": b"", "cafe\u0301.py": b""}
+    )
+
+    [submission] = collected(path)
+
+    assert "two of its members are named" in submission.problem
+
+
+def test_refuses_encryption(collected, write_zip):
+    """Nobody asks for the password."""
+    path = write_zip("alice.zip", {MODULE: b"x"})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+
+    [submission] = collected(path)
+
+    assert "its member self_attention.py is encrypted" in submission.problem
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"no zip at all", id="text"),
+        pytest.param(b"Rar!\x1a\x07", id="rar-renamed"),
+    ],
+)
+def test_reports_an_unreadable_zip(collected, write, data):
+    """The student hears that the archive is broken; nothing is raised."""
+    [submission] = collected(write("alice.zip", data))
+
+    assert submission.problem == (
+        "The archive alice.zip could not be read (File is not a zip file). "
+        "Make a new zip of your files and hand it in again."
+    )
+
+
+def test_reports_a_member_that_does_not_unpack(collected, write_zip):
+    """Damage in the middle of the data is found when it is read."""
+    path = write_zip("alice.zip", {MODULE: bytes(range(256))})
+    data = bytearray(path.read_bytes())
+    data[60:120] = b"\xff" * 60
+    path.write_bytes(data)
+
+    [submission] = collected(path)
+
+    assert submission.problem.startswith("The archive alice.zip could not be read (")
+
+
+def test_lists_an_inner_zip_and_leaves_it_shut(collected, write_zip):
+    """A zip in a zip is ignored, whatever it holds."""
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("../evil.py", b"")
+
+    [submission] = collected(write_zip("alice.zip", {MODULE: b"", "inner.zip": inner.getvalue()}))
+
+    assert submission.code is not None
+    assert submission.ignored == ("inner.zip",)
+
+
+def test_passes_over_what_macos_adds(collected, write_zip):
+    """Finder's shadow files are neither code nor worth a line."""
+    members = {
+        "hw/self_attention.py": b"x",
+        "__MACOSX/hw/._self_attention.py": b"",
+        "hw/.DS_Store": b"",
+        "hw/": b"",
+    }
+
+    [submission] = collected(write_zip("alice.zip", members))
+
+    assert submission.code.cells == (b"x",)
+    assert submission.ignored == ()
+
+
+@settings(deadline=None)  # a busy disk is no bug
+@given(names=st.lists(st.text(min_size=1, max_size=30), max_size=4))
+def test_never_escapes_and_never_raises(tmp_path_factory, names):
+    """Whatever members are called, a listed path stays below the hand-in."""
+    path = tmp_path_factory.mktemp("zips") / "alice.zip"
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "w") as archive:
+        warnings.simplefilter("ignore")
+        for name in names:
+            archive.writestr(name.encode("utf-8", "replace").decode(), b"")
+
+    bundle = open_archive(path)
+
+    for found in bundle.files:
+        assert not found.path.is_absolute()
+        assert ".." not in found.path.parts
+        assert found.label.isprintable()
+    assert all(fault.isprintable() for fault in bundle.faults)
+
+
+@settings(deadline=None)  # a busy disk is no bug
+@given(data=st.binary(max_size=400), at=st.integers(0, 200))
+def test_never_raises_over_damaged_bytes(tmp_path_factory, data, at):
+    """Any bytes in any place of a zip end in files or in a fault."""
+    good = io.BytesIO()
+    with zipfile.ZipFile(good, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MODULE, b"def attend(x): return x\n" * 4)
+    path = tmp_path_factory.mktemp("zips") / "alice.zip"
+    path.write_bytes(good.getvalue()[:at] + data + good.getvalue()[at + len(data) :])
+
+    for found in open_archive(path).files:
+        with suppress(Unusable):
+            assert isinstance(found.read(1000), bytes)

@@ -1,0 +1,157 @@
+"""Code cells come out of every notebook that students really have."""
+
+import json
+
+import nbformat
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.submission.bundle import Unusable
+from autograder.submission.notebook import MAX_CELLS, MAX_CONTAINERS, code_cells
+
+
+def _code(source):
+    return {"cell_type": "code", "source": source}
+
+
+def _cells(document):
+    return code_cells(json.dumps(document).encode(), "lab.ipynb")
+
+
+def test_takes_code_cells_in_order():
+    """Prose and raw cells are passed over, magics and blank cells are not."""
+    prose = {"cell_type": "markdown", "source": "def attend(): ..."}
+    raw = {"cell_type": "raw", "source": "x"}
+    document = {"nbformat": 4, "cells": [_code("%time x = 1"), prose, _code(""), raw, _code("é")]}
+
+    assert _cells(document) == (b"%time x = 1", b"", "é".encode())
+
+
+def test_takes_sources_as_lines():
+    """Jupyter writes a list of lines."""
+    assert _cells({"cells": [_code(["x = 1\n", "y = 2"])]}) == (b"x = 1\ny = 2",)
+
+
+def test_takes_nbformat_3():
+    """Worksheets hold the cells, and a cell's source is its input."""
+    cells = [
+        nbformat.v3.new_code_cell(input="x = 1"),
+        nbformat.v3.new_text_cell("markdown", source="prose"),
+        nbformat.v3.new_code_cell(input="y = 2"),
+    ]
+    document = nbformat.v3.new_notebook(worksheets=[nbformat.v3.new_worksheet(cells=cells)])
+
+    assert code_cells(nbformat.v3.writes_json(document).encode(), "lab.ipynb") == (
+        b"x = 1",
+        b"y = 2",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"cells": [{"cell_type": "code", "source": "x"}, 7, null]}', id="no-objects"),
+        pytest.param('{"cells": [{"cell_type": "code", "source": ["x", null]}]}', id="null-line"),
+        pytest.param(
+            '{"cells": [{"source": "y"}, {"cell_type": "code", "source": "x"}]}', id="kind"
+        ),
+        pytest.param('{"cells": 1, "cells": [{"cell_type": "code", "source": "x"}]}', id="twice"),
+        pytest.param('{"a": NaN, "cells": [{"cell_type": "code", "source": "x"}]}', id="nan"),
+        pytest.param(
+            '{"a": ' + "9" * 5000 + ', "cells": [{"cell_type": "code", "source": "x"}]}', id="long"
+        ),
+    ],
+)
+def test_tolerates_damage_beside_the_code(text):
+    """Only each cell's kind and source are needed."""
+    assert code_cells(text.encode(), "lab.ipynb") == (b"x",)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_reads_every_unicode_encoding(encoding):
+    """Windows editors add a byte order mark, PowerShell writes UTF-16."""
+    text = json.dumps({"cells": [_code("é")]}, ensure_ascii=False)
+
+    assert code_cells(text.encode(encoding), "lab.ipynb") == ("é".encode(),)
+
+
+def test_keeps_what_is_no_utf8_apart():
+    """A stray Latin-1 byte spoils its own character only."""
+    data = b'{"cells": [{"cell_type": "code", "source": "x = 1 # \xe9"}]}'
+
+    assert code_cells(data, "lab.ipynb") == ("x = 1 # \N{REPLACEMENT CHARACTER}".encode(),)
+
+
+def test_writes_lone_surrogates_out():
+    """Half a pair has no UTF-8, but an escape in Python means the same."""
+    assert _cells({"cells": [_code("x = '\ud83d'")]}) == (rb"x = '\ud83d'",)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        pytest.param(b"", "is no notebook", id="empty-file"),
+        pytest.param(b"print('hello')", "is no notebook", id="python"),
+        pytest.param(b'{"cells": [', "is no notebook", id="cut-off"),
+        pytest.param(b"[" * 100_000, "nested too deeply", id="nested-lists"),
+        pytest.param(b'{"a":' * 100_000, "nested too deeply", id="nested-objects"),
+        pytest.param(b"{}," * (MAX_CONTAINERS + 1), "too much besides code", id="object-bomb"),
+        pytest.param(b"[]", "holds no code", id="list"),
+        pytest.param(b'"text"', "holds no code", id="string"),
+        pytest.param(b"{}", "holds no code", id="no-cells"),
+        pytest.param(b'{"cells": []}', "holds no code", id="empty-cells"),
+        pytest.param(b'{"cells": {"a": 1}}', "holds no code", id="cells-no-list"),
+        pytest.param(b'{"cells": [{"cell_type": "code", "source": " "}]}', "no code", id="blank"),
+    ],
+)
+def test_says_what_is_wrong(data, says):
+    """The sentence names the file and what to do."""
+    with pytest.raises(Unusable, match=says) as caught:
+        code_cells(data, "lab.ipynb")
+
+    assert str(caught.value).startswith("lab.ipynb ")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pytest.param([_code("x")] * (MAX_CELLS + 1), id="cells"),
+        pytest.param([_code("x" * 2**19)] * 3, id="bytes"),
+    ],
+)
+def test_bounds_the_code(cells):
+    """Neither many cells nor long ones pass."""
+    with pytest.raises(Unusable, match="holds more than 2000 code cells or 1,024 KiB"):
+        _cells({"cells": cells})
+
+
+def test_reports_a_broken_notebook_as_a_problem(collected, write):
+    """In a submission the sentence is the problem."""
+    [submission] = collected(write("alice/self_attention.ipynb", b"{"))
+
+    assert submission.code is None
+    assert submission.problem.startswith("self_attention.ipynb is no notebook: its JSON")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(
+            st.sampled_from(["cells", "worksheets", "cell_type", "source", "input"]), inner
+        )
+    ),
+)
+
+
+@settings(deadline=None)  # a busy machine is no bug
+@given(document=JSON)
+def test_never_raises_anything_else(document):
+    """Any JSON at all is cells or a sentence."""
+    try:
+        cells = _cells(document)
+    except Unusable:
+        return
+
+    assert all(isinstance(cell, bytes) for cell in cells)
