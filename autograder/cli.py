@@ -1,15 +1,18 @@
 """Words in, words out: the only room that prints and exits."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 import typer
 
 from autograder import __version__
-from autograder.errors import AutograderError
+from autograder.errors import AutograderError, UsageError
+
+if TYPE_CHECKING:  # commands load what they use
+    from autograder.course import Course
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,7 +41,7 @@ def _main(
 
 
 @app.command()
-def grade(  # noqa: PLR0913  # one argument an option
+def grade(
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -92,7 +95,7 @@ def verify(
     stage: Annotated[str, typer.Option(help="Verify this stage only, by name or number.")] = "",
     course: CourseOption = None,
 ) -> None:
-    """Prove the course: stubs 0, solutions full marks, every misconception caught, nothing stale."""
+    """Prove the course: stubs 0, solutions full marks, every misconception seen, nothing stale."""
     from autograder import verify as verifying  # noqa: PLC0415  # imports torch
 
     with _plain_errors():
@@ -121,7 +124,7 @@ def doctor(*, course: CourseOption = None) -> None:
             raise typer.Exit(1)
 
 
-def _grade(  # noqa: PLR0913  # the command's options
+def _grade(
     paths: list[Path],
     stage: str,
     json: Path | None,
@@ -138,8 +141,8 @@ def _grade(  # noqa: PLR0913  # the command's options
     from autograder.suite.probe import course_secret  # noqa: PLC0415  # imports torch
 
     found = _course(course)
-    if json is not None and not json.resolve().parent.is_dir():
-        raise AutograderError(f"There is no folder {json.parent} to write {json.name} into.")  # noqa: TRY003, EM102
+    if json is not None:
+        _check_writable(json)
     only = found.stage(stage) if stage else None
     submissions = [item for path in paths for item in collect(path, found.stages, only)]
     if not course_secret(found.root):
@@ -163,7 +166,17 @@ def _grade(  # noqa: PLR0913  # the command's options
         raise typer.Exit(1)
 
 
-def _course(folder: Path | None) -> "object":
+def _check_writable(json: Path) -> None:
+    """Refuse before the grading, which takes its time, what would fail after it."""
+    if json.is_dir():
+        msg = f"{json} is a folder; name a file for the record."
+        raise UsageError(msg)
+    if not json.resolve().parent.is_dir():
+        msg = f"There is no folder {json.parent} to write {json.name} into."
+        raise UsageError(msg)
+
+
+def _course(folder: Path | None) -> "Course":
     from autograder.course import find_root, load  # noqa: PLC0415  # commands load what they use
 
     return load(folder if folder is not None else find_root(Path.cwd()))
@@ -178,7 +191,7 @@ def _say_stale(findings: list[str]) -> None:
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[object]:
+def _progress(total: int) -> Iterator[Callable[[], None]]:
     """Show a bar on a terminal, nothing in a pipe."""
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415  # commands load what they use
 

@@ -25,7 +25,7 @@ _Record = TypeVar("_Record")
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a submission may use. A limit that fires costs points, so each is far above honest use."""
+    """What a submission may use. A limit that fires costs points: each is far above honest use."""
 
     import_seconds: Positive = 10.0
     call_seconds: Positive = 3.0
@@ -170,7 +170,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         return tuple(self._read_stage(name) for name in self.file.stages)
 
     def stage(self, wanted: str) -> Stage:
-        """Find a stage by its name, its number (``04`` or ``4``) or its module; raises ``UsageError``."""
+        """Find a stage by name, number (``04`` or ``4``) or module; raises ``UsageError``."""
         for stage in self.stages:
             if wanted in {stage.name, stage.module, *_numbers(stage.name)}:
                 return stage

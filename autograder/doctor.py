@@ -22,24 +22,23 @@ class Finding(NamedTuple):
 def examine(course: Course) -> Iterator[Finding]:
     """Examine machine and course, one finding after the other."""
     found = probe()
-    yield Finding(
-        True, f"Python {platform.python_version()} on {found.platform} {found.architecture}"
-    )  # noqa: FBT003  # a finding is good or not
-    yield Finding(True, f"torch {torch.__version__}")  # noqa: FBT003  # a finding is good or not
+    machine = f"{found.platform} {found.architecture}"
+    yield Finding(good=True, text=f"Python {platform.python_version()} on {machine}")
+    yield Finding(good=True, text=f"torch {torch.__version__}")
     yield Finding(found.level == "full", f"isolation {found.level}: {found.reason}")
     yield _documented(course)
     secret = bool(course_secret(course.root))
     words = "secret" if secret else "those of every public copy: set a course secret before grading"
-    yield Finding(True, f"hidden inputs are {words}")  # noqa: FBT003  # allowed, and said
+    yield Finding(good=True, text=f"hidden inputs are {words}")  # allowed, and said
 
 
 def _documented(course: Course) -> Finding:
     untrue = with_judge(course, course.stages, lambda judge: _untrue(course, judge))
     if untrue:
-        return Finding(False, "documented tensors differ on this torch:\n  " + "\n  ".join(untrue))  # noqa: FBT003  # a finding is good or not
-    return Finding(
-        True, f"the documented tensors of {len(course.stages)} stages hold on this torch"
-    )  # noqa: FBT003  # a finding is good or not
+        text = "\n  ".join(["documented tensors differ on this torch:", *untrue])
+        return Finding(good=False, text=text)
+    text = f"the documented tensors of {len(course.stages)} stages hold on this torch"
+    return Finding(good=True, text=text)
 
 
 def _untrue(course: Course, judge: Judge) -> list[str]:

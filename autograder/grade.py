@@ -8,14 +8,15 @@ from multiprocessing import get_context
 from typing import Literal
 
 from autograder.course import Course
-from autograder.errors import GraderError
+from autograder.errors import CourseError, GraderError, SandboxError, UsageError
 from autograder.results import Results, SubmissionResult
 from autograder.sandbox.confine import Isolation
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import Zygote, choose_isolation
 from autograder.submission import Submission
-from autograder.suite.judging import Judge, failed_grading, unreadable, with_judge
+from autograder.suite.judging import Judge, with_judge
 from autograder.suite.probe import course_secret
+from autograder.suite.records import failed_grading, unreadable
 
 OnResult = Callable[[SubmissionResult], None]
 _Seat = tuple[Judge, Zygote, int]
@@ -30,7 +31,10 @@ def grade(
     jobs: int | None = None,
     on_result: OnResult = lambda _result: None,
 ) -> Results:
-    """Grade *submissions*; results stand in the same order. Raises ``SandboxError``, ``CourseError``."""
+    """Grade *submissions*; results stand in their order.
+
+    Raises ``SandboxError`` and ``CourseError``.
+    """
     level = choose_isolation(isolation, course.root)
     wanted = {submission.stage for submission in submissions if submission.code is not None}
     stages = [stage for stage in course.stages if stage.name in wanted]
@@ -61,7 +65,9 @@ def judge_one(
     )
     try:
         return judge.judge(submission, session)
-    except GraderError as error:
+    except (CourseError, SandboxError, UsageError):
+        raise  # no submission can be graded
+    except Exception as error:  # noqa: BLE001  # our bug, GraderError or not; others are unaffected
         return failed_grading(submission, error)
     finally:
         session.close()

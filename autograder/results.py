@@ -5,11 +5,11 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
-FORMAT_VERSION = 1
+FORMAT_VERSION: Final = 1
 
 
 class Outcome(StrEnum):

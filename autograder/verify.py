@@ -91,9 +91,8 @@ def _hidden(course: Course, stages: Sequence[Stage], judge: Judge) -> _Hidden:
     entries = ledger.shared(course.ledger)
     entries.used.clear()
     untrue = [line for stage in stages for line in judge.untrue(stage)]
-    with Zygote(
-        probe().level, course.limits
-    ) as zygote:  # the course's own code: as strict as can be
+    level = probe().level  # the course's own code: as strict as can be
+    with Zygote(level, course.limits) as zygote:
         zygote.wait_ready()
         for stage in stages:
             trial = _Trial(judge, zygote, stage)
@@ -150,7 +149,8 @@ class _Trial:
         """Try everything; yield what went otherwise than it must."""
         stub = self._try("the stub", markers.strip(self._solution, self._stage.solution.name))
         if stub.score != 0 or stub.message:
-            yield f"{self._stage.name}: the stub scores {stub.score}; it must import and earn 0. {stub.message}"
+            must = "it must import and earn 0."
+            yield f"{self._stage.name}: the stub scores {stub.score}; {must} {stub.message}"
         yield from self._full("the solution", self._solution)
         for variant in self._variants:
             yield from self._full(f"variant {variant.name}", variant.read_text("utf-8"))
@@ -162,17 +162,20 @@ class _Trial:
                 for exercise in result.exercises
                 if exercise.name == item.exercise
             ):
-                yield f"{self._stage.name}: misconception {item.id} loses nothing in {item.exercise}."
+                where = f"misconception {item.id} loses nothing in {item.exercise}"
+                yield f"{self._stage.name}: {where}."
 
     def _full(self, what: str, text: str) -> Iterator[str]:
         result = self._try(what, text)
         if result.score != result.max_score or result.score is None:
-            yield f"{self._stage.name}: {what} scores {result.score} of {result.max_score}. {_first(result)}"
+            score = f"{what} scores {result.score} of {result.max_score}"
+            yield f"{self._stage.name}: {score}. {_first(result)}"
 
     def _hollow(self) -> Iterator[str]:
         path = self._stage.hidden / "hollow.py"
         if not path.is_file():
-            yield f"{self._stage.name}: {path.name} is missing: zeros of the right shapes, to be refused."
+            what = "zeros of the right shapes, to be refused"
+            yield f"{self._stage.name}: {path.name} is missing: {what}."
             return
         result = self._try("hollow", path.read_text("utf-8"))
         if result.score is None or result.score > HOLLOW_SHARE * STAGE_POINTS:

@@ -7,7 +7,7 @@ from autograder.results import Outcome, Results, Status, SubmissionResult
 
 
 def table(results: Results) -> Table:
-    """Lay out one row a submission: who, what, how many points, and the first thing that is wrong."""
+    """Lay out one row a submission: who, what, how many points, and what is wrong first."""
     view = Table(title=_title(results), title_justify="left", box=None, pad_edge=False)
     view.add_column("student", overflow="fold")
     view.add_column("stage", overflow="fold")

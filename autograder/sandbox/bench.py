@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from autograder.sandbox import source
 from autograder.sandbox.cells import compile_cells
 from autograder.sandbox.tensors import Encoder, decode
-from autograder.sandbox.wire import Problem, Reply, Request, Value
+from autograder.sandbox.wire import Problem, ProblemKind, Reply, Request
 
 MAX_TEXT = 2_000  # characters of an exception that cross; a student reads the first lines
 MAX_TRACED = 50_000  # operators watched in one call; an honest one runs some dozens
@@ -53,7 +53,7 @@ class Bench:
         except AbsentError as error:
             problem = Problem(kind="missing", text=str(error))
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt included
-            problem = self._describe(error)
+            problem = self._told(error)
         return Reply(number=request.number, problem=problem)
 
     def _do(self, request: Request) -> Reply:
@@ -93,7 +93,7 @@ class Bench:
                 code = compile(cell, label, "exec", dont_inherit=True)
                 exec(code, vars(self._module))  # noqa: S102  # running it is what we are here for
             except BaseException as error:  # noqa: BLE001  # sys.exit() in a cell included
-                yield self._describe(error)
+                yield self._told(error)
                 if not self._notebook:
                     return
 
@@ -138,6 +138,10 @@ class Bench:
 
     def _verb_parameters(self, request: Request, _args: list[object], _kwargs: object) -> object:
         return dict(self._find(request.handle).named_parameters())
+
+    def _verb_shapes(self, request: Request, _args: list[object], _kwargs: object) -> object:
+        """Shapes alone: of a large model the numbers themselves would be too much to send."""
+        return {name: list(p.shape) for name, p in self._find(request.handle).named_parameters()}
 
     def _verb_buffers(self, request: Request, _args: list[object], _kwargs: object) -> object:
         return dict(self._find(request.handle).named_buffers())
@@ -195,7 +199,7 @@ class Bench:
         return self._find(request.handle) if request.handle >= 0 else self._defined(request.name)
 
     def _defined(self, name: str) -> Callable[..., object]:
-        found = getattr(self._module, name, None)
+        found: object = getattr(self._module, name, None)
         if not callable(found):
             msg = f"{name} is not defined"
             raise AbsentError(msg)
@@ -212,6 +216,11 @@ class Bench:
         return len(self._objects) - 1
 
     # Telling what went wrong
+
+    def _told(self, error: BaseException) -> Problem:
+        with contextlib.suppress(BaseException):  # an exception of theirs may lie about its parts
+            return self._describe(error)
+        return Problem(kind="raised", type="an exception that can't be shown")
 
     def _describe(self, error: BaseException) -> Problem:
         kind = type(error)
@@ -244,20 +253,32 @@ class _Functions(TorchFunctionMode):
         super().__init__()
         self.seen: Counter[str] = Counter()
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]  # torch's own protocol
+    def __torch_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
         if len(self.seen) < MAX_TRACED:
             self.seen[getattr(func, "__name__", str(func))[:80]] += 1
         return func(*args, **(kwargs or {}))
 
 
-class _Operators(TorchDispatchMode):
+class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's base is untyped
     """Counts operators as they run, each with the size of its largest input."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # likewise
         self.seen: Counter[str] = Counter()
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]  # torch's own protocol
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
         if len(self.seen) < MAX_TRACED:
             size = max((arg.numel() for arg in _tensors(args)), default=0)
             self.seen[f"{func} {size}"] += 1
@@ -304,7 +325,7 @@ def _differs(after: Tensor, before: Tensor) -> bool:
     return not bool(same.all())
 
 
-def _kind(error: BaseException, text: str) -> str:
+def _kind(error: BaseException, text: str) -> ProblemKind:
     if isinstance(error, NotImplementedError):
         return "not-implemented"
     if isinstance(error, MemoryError) or any(words in text for words in OUT_OF_MEMORY):
@@ -316,5 +337,5 @@ def _text(error: BaseException) -> str:
     with contextlib.suppress(BaseException):  # a student's __str__ may raise anything
         text = str(error)
         if type(text) is str:
-            return text[:MAX_TEXT]
+            return text[:MAX_TEXT].encode("utf-8", "replace").decode()  # lone surrogates are none
     return ""

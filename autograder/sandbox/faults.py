@@ -15,3 +15,12 @@ class Fault(Exception):  # noqa: N818  # no error of ours: an outcome on its way
         self.status = status
         self.message = message
         self.public = public or message
+
+
+class Raised(Fault):
+    """The student's code raised an exception of its own: its type's name and its text, as data."""
+
+    def __init__(self, kind: str, text: str, message: str, *, public: str) -> None:
+        super().__init__(Status.RAISED, message, public=public)
+        self.kind = kind
+        self.text = text

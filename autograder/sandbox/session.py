@@ -9,7 +9,7 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.source import Definition
 from autograder.sandbox.supervisor import Worker, Zygote, private_folder
 from autograder.sandbox.tensors import decode
-from autograder.sandbox.wire import Problem, Reply, Request, Verb
+from autograder.sandbox.wire import BadMessageError, Problem, Reply, Request, Verb
 
 
 class Session:
@@ -55,13 +55,13 @@ class Session:
         self._exercise = exercise
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request in the worker; raises ``Fault`` where it crashes, hangs or talks nonsense."""
+        """Do one request in the worker; raises ``Fault`` if it crashes, hangs or talks nonsense."""
         limits = self._zygote.limits
         if self._lost.get(self._exercise, 0) >= limits.restarts_per_exercise:
-            raise Fault(
-                Status.TIMEOUT,
-                f"Not run: {self._exercise} has crashed or hung {limits.restarts_per_exercise} times.",
-            )
+            times = limits.restarts_per_exercise
+            sentence = f"Not run: {self._exercise} has crashed or hung {times} times."
+            raise Fault(Status.TIMEOUT, sentence)
+        self._left()  # before a worker is started in vain
         return self._request(self._alive(), limits.call_seconds, verb, fields)
 
     def _alive(self) -> Worker:
@@ -94,21 +94,20 @@ class Session:
         try:
             reply = self._request(worker, seconds, verb, {"cells": self._cells})
         except Fault as fault:
+            worker.end()
             raise _while_importing(fault, seconds) from None
         if reply.problem is not None:
             worker.end()
             raise Fault(Status.IMPORT_ERROR, f"Your file can't be read: {reply.problem.text}")
-        return decode(reply.value, lambda handle: handle)
+        try:
+            return decode(reply.value, lambda handle: handle)
+        except BadMessageError:
+            return None  # what a student's code put in the answer's place is refused by its type
 
     def _request(
         self, worker: Worker, seconds: float, verb: Verb, fields: dict[str, object]
     ) -> Reply:
-        left = self._zygote.limits.submission_seconds - self._spent
-        if left <= 0:
-            raise Fault(
-                Status.TIMEOUT,
-                f"Not run: all {self._zygote.limits.submission_seconds:g} seconds are used up.",
-            )
+        left = self._left()
         self._number += 1
         request = Request(number=self._number, verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
         start = time.monotonic()
@@ -121,6 +120,12 @@ class Session:
             raise
         finally:
             self._spent += time.monotonic() - start
+
+    def _left(self) -> float:
+        granted = self._zygote.limits.submission_seconds
+        if self._spent >= granted:
+            raise Fault(Status.TIMEOUT, f"Not run: all {granted:g} seconds are used up.")
+        return granted - self._spent
 
 
 def _while_importing(fault: Fault, seconds: float) -> Fault:

@@ -58,7 +58,7 @@ def definitions(trees: list[ast.Module | None]) -> tuple[Definition, ...]:
 def _assigned(
     bodies: list[ast.stmt], aliases: dict[str, str]
 ) -> Iterator[tuple[str, ast.stmt, tuple[Use, ...]]]:
-    """Yield ``name = expression`` at module level, such as a lambda or another name for a function."""
+    """Yield ``name = expression`` at module level: a lambda, or a function's other name."""
     for node in bodies:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             yield node.targets[0].id, node, tuple(_uses(node.value, aliases))

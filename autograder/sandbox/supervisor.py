@@ -49,7 +49,7 @@ class Zygote:
         self._controls = [ours for ours, _ in pairs]
         theirs = [control for _, control in pairs]
         numbers = [control.fileno() for control in theirs]
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603  # this Python, this package, numbers
             [sys.executable, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.zygote"]
             + [str(number) for number in numbers],
             pass_fds=numbers,
@@ -99,7 +99,9 @@ class Zygote:
         theirs.close()
         os.close(pipe)
         pid = self._receive(control, CONTROL_SECONDS)["pid"]
-        return Worker(self, user, pid, ours, output, private)
+        worker = Worker(self, user, pid, ours, output, private)
+        worker.wait_confined()
+        return worker
 
     def end(self, pid: int, user: int) -> int:
         """Kill and reap worker *pid*; returns its exit code, negative for a signal."""
@@ -119,7 +121,8 @@ class Zygote:
         control.settimeout(seconds)
         with contextlib.suppress(TimeoutError, ConnectionError):
             if body := control.recv(PIPE_CHUNK):
-                return msgspec.msgpack.decode(body, type=dict[str, int | str])  # type: ignore[return-value]  # the tag is the only str
+                answer = msgspec.msgpack.decode(body, type=dict[str, int | str])
+                return {key: value for key, value in answer.items() if isinstance(value, int)}
         msg = f"the sandbox's zygote does not answer (exit code {self._process.poll()})"
         raise GraderError(msg)
 
@@ -140,24 +143,28 @@ class Worker:
         self._printed = bytearray()
         self._ended = False
         wire.setblocking(False)  # noqa: FBT003  # the socket module's own signature
-        os.set_blocking(output, False)  # noqa: FBT003  # the os module's own signature
+        os.set_blocking(output, False)
 
     @property
     def printed(self) -> str:
         """What the student's code printed, as far as it is kept."""
         return self._printed.decode("utf-8", "replace")
 
+    def wait_confined(self) -> None:
+        """Wait until the worker has locked itself up; no student code has run before that."""
+        try:
+            self._reply(0, time.monotonic() + CONTROL_SECONDS)
+        except (Fault, BadMessageError) as error:
+            self.end()
+            msg = f"a worker could not be confined ({error}); run `autograder doctor`"
+            raise GraderError(msg) from None
+
     def ask(self, request: Request, seconds: float) -> Reply:
-        """Send *request* and wait for its reply; raises ``Fault``, after which the worker is gone."""
+        """Send *request* and wait for its reply; after a ``Fault`` the worker is gone."""
         deadline = time.monotonic() + seconds
         try:
             self._send(pack(request), deadline)
-            (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
-            if size > self._limits.answer_mib * MIB:
-                raise BadMessageError(f"a message of {size} bytes is announced")  # noqa: EM102, TRY003
-            reply = unpack_reply(self._receive(size, deadline))
-            if reply.number != request.number:
-                raise BadMessageError("an answer that nobody asked for arrived")  # noqa: EM101, TRY003
+            return self._reply(request.number, deadline)
         except BadMessageError as error:
             self.end()
             raise Fault(
@@ -166,7 +173,6 @@ class Worker:
         except Fault:
             self.end()
             raise
-        return reply
 
     def end(self) -> int:
         """Kill the process and take away its folder; returns its exit code."""
@@ -177,8 +183,20 @@ class Worker:
         self._drain()
         self._wire.close()
         os.close(self._output)
-        shutil.rmtree(self._private, ignore_errors=True)
+        remove(self._private)
         return status
+
+    def _reply(self, number: int, deadline: float) -> Reply:
+        (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
+        if size > self._limits.answer_mib * MIB:
+            msg = f"a message of {size} bytes is announced"
+            raise BadMessageError(msg)
+        reply = unpack_reply(self._receive(size, deadline))
+        if reply.number != number:
+            msg = "an answer that nobody asked for arrived"
+            raise BadMessageError(msg)
+        self._measure_disk()  # a call that came back sooner than it was watched
+        return reply
 
     def _send(self, data: bytes, deadline: float) -> None:
         view = memoryview(data)
@@ -236,16 +254,15 @@ class Worker:
                 time.sleep(WATCH_SECONDS / 50)
 
     def _measure_disk(self) -> None:
-        files, size = _usage(self._private, self._limits.files)
-        if files > self._limits.files or size > self._limits.disk_mib * MIB:
-            raise Fault(
-                Status.OUT_OF_DISK,
-                f"Your code wrote more than {self._limits.files} files or {self._limits.disk_mib} MiB.",
-            )
+        limits = self._limits
+        files, size = _usage(self._private, limits.files)
+        if files > limits.files or size > limits.disk_mib * MIB:
+            sentence = f"Your code wrote more than {limits.files} files or {limits.disk_mib} MiB."
+            raise Fault(Status.OUT_OF_DISK, sentence)
 
     def _crash(self) -> Fault:
         status = self.end()
-        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
+        how = f"signal {_signal_name(-status)}" if status < 0 else f"exit code {status}"
         return Fault(
             Status.CRASHED,
             f"Your code ended the whole Python process ({how}) instead of returning. "
@@ -260,6 +277,15 @@ def private_folder() -> Path:
     if owner is not None:
         os.chown(folder, owner, owner)
     return folder
+
+
+def remove(folder: Path) -> None:
+    """Remove a private folder, whatever its owner made of it: too deep to recurse, or locked."""
+    with contextlib.suppress(RecursionError):  # before Python 3.13, rmtree calls itself
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            subprocess.run([*command, str(folder)], check=False, stderr=subprocess.DEVNULL)  # noqa: S603  # a fixed command on a folder of our own
 
 
 def choose_isolation(asked: str | None, secret: Path | None = None) -> Isolation:
@@ -279,6 +305,13 @@ def choose_isolation(asked: str | None, secret: Path | None = None) -> Isolation
     if secret is not None:
         check_roots(readable_roots(), secret)
     return "full"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most of the real-time signals have no name
+        return str(number)
 
 
 def _usage(folder: Path, enough: int) -> tuple[int, int]:

@@ -43,8 +43,9 @@ def encode_tensor(tensor: Tensor, max_bytes: int) -> TensorValue | OpaqueValue:
     kind = _strangeness(tensor, max_bytes)
     if kind:
         return OpaqueValue(kind)
-    plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    data = plain.reshape(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
+    plain = torch.empty(tensor.numel(), dtype=tensor.dtype, device="cpu")
+    plain.copy_(tensor.detach().reshape(-1))  # `contiguous` may leave one number a stride of 2
+    data = plain.view(torch.uint8).numpy().tobytes() if plain.numel() else b""
     name = str(tensor.dtype).removeprefix("torch.")
     return TensorValue(name, tuple(tensor.shape), data, bool(tensor.requires_grad))
 
@@ -64,7 +65,7 @@ def _strangeness(tensor: Tensor, max_bytes: int) -> str:
 
 
 def decode_tensor(value: TensorValue) -> Tensor:
-    """Build the tensor that *value* describes; raises ``BadMessageError`` if it contradicts itself."""
+    """Build the tensor that *value* describes; raises ``BadMessageError`` if it is none."""
     dtype = DTYPES.get(value.dtype)
     if dtype is None or len(value.shape) > MAX_DIMENSIONS or min(value.shape, default=0) < 0:
         msg = f"no tensor has dtype {value.dtype[:40]!r} and shape of {len(value.shape)} dimensions"
@@ -72,11 +73,27 @@ def decode_tensor(value: TensorValue) -> Tensor:
     if math.prod(value.shape) * dtype.itemsize != len(value.data):
         msg = f"{len(value.data)} bytes are no {value.dtype} tensor of shape {value.shape}"
         raise BadMessageError(msg)
+    if value.requires_grad and not (dtype.is_floating_point or dtype.is_complex):
+        msg = f"no {value.dtype} tensor has gradients"
+        raise BadMessageError(msg)
+    return _filled(value, dtype).requires_grad_(value.requires_grad)
+
+
+def _filled(value: TensorValue, dtype: torch.dtype) -> Tensor:
     if not value.data:
-        return torch.empty(value.shape, dtype=dtype)
+        return _empty(value.shape, dtype)
     if dtype is torch.bool and value.data.strip(b"\x00\x01"):
-        raise BadMessageError("a bool tensor holds bytes other than 0 and 1")
+        msg = "a bool tensor holds bytes other than 0 and 1"
+        raise BadMessageError(msg)
     return torch.frombuffer(bytearray(value.data), dtype=dtype).reshape(value.shape)
+
+
+def _empty(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    try:
+        return torch.empty(shape, dtype=dtype)
+    except (RuntimeError, TypeError):  # an axis beyond 63 bits beside one of size 0
+        msg = f"no tensor has shape {shape}"
+        raise BadMessageError(msg) from None
 
 
 class Encoder:
@@ -117,18 +134,24 @@ class Encoder:
         return OpaqueValue(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:120])
 
 
-def decode(value: Value, find: Callable[[int], object]) -> object:
-    """Turn *value* into a Python object; *find* resolves the number of a module."""
+def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> object:
+    """Turn *value* into a Python object; *find* resolves the number of a module.
+
+    Raises ``BadMessageError`` for a tensor that is none and for what no ``Encoder`` nests so deep.
+    """
+    if depth > MAX_DEPTH:
+        msg = f"a collection is nested deeper than {MAX_DEPTH}"
+        raise BadMessageError(msg)
     match value:
         case TensorValue():
             return decode_tensor(value)
         case ObjectValue():
             return find(value.handle)
         case ListValue():
-            return [decode(item, find) for item in value.items]
+            return [decode(item, find, depth + 1) for item in value.items]
         case TupleValue():
-            return tuple(decode(item, find) for item in value.items)
+            return tuple(decode(item, find, depth + 1) for item in value.items)
         case DictValue():
-            return {key: decode(item, find) for key, item in value.items.items()}
+            return {key: decode(item, find, depth + 1) for key, item in value.items.items()}
         case _:
             return value

@@ -23,6 +23,7 @@ Verb = Literal[
     "mode",
     "move",
     "parameters",
+    "shapes",
     "buffers",
     "state",
     "load",
@@ -30,6 +31,7 @@ Verb = Literal[
     "operators",
     "draw",
 ]
+ProblemKind = Literal["missing", "not-implemented", "raised", "out-of-memory", "bad-output"]
 
 
 class TensorValue(msgspec.Struct, frozen=True, tag="tensor"):
@@ -102,7 +104,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong in the student's code, as data; *line* 0 means: nowhere in their file."""
 
-    kind: Literal["missing", "not-implemented", "raised", "out-of-memory", "bad-output"]
+    kind: ProblemKind
     type: str = ""
     text: str = ""
     place: str = ""

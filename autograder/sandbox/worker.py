@@ -10,24 +10,34 @@ from autograder.sandbox.confine import Box, confine
 from autograder.sandbox.wire import LENGTH, Problem, Reply, pack, unpack_request
 
 WIRE = 3  # the descriptor of the wire in every worker
+READY = pack(Reply(number=0))  # said once, when confined and before any byte of a student's ran
 
 
-def serve(wire: int, output: int, box: Box, bench: Bench, max_bytes: int) -> NoReturn:
+def serve(wire: int, output: int, box: Box, bench: Bench, max_bytes: int, parent: int) -> NoReturn:
     """Confine this process, then answer requests until the supervisor hangs up."""
     _take_over_descriptors(wire, output)
     _settle_in(box.private)
-    confine(box)
+    confine(box, parent=parent)
+    _write(WIRE, READY)
     for body in _messages(WIRE):
-        reply = pack(bench.answer(unpack_request(body)))
-        if len(reply) > max_bytes:
-            problem = Problem(kind="bad-output", text=f"the answer has {len(reply)} bytes")
-            reply = pack(Reply(number=unpack_request(body).number, problem=problem))
-        _write(WIRE, reply)
+        _write(WIRE, _packed(bench.answer(unpack_request(body)), max_bytes))
     os._exit(0)
 
 
+def _packed(reply: Reply, max_bytes: int) -> bytes:
+    """Pack *reply*, or say in its place why it can't cross."""
+    try:
+        packed = pack(reply)
+        if len(packed) <= max_bytes:
+            return packed
+        text = f"the answer has {len(packed)} bytes"
+    except UnicodeEncodeError:  # a lone surrogate, such as "\ud800"
+        text = "the answer holds text that is no Unicode"
+    return pack(Reply(number=reply.number, problem=Problem(kind="bad-output", text=text)))
+
+
 def _take_over_descriptors(wire: int, output: int) -> None:
-    """Keep the capture as 1 and 2 and the wire as 3; close all else, the zygote's own among them."""
+    """Keep the capture as 1 and 2 and the wire as 3; close all else, the zygote's own too."""
     wire, output = os.dup(wire), os.dup(output)  # above every number that is given out below
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)

@@ -21,9 +21,28 @@ import torch
 
 from autograder.sandbox.bench import Bench
 from autograder.sandbox.confine import Box
+from autograder.sandbox.tensors import encode_tensor
+from autograder.sandbox.wire import Request
 from autograder.sandbox.worker import serve
 
 MAX_CONTROL = 65_536  # bytes of one control message; it holds some paths and numbers
+WARM_UP = b"""
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+class Warm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.key = nn.Linear(4, 4)
+        self.drop = nn.Dropout(0.5)
+        self.register_buffer("mask", torch.tril(torch.ones(4, 4)))
+
+    def forward(self, x):
+        scores = self.key(x) @ x.transpose(-2, -1) / 2
+        scores = scores.masked_fill(self.mask == 0, float("-inf"))
+        return torch.einsum("ij,jk->ik", self.drop(F.softmax(scores, dim=-1)), x)
+"""
 
 
 class Start(msgspec.Struct, frozen=True, tag="start"):
@@ -69,12 +88,23 @@ def main(controls: list[int]) -> None:
 
 
 def warm_up() -> None:
-    """Do once, before any fork, what torch does on first use; then freeze the heap."""
+    """Do once, before any fork, what torch and the bench load on first use; freeze the heap."""
     torch.set_num_threads(1)  # one worker, one core: neighbours keep theirs
-    weights = torch.softmax(torch.eye(4) @ torch.rand(4, 4), dim=-1)
-    (torch.nn.Linear(4, 2)(weights) ** 2).sum().item()
     torch.manual_seed(0)
-    Bench("warm_up", notebook=False, max_bytes=0)
+    bench = Bench("warm_up", notebook=False, max_bytes=MAX_CONTROL)
+    eye = encode_tensor(torch.eye(4), MAX_CONTROL)
+    requests = (
+        Request(number=1, verb="run", cells=(WARM_UP,)),
+        Request(number=2, verb="new", name="Warm"),
+        Request(number=3, verb="operators", handle=0, args=(eye,)),
+        Request(number=4, verb="parameters", handle=0),
+        Request(number=5, verb="move", handle=0, name="meta"),
+    )
+    for request in requests:
+        if problem := bench.answer(request).problem:
+            raise RuntimeError(problem.text)
+    x = torch.rand(4, 4, requires_grad=True)
+    torch.autograd.grad(torch.softmax(x @ x.mT, dim=-1), x, torch.eye(4))
     gc.collect()
     gc.freeze()
 
@@ -93,16 +123,17 @@ def _serve(control: socket.socket) -> bool:
 
 
 def _start(asked: Start, wire: int, output: int) -> Started:
+    parent = os.getpid()
     pid = os.fork()
     if not pid:
-        _become_worker(asked, wire, output)
+        _become_worker(asked, wire, output, parent)
     return Started(pid)
 
 
-def _become_worker(asked: Start, wire: int, output: int) -> NoReturn:
+def _become_worker(asked: Start, wire: int, output: int, parent: int) -> NoReturn:
     try:
         bench = Bench(asked.module, notebook=asked.notebook, max_bytes=asked.max_bytes)
-        serve(wire, output, asked.box, bench, asked.max_bytes)
+        serve(wire, output, asked.box, bench, asked.max_bytes, parent)
     finally:
         os._exit(70)  # whatever happened, a worker never returns into the zygote's loop
 

@@ -1,4 +1,4 @@
-"""What authors of suites write: a check beside its points, and sentences instead of bare asserts."""
+"""What authors of suites write: a check beside its points, sentences instead of bare asserts."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -54,7 +54,7 @@ def check(
     *needs* names other exercises without which it can't be judged: it is skipped if one is missing.
     """
     card = Card(exercise, points, Layer(layer), needs)
-    return lambda test: pytest.mark.check(card)(test)  # a mark: pytest's own way to say it
+    return pytest.mark.check(card)  # a mark: pytest's own way to say it
 
 
 def card_of(item: pytest.Item) -> Card | None:

@@ -25,6 +25,8 @@ def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
     same_dtype(answer, expected.dtype, what)
     wanted = expected.detach()
     finite_like(answer, wanted, what)
+    if wanted.dtype is torch.bool:  # torch subtracts no truth values
+        answer, wanted = answer.int(), wanted.int()
     _close(answer, wanted, PROBE_ATOL + PROBE_RTOL * wanted.abs().nan_to_num(0, 0, 0), what)
 
 
@@ -33,6 +35,8 @@ def matches_printed(actual: object, value: Tensor, atol: float, what: str) -> No
     answer = tensor_like(actual, tuple(value.shape), what)
     if value.is_floating_point():
         same_dtype(answer, torch.float32, what)
+    elif answer.is_complex():
+        same_dtype(answer, value.dtype, what)
     finite_like(answer, value, what)
     _close(answer.double(), value.double(), torch.as_tensor(atol), what)
 

@@ -46,12 +46,12 @@ class Desk:
         card = card_of(item)
         if isinstance(channel, Session) and card is not None:
             channel.begin(card.exercise)
-        self.last_student = Student(channel)
+        self.last_student = Student(channel, self._seed(item))
         return self.last_student
 
     def reference(self, item: pytest.Item) -> Student:
         """Return the instructor's solution for the check *item*."""
-        return Student(solution_channel(self.stage(item).solution))
+        return Student(solution_channel(self.stage(item).solution), self._seed(item))
 
     def ledger(self, item: pytest.Item) -> ledgers.Ledger:
         """Return the documented tensors."""
@@ -61,6 +61,10 @@ class Desk:
         """Return the source of hidden inputs of the check *item*."""
         secret = course_secret(self._course(item).root)
         return Probe(secret, self.stage(item).name, item.name)
+
+    def _seed(self, item: pytest.Item) -> int:
+        """Return what torch's generator starts from in the check *item*."""
+        return 0 if item.path.name == PUBLIC_SUITE else self.probe(item).seed
 
     def stage(self, item: pytest.Item) -> Stage:
         """Return the stage whose folder the check *item* lies in."""

@@ -1,4 +1,4 @@
-"""Judging submissions in one pytest session: suites are collected once, their checks run many times.
+"""Judging submissions in one pytest session: suites are collected once, their checks run often.
 
 pytest's own protocol runs every check (fixtures, marks and reports are pytest's); only the loop
 around the items is ours: for each submission, the checks of its stage.
@@ -10,20 +10,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import pytest
 from _pytest.runner import runtestprotocol  # the way that plugins run an item again
 
 from autograder.course import Course, Stage
 from autograder.errors import CourseError, GraderError
-from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
+from autograder.results import CheckResult, ExerciseResult, SubmissionResult
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import Session
-from autograder.sandbox.wire import Problem
 from autograder.submission import Submission
 from autograder.suite import plugin
 from autograder.suite.checks import Card, Layer, card_of, title_of
 from autograder.suite.desk import Desk
+from autograder.suite.diagnosis import Diagnostician, Failure
+from autograder.suite.evidence import Evidence
 from autograder.suite.local import solution_channel
+from autograder.suite.records import missing, notices_of, opening, overall, record
 from autograder.suite.student import Channel
 from autograder.suite.verdict import Verdict
 
@@ -56,7 +59,7 @@ def with_judge(
 ) -> _Work:
     """Collect the hidden (or public) suites of *stages*, then let *work* judge with them."""
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
-    loop = _Loop(course, work)
+    loop = _Loop(course, stages, work)
     options = ["-c", str(INI), "--rootdir", str(course.root)]
     options += [f"-pno:{name}" for name in UNUSED_PLUGINS]
     with _plain_environment():
@@ -79,6 +82,7 @@ class Judge:
         self.course = course
         self._desk = desk
         self._ends: list[BaseException | None] = []
+        self._diagnosticians: dict[str, Diagnostician] = {}
         self._checks: dict[str, list[tuple[pytest.Item, Card]]] = {}
         for item in items:
             card = card_of(item)
@@ -96,70 +100,119 @@ class Judge:
         channel = solution_channel(stage.solution)
         for item, card in self._checks.get(stage.name, []):
             if card.layer in {Layer.PARAMETERS, Layer.DOCUMENTED}:
-                error = self.run(item, channel)
+                error = self.run(item, channel).error
                 if error is not None:
                     yield f"{stage.name}, {item.name}: {error}"
 
     def judge(self, submission: Submission, session: Session) -> SubmissionResult:
         """Run every check of the submission's stage; never raises for what the student did."""
-        checks = self._checks.get(submission.stage, [])
-        opened = _open(session)
-        ends = [(card, self._verdict(item, card, session, opened)) for item, card in checks]
+        stage = self.course.stage(submission.stage)
+        opened = opening(session)
+        by_exercise: dict[str, list[tuple[pytest.Item, Card]]] = {}
+        for item, card in self._checks.get(stage.name, []):
+            by_exercise.setdefault(card.exercise, []).append((item, card))
         exercises = tuple(
-            ExerciseResult.of(name, tuple(result for card, result in ends if card.exercise == name))
-            for name in dict.fromkeys(card.exercise for card, _ in ends)
+            ExerciseResult.of(name, self._exercise(stage, name, checks, session, opened))
+            for name, checks in by_exercise.items()
         )
-        status, message = _overall(session, opened)
-        return _record(submission, status, message, exercises, _notices(session))
+        status, message = overall(session, opened)
+        return record(submission, status, message, exercises, notices_of(session))
 
-    def run(self, item: pytest.Item, channel: Channel) -> BaseException | None:
-        """Run one check against *channel* by pytest's protocol; returns what it raised."""
-        self._desk.channel = channel
+    def run(self, item: pytest.Item, channel: Channel) -> Evidence:
+        """Run one check against *channel* by pytest's protocol; returns what was seen."""
+        self._desk.channel, self._desk.last_student = channel, None
         self._ends.clear()
+        item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # the suite that ran before
         runtestprotocol(item, log=False, nextitem=self._neighbour(item))
-        self._desk.channel = None
-        return next((end for end in self._ends if end is not None), None)
+        error = next((end for end in self._ends if end is not None), None)
+        student = self._desk.last_student
+        self._desk.channel = self._desk.last_student = None
+        return Evidence(tuple(student.observed) if student else (), error)
 
     def _neighbour(self, item: pytest.Item) -> pytest.Item | None:
-        """Return another check of the same suite, so that pytest keeps the module's fixtures standing."""
+        """Return another check of the suite, so that pytest keeps the module's fixtures up."""
         suite = self._checks[item.path.parent.name]
         return next((other for other, _ in suite if other is not item), None)
 
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[Any]) -> None:
-        """Note how each phase ended; pytest makes its own report."""
-        self._ends.append(call.excinfo.value if call.excinfo else None)
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> pytest.TestReport:
+        """Note how each phase ended; pytest's own report would format a traceback for nobody."""
+        error = call.excinfo.value if call.excinfo else None
+        self._ends.append(error)
+        return pytest.TestReport(
+            nodeid=item.nodeid,
+            location=item.location,
+            keywords={},
+            outcome="passed" if error is None else "failed",
+            longrepr=None,
+            when=call.when,  # type: ignore[arg-type]  # "collect" is no phase of a check
+        )
+
+    def _exercise(
+        self,
+        stage: Stage,
+        name: str,
+        checks: Sequence[tuple[pytest.Item, Card]],
+        session: Session,
+        opened: Fault | None,
+    ) -> tuple[CheckResult, ...]:
+        """Run the checks of one exercise, then name the mistake behind those that failed."""
+        session.begin(name)
+        needed = dict.fromkeys(need for _, card in checks for need in (name, *card.needs))
+        absent = {need: opened or missing(session, need) for need in needed}
+        results: list[CheckResult] = []
+        failures: list[Failure] = []
+        for item, card in checks:
+            fault = next((absent[need] for need in (name, *card.needs) if absent[need]), None)
+            verdict = Verdict(item.name, title_of(item), card)
+            if fault is not None:
+                results.append(verdict.skipped(fault.status, fault.message))
+                continue
+            seen = self.run(item, session)
+            results.append(self._verdict(item, verdict, session, seen))
+            if seen.error is not None:
+                failures.append(Failure(item, card, seen))
+        if not failures or not stage.misconceptions.is_file():
+            return tuple(results)
+        named = self._diagnostician(stage).explain(name, failures)
+        return tuple(
+            msgspec.structs.replace(result, diagnosis=named.get(result.name)) for result in results
+        )
 
     def _verdict(
-        self, item: pytest.Item, card: Card, session: Session, opened: Fault | None
+        self, item: pytest.Item, verdict: Verdict, session: Session, seen: Evidence
     ) -> CheckResult:
-        verdict = Verdict(item.name, title_of(item), card)
-        if opened is not None:
-            return verdict.skipped(opened.status, opened.message)
-        for needed in (card.exercise, *card.needs):
-            if fault := _missing(session, needed):
-                return verdict.skipped(fault.status, fault.message)
-        error = self.run(item, session)
-        if error is None:
+        if seen.error is None:
             return verdict.passed()
-        return verdict.of(error) or self._blame(item, verdict, session, error)
+        return verdict.of(seen.error) or self._blame(item, verdict, session, seen.error)
 
     def _blame(
         self, item: pytest.Item, verdict: Verdict, session: Session, error: BaseException
     ) -> CheckResult:
         """Decide whose fault an unforeseen exception is: if the solution passes, the answer's."""
         ours = self.run(item, solution_channel(self._desk.stage(item).solution))
-        if ours is None and isinstance(error, Exception):
+        if ours.error is None and isinstance(error, Exception):
             return verdict.unusable()
         msg = f"{item.nodeid} failed on {session.module}: {type(error).__name__}: {error}"
         raise GraderError(msg) from error
+
+    def _diagnostician(self, stage: Stage) -> Diagnostician:
+        if stage.name not in self._diagnosticians:
+            self._diagnosticians[stage.name] = Diagnostician(stage, self.run)
+        return self._diagnosticians[stage.name]
 
 
 class _Loop:
     """The plugin object that replaces pytest's run loop."""
 
-    def __init__(self, course: Course, work: Callable[[Judge], object]) -> None:
+    def __init__(
+        self, course: Course, stages: Sequence[Stage], work: Callable[[Judge], object]
+    ) -> None:
         self._desk = Desk(course)
         self._course = course
+        self._stages = stages
         self._work = work
         self.done = False
         self.result: object = None
@@ -181,97 +234,16 @@ class _Loop:
             return True
         try:
             judge = Judge(self._course, self._desk, session.items)
+            for stage in self._stages:
+                if not judge.cards(stage.name):
+                    msg = f"The suite of {stage.name} holds no check."
+                    raise CourseError(msg)  # noqa: TRY301  # carried out like any other
             session.config.pluginmanager.register(judge)
             self.result = self._work(judge)
             self.done = True
         except Exception as error:  # noqa: BLE001  # carried out of pytest, raised by with_judge
             self.error = error
         return True
-
-
-def unreadable(submission: Submission) -> SubmissionResult:
-    """Return the record of a submission that holds nothing to judge."""
-    return _record(submission, Status.UNREADABLE, submission.problem, (), ())
-
-
-def failed_grading(submission: Submission, error: Exception) -> SubmissionResult:
-    """Return the record of a submission at which the grader itself failed: no grade."""
-    return SubmissionResult(
-        student=submission.student,
-        stage=submission.stage,
-        status=Status.GRADER_ERROR,
-        score=None,
-        max_score=None,
-        message=f"The grader failed, not the student; there is no grade. {error}",
-        sha256=submission.sha256,
-    )
-
-
-def _record(
-    submission: Submission,
-    status: Status,
-    message: str,
-    exercises: tuple[ExerciseResult, ...],
-    notices: tuple[str, ...],
-) -> SubmissionResult:
-    return SubmissionResult(
-        student=submission.student,
-        stage=submission.stage,
-        status=status,
-        score=add(exercise.score for exercise in exercises),
-        max_score=add(exercise.max_score for exercise in exercises) if exercises else None,
-        message=message,
-        notices=submission.notices + notices,
-        ignored=submission.ignored,
-        exercises=exercises,
-        sha256=submission.sha256,
-    )
-
-
-def _open(session: Session) -> Fault | None:
-    try:
-        session.open()
-    except Fault as fault:
-        return fault
-    return None
-
-
-def _missing(session: Session, name: str) -> Fault | None:
-    """Say why exercise *name* can't be judged, if it can't."""
-    try:
-        if session.ask("has", name=name).value is True:
-            return None
-    except Fault as fault:
-        return fault
-    if session.problems and not session.notebook:
-        what = _told(session.problems[0])
-        return Fault(Status.IMPORT_ERROR, f"{name} was not reached: {what}")
-    return Fault(Status.MISSING, f"{name} is not defined in your file.")
-
-
-def _overall(session: Session, opened: Fault | None) -> tuple[Status, str]:
-    if opened is not None:
-        return opened.status, opened.message
-    if session.problems and not session.notebook:
-        return Status.IMPORT_ERROR, _told(session.problems[0])
-    return Status.GRADED, ""
-
-
-def _notices(session: Session) -> tuple[str, ...]:
-    if not session.notebook:
-        return ()
-    return tuple(_told(problem) for problem in session.problems[:20])
-
-
-def _told(problem: Problem) -> str:
-    code = f" ({problem.code})" if problem.code else ""
-    text = problem.text.strip().partition("\n")[0][:200]
-    if problem.place.startswith("cell "):
-        return f"{problem.place}, line {problem.line} raised {problem.type}: {text}{code}"
-    return (
-        f"line {problem.line} raised {problem.type} while your file was imported, "
-        f"and nothing below it was read: {text}{code}"
-    )
 
 
 @contextmanager

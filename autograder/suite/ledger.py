@@ -1,7 +1,7 @@
 """The ledger of documented tensors: what five documents print, to the digit."""
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -39,7 +39,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     def atol(self) -> float:
         """Half a unit of the last printed place plus float noise.
 
-        A result computed from an input that was itself printed rounded may be off by half a unit more.
+        What is computed from an input that was itself printed may be off by half a unit more.
         """
         if self.exact:
             return 0.0
@@ -82,11 +82,22 @@ class Ledger(Mapping[str, Entry]):
         self.used.add(name)
         return self._entries[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def values(self) -> ValuesView[Entry]:
+        """Look through all entries, which uses none of them."""
+        return self._entries.values()
+
+    def items(self) -> ItemsView[str, Entry]:
+        """Look through all entries by name, which uses none of them."""
+        return self._entries.items()
 
 
 def read(path: Path) -> Ledger:

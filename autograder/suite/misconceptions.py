@@ -1,7 +1,7 @@
 """Named wrong answers: the solution with one mistake in it, and what to say about that mistake.
 
 A misconception is text, not a live object: the same text is submitted like a student's module to
-prove that the suite sees the mistake, and run in the supervisor to recognise it in a student's answer.
+prove that the suite sees the mistake, and run in the supervisor to recognise it in an answer.
 """
 
 import ast
@@ -33,14 +33,10 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     why_tied: str = ""
 
     def module(self, solution: str) -> str:
-        """Return *solution* with this mistake in it; raises ``CourseError`` if it does not apply."""
+        """Return *solution* with this mistake in it; raises ``CourseError`` if it can't have it."""
         start, end = _extent(solution, self.exercise)
         lines = solution.splitlines(keepends=True)
-        before, body, after = (
-            "".join(lines[:start]),
-            "".join(lines[start:end]),
-            "".join(lines[end:]),
-        )
+        before, body, after = map("".join, (lines[:start], lines[start:end], lines[end:]))
         text = before + (dedent(self.code) if self.code else self._swapped(body)) + after
         try:
             ast.parse(text)
@@ -51,15 +47,15 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
 
     def _swapped(self, body: str) -> str:
         for old, new in self.swaps:
-            if body.count(old) != 1:
-                msg = f"misconception {self.id}: {old!r} occurs {body.count(old)} times in {self.exercise}"
+            if (times := body.count(old)) != 1:
+                msg = f"misconception {self.id}: {old!r} occurs {times} times in {self.exercise}"
                 raise CourseError(msg)
             body = body.replace(old, new)
         return body
 
 
 def read(path: Path) -> tuple[Misconception, ...]:
-    """Read the bank at *path*: its ``MISCONCEPTIONS``; raises ``CourseError`` where it is malformed."""
+    """Read the bank at *path*, its ``MISCONCEPTIONS``; raises ``CourseError`` if malformed."""
     spec = importlib.util.spec_from_file_location(f"_misconceptions_{path.parent.name}", path)
     if spec is None or spec.loader is None or not path.is_file():
         msg = f"{path} is missing: every stage lists the wrong answers that its suite must see."
@@ -87,10 +83,8 @@ def _extent(solution: str, name: str) -> tuple[int, int]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             end = node.end_lineno or node.lineno
             lines = solution.splitlines()
-            while end < len(lines) and lines[end].startswith(
-                " "
-            ):  # a marker after the last statement
-                end += 1
+            while end < len(lines) and lines[end].startswith(" "):
+                end += 1  # a marker after the last statement
             return min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1, end
     msg = f"the solution defines no {name}"
     raise CourseError(msg)

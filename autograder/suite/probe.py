@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"
-SECRET_FILE = ".course-secret"
+SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # where it is, not what it is
+SECRET_FILE = ".course-secret"  # noqa: S105  # likewise
 
 
 def course_secret(root: Path) -> bytes:
@@ -39,5 +39,5 @@ class Probe:
         return torch.rand(*shape, generator=self._generator)
 
     def weights(self, **shapes: tuple[int, ...]) -> dict[str, Tensor]:
-        """Draw loud N(0, 1) parameters by name; write ``W_query__weight`` for ``W_query.weight``."""
+        """Draw loud N(0, 1) parameters; write ``W_query__weight`` for ``W_query.weight``."""
         return {name.replace("__", "."): self.normal(*shape) for name, shape in shapes.items()}

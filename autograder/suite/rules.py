@@ -60,5 +60,6 @@ def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
 def keeps_operators(few: Operators, many: Operators, why: str) -> None:
     """Fail the check if more operators run on the longer input."""
     if many.total > few.total:
-        sentence = f"{few.total} tensor operations run on a short input and {many.total} on a longer one. {why}"
+        counts = f"{few.total} tensor operations run on a short input and {many.total} on a longer"
+        sentence = f"{counts} one. {why}"
         raise WrongAnswer(Status.FORBIDDEN, sentence)

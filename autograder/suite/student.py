@@ -1,7 +1,9 @@
 """The `student` of a check: a stand-in for a module that lives in another process.
 
-Every verb is a round trip. Whatever comes back is noted as the check's observation, so that a
-failed check can later be compared with known mistakes; a check needs no extra line for it.
+Every verb is a round trip. A check begins with a seeded generator, so that it runs alike for every
+student and for every known mistake; after that, nothing seeds but the check itself. Whatever comes
+back is noted as the check's observation, so that a failed check can later be compared with known
+mistakes; a check needs no extra line for it.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from torch import Tensor
 
 from autograder.results import Status
-from autograder.sandbox.faults import Fault
+from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.source import Definition, Use
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
 from autograder.sandbox.wire import BadMessageError, ObjectValue, Problem, Reply, Value, Verb
@@ -38,7 +40,7 @@ class Parameter(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """What a call returned, and the gradients that a cotangent sent back; ``None``: none arrived."""
+    """What a call returned, and the gradients that a cotangent sent back, ``None`` for none."""
 
     output: Any
     inputs: tuple[Tensor | None, ...]
@@ -60,8 +62,9 @@ class Operators(NamedTuple):
 class Student:
     """Asks one module for what a check wants to know; see ``RemoteModule`` for classes."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, seed: int = 0) -> None:
         self._channel = channel
+        self._seed: int | None = seed
         self.observed: list[tuple[str, Any]] = []
         self.changed: tuple[int, ...] = ()
 
@@ -147,7 +150,10 @@ class Student:
             handle=handle,
             args=tuple(_encode(arg) for arg in args),
             kwargs={key: _encode(value) for key, value in (kwargs or {}).items()},
-            seed=seed,
+            seed=self._seed if seed is None else seed,
+        )
+        self._seed = (
+            None  # the first request of a check seeds, so that a check runs alike each time
         )
         self.changed = reply.changed
         if reply.problem is not None:
@@ -180,6 +186,12 @@ class RemoteModule:
         return {
             name: Parameter(value.detach(), value.requires_grad) for name, value in found.items()
         }
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the parameters by name, for models too large to send."""
+        found = self._ask("shapes")
+        named = found.items() if isinstance(found, dict) else ()
+        return {str(name): _shape(sizes) for name, sizes in named}
 
     def buffers(self) -> dict[str, Tensor]:
         """Return the buffers by name."""
@@ -255,8 +267,9 @@ def fault_of(problem: Problem, name: str) -> Fault:
             Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=f"{name} answers too much."
         )
     code = f": {problem.code}" if problem.code else ""
-    return Fault(
-        Status.RAISED,
+    return Raised(
+        problem.type,
+        problem.text,
         f"{name} raised {problem.type}{where}{code}\n{problem.text}".rstrip(),
         public=f"{name} raised an exception{where}.",
     )
@@ -287,6 +300,11 @@ def _dicts(answer: Any) -> list[dict[str, Any]]:
 def _tensors(answer: Any) -> dict[str, Tensor]:
     items = answer.items() if isinstance(answer, dict) else ()
     return {name: value for name, value in items if isinstance(value, Tensor)}
+
+
+def _shape(sizes: Any) -> tuple[int, ...]:
+    items = sizes if isinstance(sizes, list) else []
+    return tuple(size for size in items if type(size) is int)
 
 
 def _gradients(answer: Any, inputs: int) -> Gradients:

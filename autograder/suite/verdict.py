@@ -22,7 +22,7 @@ class Verdict:
         return self._result(Outcome.SKIPPED, status, message)
 
     def unusable(self) -> CheckResult:
-        """No points: the answer was so odd that the check broke on it, while the solution passes."""
+        """No points: the check broke on an answer so odd, while the solution passes."""
         message = (
             f"The answer can't be used: it is not of the kind that {self._card.exercise} gives."
         )

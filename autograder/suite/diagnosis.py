@@ -1,0 +1,104 @@
+"""Naming the mistake: replay the failed checks on known wrong answers and see which shows the same.
+
+Nothing here runs for a check that passed. A replay is the same check on a misconception, in the
+supervisor's own process, and is kept: a class of hundreds replays once.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import pytest
+
+from autograder.course import Stage
+from autograder.results import Diagnosis
+from autograder.suite import misconceptions, readings
+from autograder.suite.checks import Card, WrongAnswer
+from autograder.suite.evidence import Evidence, same
+from autograder.suite.local import LocalChannel, solution_channel
+from autograder.suite.misconceptions import Misconception
+from autograder.suite.student import Channel
+
+Run = Callable[[pytest.Item, Channel], Evidence]
+
+
+class Failure(NamedTuple):
+    """A check that the student's code did not pass, and what was seen."""
+
+    item: pytest.Item
+    card: Card
+    evidence: Evidence
+
+
+class Diagnostician:
+    """Knows one stage's misconceptions by what they show."""
+
+    def __init__(self, stage: Stage, run: Run) -> None:
+        self._stage = stage
+        self._run = run
+        self._bank = misconceptions.read(stage.misconceptions)
+        self._channels: dict[str, LocalChannel] = {}
+        self._replays: dict[tuple[str, str], Evidence] = {}
+
+    def explain(self, exercise: str, failures: Sequence[Failure]) -> dict[str, Diagnosis]:
+        """Name the mistake behind *failures* of one exercise, by the name of each explained check.
+
+        The misconception that explains most of them is chosen; equals are named together.
+        """
+        matches = {
+            item.id: {failure.item.name for failure in failures if self._shows(item, failure)}
+            for item in self._bank
+            if item.exercise == exercise
+        }
+        most = max((len(explained) for explained in matches.values()), default=0)
+        chosen = [item for item in self._bank if most and len(matches.get(item.id, ())) == most]
+        return {
+            failure.item.name: found
+            for failure in failures
+            if (found := self._told(failure, chosen, matches))
+        }
+
+    def _told(
+        self, failure: Failure, chosen: Sequence[Misconception], matches: dict[str, set[str]]
+    ) -> Diagnosis | None:
+        named = [item for item in chosen if failure.item.name in matches[item.id]]
+        return _diagnosis(named) if named else self._reading(failure)
+
+    def _reading(self, failure: Failure) -> Diagnosis | None:
+        """Say what the last answer looks like beside the solution's answer to the same request."""
+        ours = self._replay("", failure.item, lambda: solution_channel(self._stage.solution))
+        last = len(failure.evidence.answers) - 1
+        if not isinstance(failure.evidence.error, WrongAnswer) or not 0 <= last < len(ours.answers):
+            return None
+        (verb, answer), (asked, expected) = failure.evidence.answers[last], ours.answers[last]
+        found = readings.read(answer, expected) if verb == asked else None
+        return Diagnosis(found.name, found.sentence, found.question) if found else None
+
+    def _shows(self, item: Misconception, failure: Failure) -> bool:
+        replayed = self._replay(item.id, failure.item, lambda: self._channel(item))
+        return replayed.error is not None and same(replayed, failure.evidence)
+
+    def _replay(self, name: str, item: pytest.Item, channel: Callable[[], Channel]) -> Evidence:
+        key = (name, item.nodeid)
+        if key not in self._replays:
+            self._replays[key] = self._run(item, channel())
+        return self._replays[key]
+
+    def _channel(self, item: Misconception) -> LocalChannel:
+        if item.id not in self._channels:
+            text = item.module(self._stage.solution.read_text("utf-8"))
+            self._channels[item.id] = LocalChannel(f"{self._stage.module}_{item.id}", text.encode())
+        return self._channels[item.id]
+
+
+def _diagnosis(chosen: Sequence[Misconception]) -> Diagnosis:
+    """Tell one misconception, or several that can't be told apart, in the bank's order."""
+    first, *others = chosen
+    explanation = first.explanation
+    if others:
+        also = " ".join(other.explanation for other in others[:2])
+        explanation = f"Either: {first.explanation} Or: {also}"
+    return Diagnosis(
+        misconception=" / ".join(item.id for item in chosen[:3]),
+        explanation=explanation,
+        hint=first.question,
+    )

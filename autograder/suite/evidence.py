@@ -1,0 +1,89 @@
+"""What one run of one check showed: every answer in order, and how it ended.
+
+Two runs show the same if all their answers agree as tightly as float32 allows and they ended
+alike. Only then may one run's name be given to the other.
+"""
+
+import math
+import re
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from autograder.sandbox.faults import Raised
+from autograder.suite.student import RemoteModule
+
+SAME_ATOL = 1e-5  # two spellings of one formula in float32 differ by about 1e-6; two formulas, on
+SAME_RTOL = 1e-5  # loud inputs, by over 0.3, and on the quietest documented tensor by 8e-4
+SILENT = {"load", "mode", "new", "operators"}  # answers that tell an idiom, or nothing
+
+
+class Evidence(NamedTuple):
+    """The answers that a check saw, and what it raised in the end; ``None``: it passed."""
+
+    answers: tuple[tuple[str, Any], ...]
+    error: BaseException | None
+
+    @property
+    def last(self) -> Any:
+        """The answer that the check judged last."""
+        return self.answers[-1][1] if self.answers else None
+
+
+def same(left: Evidence, right: Evidence) -> bool:
+    """Whether two runs can't be told apart; where neither answered, their last words must agree."""
+    if not _ended_alike(left.error, right.error):
+        return False
+    mine, theirs = _telling(left), _telling(right)
+    if not mine and not theirs:
+        return _words(left.error) == _words(right.error)
+    return len(mine) == len(theirs) and all(map(_equal, mine, theirs))
+
+
+def _telling(evidence: Evidence) -> list[Any]:
+    return [answer for verb, answer in evidence.answers if verb not in SILENT]
+
+
+def _ended_alike(left: BaseException | None, right: BaseException | None) -> bool:
+    """Compare how two runs ended: as outcomes, and exceptions of the code's own by their text."""
+    if isinstance(left, Raised) and isinstance(right, Raised):
+        return (left.kind, left.text) == (right.kind, right.text)
+    return _status(left) == _status(right)
+
+
+def _status(error: BaseException | None) -> str:
+    return str(getattr(error, "status", type(error).__name__))
+
+
+def _words(error: BaseException | None) -> str:
+    """Return the message without its numbers: a line's number says nothing about the mistake."""
+    return re.sub(r"\d+", "", str(getattr(error, "message", error)))
+
+
+def _equal(left: Any, right: Any) -> bool:  # noqa: PLR0911  # one kind of answer a line
+    if type(left) is not type(right):
+        return False
+    match left:
+        case Tensor():
+            return _equal_tensors(left.detach(), right.detach())
+        case dict():
+            return left.keys() == right.keys() and all(
+                _equal(left[key], right[key]) for key in left
+            )
+        case list() | tuple():
+            return len(left) == len(right) and all(map(_equal, left, right))
+        case float():
+            return math.isclose(left, right, rel_tol=SAME_RTOL, abs_tol=SAME_ATOL)
+        case RemoteModule():
+            return True
+        case _:
+            return bool(left == right)
+
+
+def _equal_tensors(left: Tensor, right: Tensor) -> bool:
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    if not left.is_floating_point():
+        return torch.equal(left, right)
+    return torch.allclose(left, right, rtol=SAME_RTOL, atol=SAME_ATOL, equal_nan=True)

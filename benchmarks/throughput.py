@@ -1,0 +1,89 @@
+"""How long a grade takes: python -m benchmarks.throughput [SUBMISSIONS] [STAGE].
+
+One table, one run, so that the columns were measured under the same load: this kit on one core and
+on all, and beside it what a fresh interpreter needs for the same submission.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from autograder.course import Course, Stage, find_root, load
+from autograder.grade import grade
+from autograder.results import Results
+from autograder.submission import Code, Submission
+
+MILLISECONDS = 1000.0
+
+
+def main(count: int = 200, wanted: str = "04") -> None:
+    """Measure and print."""
+    course = load(find_root(Path(__file__).parent))
+    stage = course.stage(wanted)
+    submissions = [_submission(stage, number) for number in range(count)]
+    cores = len(os.sched_getaffinity(0))
+    alone = _measure(course, submissions, 1)
+    together = _measure(course, submissions, cores)
+    cold = min(_cold_pytest(course, stage) for _ in range(3))
+
+    print(f"stage {stage.name}, {count} submissions, {cores} cores, isolation full")
+    print(f"  one process     {alone.each:8.1f} ms per submission ({alone.start:.1f} s to start)")
+    print(
+        f"  {cores} processes     {together.each:8.1f} ms per submission, {together.each * cores:.1f} ms per core"
+    )
+    print(f"  cold pytest     {cold * MILLISECONDS:8.1f} ms for one submission, without a sandbox")
+    print(f"  ratio           {cold * MILLISECONDS / alone.each:8.1f} times faster on one core")
+
+
+class _Timed:
+    """The time of a run, split into its start and the work per submission."""
+
+    def __init__(self, start: float, each: float) -> None:
+        self.start = start
+        self.each = each
+
+
+def _measure(course: Course, submissions: list[Submission], jobs: int) -> _Timed:
+    begin = time.perf_counter()
+    ends: list[float] = []
+    results = grade(
+        course, submissions, jobs=jobs, on_result=lambda _result: ends.append(time.perf_counter())
+    )
+    _require_full_marks(results)
+    return _Timed(ends[0] - begin, (ends[-1] - ends[0]) / (len(ends) - 1) * MILLISECONDS)
+
+
+def _require_full_marks(results: Results) -> None:
+    for result in results.submissions:
+        if result.score is None or result.score != result.max_score:
+            sys.exit(f"{result.student} scores {result.score}: {result.message}")
+
+
+def _cold_pytest(course: Course, stage: Stage) -> float:
+    """Time what a grader without a warm process pays: Python, torch, pytest, the same suite."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += [str(stage.hidden), "--submission", str(stage.solution)]
+    return _timed(lambda: subprocess.run(command, cwd=course.root, check=True, capture_output=True))
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def _submission(stage: Stage, number: int) -> Submission:
+    """Make the solution of a student who is alone in having written it so."""
+    code = stage.solution.read_bytes() + f"\n\nSTUDENT = {number}\n".encode()
+    return Submission(
+        student=f"student{number:03}",
+        stage=stage.name,
+        code=Code(kind="module", cells=(code,), label=stage.solution.name),
+    )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200, *sys.argv[2:3])

@@ -1,0 +1,275 @@
+"""Sessions with real workers: what breaks costs its own call, and everything stays in bounds."""
+
+import pytest
+import torch
+
+from autograder.results import Status
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.session import Session
+from autograder.sandbox.tensors import decode, encode_tensor
+
+BREAKING = """
+import os, signal, sys, time
+import torch
+
+def double(x=1):
+    return 2 * x
+
+def leave():
+    os._exit(7)
+
+def interrupted():
+    signal.raise_signal(signal.SIGUSR1)
+
+def nameless_signal():
+    signal.raise_signal(37)
+
+def hang():
+    while True:
+        pass
+
+def bomb():
+    return torch.zeros(1 << 33).sum()
+
+def flood_disk():
+    for number in range(30):
+        with open(f"{number}", "wb") as file:
+            file.write(b"x" * (1 << 20))
+    time.sleep(30)
+
+def many_files():
+    for number in range(300):
+        open(f"{number}", "w").close()
+
+def shout():
+    for _ in range(1000):
+        print("x" * 1000)
+
+def too_much():
+    return "x" * (1 << 22)
+
+def no_unicode():
+    return chr(0xD800)
+
+def write(data):
+    os.write(3, data.encode("latin-1"))
+    while True:
+        pass
+"""
+
+
+def asked(session: Session, name: str, *args: object) -> Fault:
+    """The fault with which calling *name* ends."""
+    with pytest.raises(Fault) as caught:
+        session.ask("call", name=name, args=args)
+    return caught.value
+
+
+def opened(session: Session) -> Fault:
+    """The fault with which importing ends."""
+    with pytest.raises(Fault) as caught:
+        session.open()
+    return caught.value
+
+
+def test_a_call_is_answered_from_another_process(open_session):
+    """What goes out comes back, from a module that lives elsewhere."""
+    session = open_session(BREAKING)
+
+    assert session.ask("call", name="double", args=(21,)).value == 42
+
+
+def test_definitions_and_problems_are_known_after_opening(open_session):
+    """What the source names was read before it ran; what failed in it is told."""
+    session = open_session("def f(x): return x.softmax(-1)", "1 / 0")
+    session.open()
+
+    assert [use.name for use in session.definitions[0].uses] == ["x.softmax"]
+    assert [problem.type for problem in session.problems] == ["ZeroDivisionError"]
+
+
+def test_tensors_cross_both_ways(open_session):
+    """A tensor arrives in the worker and its double comes back."""
+    sent = encode_tensor(torch.tensor([0.5, 1.5]), 1 << 20)
+    reply = open_session(BREAKING).ask("call", name="double", args=(sent,))
+
+    assert torch.equal(decode(reply.value, lambda _handle: None), torch.tensor([1.0, 3.0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        pytest.param("leave", "exit code 7", id="os-exit"),
+        pytest.param("interrupted", "SIGUSR1", id="signal"),
+        pytest.param("nameless_signal", "signal 37", id="real-time-signal"),
+    ],
+)
+def test_a_crash_costs_its_call_and_the_next_is_answered(open_session, name: str, words: str):
+    """A fresh worker serves the next call."""
+    session = open_session(BREAKING)
+    fault = asked(session, name)
+
+    assert (fault.status, words in fault.message) == (Status.CRASHED, True)
+    assert session.ask("call", name="double").value == 2
+
+
+def test_a_hang_is_killed_and_the_next_is_answered(open_session):
+    """Only the supervisor keeps time."""
+    session = open_session(BREAKING, call_seconds=1.0)
+    fault = asked(session, "hang")
+
+    assert fault.status is Status.TIMEOUT
+    assert session.ask("call", name="double").value == 2
+
+
+def test_an_import_that_loops_is_killed(open_session):
+    """Nothing of such a module can be used; it is not tried again."""
+    session = open_session("while True: pass", import_seconds=0.3)
+    fault = opened(session)
+
+    assert fault.status is Status.TIMEOUT
+    assert "loop at module level" in fault.message
+    assert opened(session) is fault
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        pytest.param("import os; os._exit(3)", "exit code 3", id="exit"),
+        pytest.param("import signal; signal.raise_signal(37)", "signal 37", id="signal"),
+    ],
+)
+def test_an_import_that_crashes_is_told_as_such(open_session, module: str, words: str):
+    """That it was the import, and how the process ended."""
+    fault = opened(open_session(module))
+
+    assert fault.status is Status.CRASHED
+    assert fault.message.startswith("While your file was imported: ")
+    assert words in fault.message
+
+
+def test_an_exit_at_module_level_keeps_what_stood_above(open_session):
+    """``sys.exit()`` is an exception like any other."""
+    session = open_session("def f(): return 3\nraise SystemExit\n")
+    session.open()
+
+    assert session.problems[0].type == "SystemExit"
+    assert session.ask("call", name="f").value == 3
+
+
+def test_a_memory_bomb_is_out_of_memory(open_session):
+    """Beyond the limit an allocation fails, and the worker lives on."""
+    session = open_session(BREAKING, memory_mib=256)
+    problem = session.ask("call", name="bomb").problem
+
+    assert problem is not None
+    assert problem.kind == "out-of-memory"
+    assert session.ask("call", name="double").value == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("flood_disk", id="many-bytes"), pytest.param("many_files", id="many-files")],
+)
+def test_a_disk_flood_is_out_of_disk(open_session, name: str):
+    """Bytes and files of the private folder are bounded in total, however soon a call returns."""
+    session = open_session(BREAKING, disk_mib=2)
+
+    assert asked(session, name).status is Status.OUT_OF_DISK
+
+
+def test_printed_text_is_kept_up_to_a_bound(open_session):
+    """A megabyte of prints neither blocks the call nor fills our memory."""
+    session = open_session(BREAKING, output_kib=1)
+    session.ask("call", name="shout")
+    session.close()
+
+    assert session.printed == ("x" * 1000 + "\n" + "x" * 23)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param("\xff\xff\xff\xff", id="huge-length"),
+        pytest.param("\x01\x00\x00\x00\xc0", id="no-reply"),
+        pytest.param("\x09\x00\x00\x00\x81\xa6number\x63", id="reply-with-a-wrong-number"),
+    ],
+)
+def test_bytes_written_into_the_wire_are_bad_output(open_session, data: str):
+    """Whatever a student's code writes to the grader, it is the submission's fault."""
+    fault = asked(open_session(BREAKING), "write", data)
+
+    assert fault.status is Status.BAD_OUTPUT
+
+
+@pytest.mark.parametrize("name", ["too_much", "no_unicode"])
+def test_an_answer_that_can_not_cross_is_bad_output(open_session, name: str):
+    """The worker says so itself, and lives on."""
+    session = open_session(BREAKING, answer_mib=1)
+    problem = session.ask("call", name=name).problem
+
+    assert problem is not None
+    assert problem.kind == "bad-output"
+    assert session.ask("call", name="double").value == 2
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        pytest.param("TensorValue('float32', (5,), b'')", id="tensor-that-is-none"),
+        pytest.param("'fine'", id="text"),
+        pytest.param("ListValue((1, 2))", id="list-of-numbers"),
+    ],
+)
+def test_a_forged_answer_to_the_import_is_bad_output(open_session, forged: str):
+    """What stands where problems are expected is checked like any answer."""
+    module = (
+        "import os\n"
+        "from autograder.sandbox.wire import ListValue, Reply, TensorValue, pack\n"
+        f"os.write(3, pack(Reply(number=2, value={forged})))\n"
+    )
+
+    assert opened(open_session(module)).status is Status.BAD_OUTPUT
+
+
+def test_an_exercise_is_restarted_so_often_and_no_more(open_session):
+    """After two crashes the exercise is given up; another one is served."""
+    session = open_session(BREAKING, restarts_per_exercise=2)
+    session.begin("first")
+    crashes = [asked(session, "leave").status for _ in range(2)]
+    refused = asked(session, "double")
+    session.begin("second")
+
+    assert crashes == [Status.CRASHED] * 2
+    assert "first has crashed or hung 2 times" in refused.message
+    assert session.ask("call", name="double").value == 2
+
+
+def test_a_submission_has_so_many_seconds_in_all(open_session):
+    """When they are used up, nothing more is run."""
+    session = open_session(BREAKING, submission_seconds=1.5)
+    session.open()
+    spent = asked(session, "hang")
+    refused = asked(session, "double")
+
+    assert spent.status is Status.TIMEOUT
+    assert "used up" in refused.message
+
+
+def test_a_fresh_worker_knows_nothing_of_the_one_before(open_session):
+    """What a module changed in itself is gone after a crash."""
+    count = "import os\nseen = []\ndef f():\n    seen.append(1)\n    return len(seen)\n"
+    session = open_session(count + "def leave(): os._exit(1)\n")
+    before = [session.ask("call", name="f").value for _ in range(2)]
+    asked(session, "leave")
+
+    assert before == [1, 2]
+    assert session.ask("call", name="f").value == 1
+
+
+def test_closing_twice_does_nothing(open_session):
+    """A session may be closed by whoever has it."""
+    session = open_session(BREAKING)
+    session.open()
+    session.close()
+    session.close()

@@ -1,0 +1,190 @@
+"""Tensors across the wire: exact on arrival, and strange ones named instead of sent."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from autograder.sandbox.tensors import DTYPES, Encoder, decode, decode_tensor, encode_tensor
+from autograder.sandbox.wire import (
+    BadMessageError,
+    DictValue,
+    ListValue,
+    ObjectValue,
+    OpaqueValue,
+    TensorValue,
+    TupleValue,
+)
+
+MIB = 1 << 20
+
+
+class Disguised(Tensor):
+    """A subclass, whose methods are a student's."""
+
+
+@pytest.fixture
+def encoder() -> Encoder:
+    """An encoder that keeps each module as number 7."""
+    return Encoder(lambda _module: 7, MIB)
+
+
+def crossed(tensor: Tensor) -> Tensor:
+    """Send *tensor* across."""
+    value = encode_tensor(tensor, MIB)
+    assert isinstance(value, TensorValue)
+    return decode_tensor(value)
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
+def test_every_dtype_arrives_bit_for_bit(dtype: torch.dtype):
+    """Dtype, shape and contents are the same on the other side."""
+    tensor = (torch.arange(6).reshape(2, 3) - 1).to(dtype)
+    arrived = crossed(tensor)
+
+    assert arrived.dtype == dtype
+    assert torch.equal(arrived, tensor)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        pytest.param(torch.tensor(2.5), id="no-axis"),
+        pytest.param(torch.empty(0, 3), id="empty"),
+        pytest.param(torch.arange(12.0).reshape(3, 4).T, id="transposed"),
+        pytest.param(torch.arange(12.0)[::2], id="strided"),
+        pytest.param(torch.arange(2.0)[::2], id="one-number-of-stride-2"),
+        pytest.param(torch.arange(3.0).expand(4, 3), id="expanded"),
+        pytest.param(torch.tensor([1 + 2j]).conj(), id="conjugated"),
+        pytest.param(torch.tensor([1 + 2j]).conj().imag, id="negated"),
+        pytest.param(torch.tensor([torch.inf, -torch.inf, -0.0]), id="infinities"),
+    ],
+)
+def test_any_layout_in_memory_arrives_as_its_values(tensor: Tensor):
+    """Views cross as what they show."""
+    arrived = crossed(tensor)
+
+    assert arrived.shape == tensor.shape
+    assert torch.equal(arrived, tensor)
+
+
+@given(st.lists(st.integers(0, 4), max_size=4))
+def test_any_small_shape_arrives(shape: list[int]):
+    """Axes of size 0 and 1 and none at all keep their place."""
+    assert crossed(torch.ones(shape)).shape == tuple(shape)
+
+
+def test_requires_grad_is_told_beside_the_bytes():
+    """Whether a parameter is trained crosses as a fact, the graph does not."""
+    trained = crossed(nn.Parameter(torch.ones(2)) * 2)
+
+    assert trained.requires_grad
+    assert trained.is_leaf
+    assert not crossed(torch.ones(2)).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("tensor", "words"),
+    [
+        pytest.param(torch.ones(2).as_subclass(Disguised), "subclass", id="subclass"),
+        pytest.param(torch.eye(2).to_sparse(), "sparse", id="sparse"),
+        pytest.param(torch.ones(2, device="meta"), "device 'meta'", id="meta"),
+        pytest.param(torch.zeros(1).expand(1 << 40), "more than may cross", id="stride-0"),
+        pytest.param(torch.ones(2).to(torch.float8_e5m2), "dtype", id="float8"),
+    ],
+)
+def test_a_strange_tensor_is_named_instead_of_sent(tensor: Tensor, words: str):
+    """What is no plain dense tensor of bearable size crosses as a word about it."""
+    value = encode_tensor(tensor, MIB)
+
+    assert isinstance(value, OpaqueValue)
+    assert words in value.kind
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(TensorValue("float32", (3,), b"1234"), id="too-few-bytes"),
+        pytest.param(TensorValue("float32", (1,), b"12345678"), id="too-many-bytes"),
+        pytest.param(TensorValue("float32", (1 << 62, 1 << 62), b"1234"), id="huge-shape"),
+        pytest.param(TensorValue("float32", (-1, -1), b"1234"), id="negative-shape"),
+        pytest.param(TensorValue("float32", (0, -1), b""), id="negative-and-empty"),
+        pytest.param(TensorValue("float32", (0, 1 << 63), b""), id="axis-over-63-bits"),
+        pytest.param(TensorValue("float32", (0, 1 << 62, 1 << 62), b""), id="strides-overflow"),
+        pytest.param(TensorValue("float32", (1,) * 17, b"1234"), id="17-axes"),
+        pytest.param(TensorValue("bool", (3,), b"\x00\x02\x01"), id="bool-byte-2"),
+        pytest.param(TensorValue("int64", (0,), b"", requires_grad=True), id="trained-int"),
+        pytest.param(TensorValue("object", (1,), b"12345678"), id="unknown-dtype"),
+        pytest.param(TensorValue("float8_e5m2", (1,), b"1"), id="dtype-that-never-crosses"),
+    ],
+)
+def test_a_tensor_that_contradicts_itself_is_refused(value: TensorValue):
+    """A hostile header is a ``BadMessageError``, whatever torch would say to it."""
+    with pytest.raises(BadMessageError):
+        decode_tensor(value)
+
+
+@pytest.mark.parametrize(
+    ("thing", "value"),
+    [
+        pytest.param(None, None, id="none"),
+        pytest.param(True, True, id="bool"),
+        pytest.param(2**63 - 1, 2**63 - 1, id="largest-int"),
+        pytest.param(2**63, OpaqueValue("an int of over 64 bits"), id="int-over-64-bits"),
+        pytest.param(-(2**200), OpaqueValue("an int of over 64 bits"), id="huge-negative-int"),
+        pytest.param([1, (2.0, "x")], ListValue((1, TupleValue((2.0, "x")))), id="nested"),
+        pytest.param({"a": None}, DictValue({"a": None}), id="dict"),
+        pytest.param({1: 2}, OpaqueValue("dict"), id="dict-with-other-keys"),
+        pytest.param({1}, OpaqueValue("set"), id="set"),
+        pytest.param(print, OpaqueValue("builtin_function_or_method"), id="function"),
+        pytest.param(torch.float32, OpaqueValue("torch.dtype"), id="dtype"),
+        pytest.param(type("F", (float,), {})(1), OpaqueValue(f"{__name__}.F"), id="subclass"),
+    ],
+)
+def test_what_a_call_returns_becomes_a_value(encoder: Encoder, thing: object, value: object):
+    """Known types cross, all others are named."""
+    assert encoder.encode(thing) == value
+
+
+def test_a_module_crosses_as_its_number(encoder: Encoder):
+    """A module stays where it is; the other side learns its handle."""
+    assert encoder.encode(nn.Linear(1, 1)) == ObjectValue(7)
+
+
+def test_a_list_in_itself_has_a_bottom(encoder: Encoder):
+    """An endless structure ends at a depth that no answer needs."""
+    endless: list[object] = []
+    endless.append(endless)
+    value = encoder.encode(endless)
+    while isinstance(value, ListValue):
+        (value,) = value.items
+
+    assert value == OpaqueValue("a collection nested deeper than 8")
+
+
+def test_all_tensors_of_an_answer_share_one_budget():
+    """Two tensors that fit alone, but not together: the second is named."""
+    encoder = Encoder(lambda _module: 0, max_bytes=10)
+    first, second = encoder.encode([torch.ones(2), torch.ones(2)]).items
+
+    assert isinstance(first, TensorValue)
+    assert isinstance(second, OpaqueValue)
+
+
+def test_decoding_gives_back_what_was_encoded(encoder: Encoder):
+    """Lists, tuples, dicts, numbers and modules return as themselves."""
+    thing = [1, (2.0, {"a": None}), "x"]
+
+    assert decode(encoder.encode(thing), lambda handle: handle) == thing
+    assert decode(ObjectValue(7), lambda handle: f"module {handle}") == "module 7"
+
+
+def test_what_is_nested_deeper_than_any_answer_is_refused():
+    """A forged answer can't exhaust the supervisor's stack."""
+    value: object = None
+    for _ in range(300):
+        value = ListValue((value,))
+
+    with pytest.raises(BadMessageError, match="deeper"):
+        decode(value, lambda handle: handle)

@@ -1,0 +1,109 @@
+"""Reading a course's files: strict, and by place where they are wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder import course
+from autograder.course import Course
+from autograder.errors import CourseError, UsageError
+
+HEAD = 'format_version = 1\nid = "tiny"\ntitle = "Tiny"\nstages = ["01_tiny"]\n'
+
+
+def test_the_root_is_found_from_below(tiny: Course):
+    """From any folder inside, the course's folder is the nearest with a course.toml."""
+    deep = tiny.root / "source" / "01_tiny"
+
+    assert course.find_root(deep) == tiny.root.resolve()
+
+
+def test_outside_of_a_course_the_message_names_what_to_do(tmp_path: Path):
+    """Where no folder above holds course.toml, the sentence says so and names --course."""
+    with pytest.raises(CourseError, match="--course"):
+        course.find_root(tmp_path)
+
+
+def test_paths_are_derived_from_the_stage_name(tiny: Course):
+    """One name under every roof leads to every file of a stage."""
+    stage = tiny.stages[0]
+
+    assert stage.solution == tiny.root / "solutions/01_tiny/tiny.py"
+    assert stage.stub == tiny.root / "source/01_tiny/tiny.py"
+    assert stage.hidden_suite == tiny.root / "tests/hidden/01_tiny/test_tiny.py"
+
+
+@pytest.mark.parametrize("wanted", ["01_tiny", "01", "1", "tiny"])
+def test_a_stage_is_found_by_name_number_and_module(tiny: Course, wanted: str):
+    """People call a stage by what they remember of it."""
+    assert tiny.stage(wanted).name == "01_tiny"
+
+
+def test_an_unknown_stage_is_told_beside_the_known_ones(tiny: Course):
+    """Whoever mistypes a stage reads which there are."""
+    with pytest.raises(UsageError, match=r"'99'.*01_tiny"):
+        tiny.stage("99")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param(HEAD + "[limits]\nmemory_mb = 5\n", r"memory_mb.*limits", id="unknown-limit"),
+        pytest.param("x = 1\n" + HEAD, "unknown field `x`", id="unknown-key"),
+        pytest.param(HEAD + "[limits]\ncall_seconds = 0\n", "call_seconds", id="zero-seconds"),
+        pytest.param(HEAD + '[limits]\nfiles = "9"\n', "files", id="text-for-a-number"),
+        pytest.param(HEAD.replace("= 1", "= 2"), "format_version", id="other-version"),
+        pytest.param(HEAD.replace("01_tiny", "../up"), "stages", id="stage-with-a-path"),
+        pytest.param(HEAD.replace('["01_tiny"]', "[]"), "empty", id="no-stages"),
+        pytest.param(HEAD.replace('"]', '", "01_tiny"]'), "twice", id="stage-listed-twice"),
+        pytest.param(HEAD + '[reveal]\nhidden_checks = "all"\n', "reveal", id="unknown-reveal"),
+        pytest.param("stages = [", "no valid TOML", id="no-toml"),
+    ],
+)
+def test_a_wrong_course_file_is_refused_by_name_and_place(tmp_path: Path, text: str, words: str):
+    """No typing error in course.toml passes unnoticed."""
+    (tmp_path / "course.toml").write_text(text)
+
+    with pytest.raises(CourseError, match=words) as caught:
+        course.load(tmp_path)
+
+    assert "course.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        pytest.param('name = "Scale"', 'name = "double"', "two exercises", id="twins"),
+        pytest.param("minutes = 5", "minutes = 5\nlevel = 3", "level", id="unknown-key"),
+        pytest.param("minutes = 5", "", "minutes", id="missing-key"),
+        pytest.param(', "x + x"]', "]", r"exercise\[0\]", id="two-hints"),
+        pytest.param(
+            "minutes = 5", 'minutes = 5\nprerequisites = ["00_none"]', "00_none", id="prerequisite"
+        ),
+    ],
+)
+def test_a_wrong_stage_file_is_refused_by_name_and_place(tiny: Course, old, new, words):
+    """No typing error in stage.toml passes unnoticed."""
+    path = tiny.root / "source/01_tiny/stage.toml"
+    path.write_text(path.read_text().replace(old, new, 1))
+
+    with pytest.raises(CourseError, match=words) as caught:
+        _ = tiny.stages
+
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_stage_file_is_named(tiny: Course):
+    """A stage of course.toml without a stage.toml is the course's fault, told by path."""
+    (tiny.root / "source/01_tiny/stage.toml").unlink()
+
+    with pytest.raises(CourseError, match=r"stage\.toml is missing"):
+        _ = tiny.stages
+
+
+def test_a_file_that_is_no_utf8_is_named(tmp_path: Path):
+    """Bytes that are no text are told as such."""
+    (tmp_path / "course.toml").write_bytes(b"\xff\xfe")
+
+    with pytest.raises(CourseError, match="not UTF-8"):
+        course.load(tmp_path)
