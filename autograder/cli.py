@@ -111,6 +111,33 @@ def verify(
 
 
 @app.command()
+def mutate(
+    *,
+    stage: Annotated[str, typer.Option(help="Mutate this stage only, by name or number.")] = "",
+    course: CourseOption = None,
+) -> None:
+    """Change the solutions in small ways and say which changes no hidden check notices."""
+    from autograder import mutation  # noqa: PLC0415  # imports torch
+
+    with _plain_errors():
+        found = _course(course)
+        left = 0
+        for one in [found.stage(stage)] if stage else found.stages:
+            trial = mutation.try_stage(found, one)
+            left += len(trial.survived) + len(trial.unneeded)
+            typer.echo(
+                f"{trial.stage:28} killed {trial.killed:4} ({trial.share:.1%}), "
+                f"equivalent {len(trial.explained):3}, survived {len(trial.survived):3}"
+            )
+            for mutant in trial.survived:
+                typer.echo(f"  line {mutant.line}: {mutant.label}")
+            for item in trial.unneeded:
+                typer.echo(f"  no longer survives: {item.was}  →  {item.becomes}")
+        if left:
+            raise typer.Exit(1)
+
+
+@app.command()
 def doctor(*, course: CourseOption = None) -> None:
     """Say what this machine can do: isolation, torch, and whether the documented tensors hold."""
     from autograder import doctor as examining  # noqa: PLC0415  # imports torch

@@ -29,6 +29,7 @@ def grade(
     *,
     isolation: str | None = None,
     jobs: int | None = None,
+    diagnose: bool = True,
     on_result: OnResult = lambda _result: None,
 ) -> Results:
     """Grade *submissions*; results stand in their order.
@@ -40,7 +41,7 @@ def grade(
     stages = [stage for stage in course.stages if stage.name in wanted]
     if stages:
         work = partial(_grade_all, course, submissions, level, jobs or _cores(), on_result)
-        graded = with_judge(course, stages, work)
+        graded = with_judge(course, stages, work, diagnose=diagnose)
     else:
         graded = [_told(unreadable(submission), on_result) for submission in submissions]
     secret: Literal["public", "secret"] = "secret" if course_secret(course.root) else "public"

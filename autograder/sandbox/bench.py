@@ -24,9 +24,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from autograder.sandbox import source
 from autograder.sandbox.cells import compile_cells
 from autograder.sandbox.tensors import Encoder, decode
-from autograder.sandbox.wire import Problem, ProblemKind, Reply, Request
+from autograder.sandbox.wire import MAX_TEXT, Problem, ProblemKind, Reply, Request
 
-MAX_TEXT = 2_000  # characters of an exception that cross; a student reads the first lines
 MAX_TRACED = 50_000  # operators watched in one call; an honest one runs some dozens
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Cannot allocate memory")
 
@@ -51,7 +50,7 @@ class Bench:
         try:
             return self._do(request)
         except AbsentError as error:
-            problem = Problem(kind="missing", text=str(error))
+            problem = Problem(kind="missing", text=str(error)[:MAX_TEXT])
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt included
             problem = self._told(error)
         return Reply(number=request.number, problem=problem)

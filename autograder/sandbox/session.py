@@ -135,4 +135,5 @@ def _while_importing(fault: Fault, seconds: float) -> Fault:
             "Look for a loop at module level that does not end."
         )
         return Fault(Status.TIMEOUT, sentence)
-    return Fault(fault.status, f"While your file was imported: {fault.message}")
+    where = "While your file was imported: "
+    return Fault(fault.status, where + fault.message, public=where + fault.public)

@@ -167,9 +167,8 @@ class Worker:
             return self._reply(request.number, deadline)
         except BadMessageError as error:
             self.end()
-            raise Fault(
-                Status.BAD_OUTPUT, f"Your program wrote into the grader's connection: {error}."
-            ) from None
+            sentence = "Your program wrote into the grader's connection"
+            raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
         except Fault:
             self.end()
             raise

@@ -5,11 +5,13 @@ A message is decoded strictly, so the worst that a hostile worker can send is a 
 """
 
 import struct
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 LENGTH = struct.Struct("<I")
+MAX_TEXT = 2_000  # characters of an exception that cross; a student reads the first lines
+MAX_LINE = 1 << 20  # a module has at most so many bytes
 _Message = TypeVar("_Message")
 
 Verb = Literal[
@@ -105,11 +107,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong in the student's code, as data; *line* 0 means: nowhere in their file."""
 
     kind: ProblemKind
-    type: str = ""
-    text: str = ""
-    place: str = ""
-    line: int = 0
-    code: str = ""
+    type: Annotated[str, msgspec.Meta(max_length=80)] = ""
+    text: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)] = ""
+    place: Annotated[str, msgspec.Meta(max_length=120)] = ""
+    line: Annotated[int, msgspec.Meta(ge=0, le=MAX_LINE)] = 0
+    code: Annotated[str, msgspec.Meta(max_length=200)] = ""
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):

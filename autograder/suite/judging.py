@@ -56,10 +56,11 @@ def with_judge(
     work: Callable[["Judge"], _Work],
     *,
     public: bool = False,
+    diagnose: bool = True,
 ) -> _Work:
     """Collect the hidden (or public) suites of *stages*, then let *work* judge with them."""
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
-    loop = _Loop(course, stages, work)
+    loop = _Loop(course, stages, work, diagnose=diagnose)
     options = ["-c", str(INI), "--rootdir", str(course.root)]
     options += [f"-pno:{name}" for name in UNUSED_PLUGINS]
     with _plain_environment():
@@ -78,8 +79,11 @@ def with_judge(
 class Judge:
     """Knows the checks of every stage and runs them against one channel after another."""
 
-    def __init__(self, course: Course, desk: Desk, items: Sequence[pytest.Item]) -> None:
+    def __init__(
+        self, course: Course, desk: Desk, items: Sequence[pytest.Item], *, diagnose: bool = True
+    ) -> None:
         self.course = course
+        self._diagnose = diagnose
         self._desk = desk
         self._ends: list[BaseException | None] = []
         self._diagnosticians: dict[str, Diagnostician] = {}
@@ -168,13 +172,13 @@ class Judge:
             fault = next((absent[need] for need in (name, *card.needs) if absent[need]), None)
             verdict = Verdict(item.name, title_of(item), card)
             if fault is not None:
-                results.append(verdict.skipped(fault.status, fault.message))
+                results.append(verdict.skipped(fault))
                 continue
             seen = self.run(item, session)
             results.append(self._verdict(item, verdict, session, seen))
             if seen.error is not None:
                 failures.append(Failure(item, card, seen))
-        if not failures or not stage.misconceptions.is_file():
+        if not (failures and self._diagnose and stage.misconceptions.is_file()):
             return tuple(results)
         named = self._diagnostician(stage).explain(name, failures)
         return tuple(
@@ -208,9 +212,15 @@ class _Loop:
     """The plugin object that replaces pytest's run loop."""
 
     def __init__(
-        self, course: Course, stages: Sequence[Stage], work: Callable[[Judge], object]
+        self,
+        course: Course,
+        stages: Sequence[Stage],
+        work: Callable[[Judge], object],
+        *,
+        diagnose: bool,
     ) -> None:
         self._desk = Desk(course)
+        self._diagnose = diagnose
         self._course = course
         self._stages = stages
         self._work = work
@@ -233,7 +243,7 @@ class _Loop:
         if session.testsfailed:
             return True
         try:
-            judge = Judge(self._course, self._desk, session.items)
+            judge = Judge(self._course, self._desk, session.items, diagnose=self._diagnose)
             for stage in self._stages:
                 if not judge.cards(stage.name):
                     msg = f"The suite of {stage.name} holds no check."

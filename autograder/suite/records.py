@@ -67,7 +67,8 @@ def missing(session: Session, name: str) -> Fault | None:
         return fault
     if session.problems and not session.notebook:
         what = _told(session.problems[0])
-        return Fault(Status.IMPORT_ERROR, f"{name} was not reached: {what}")
+        public = f"{name} was not reached: importing your file stopped above it."
+        return Fault(Status.IMPORT_ERROR, f"{name} was not reached: {what}", public=public)
     return Fault(Status.MISSING, f"{name} is not defined in your file.")
 
 

@@ -6,6 +6,7 @@ back is noted as the check's observation, so that a failed check can later be co
 mistakes; a check needs no extra line for it.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -166,7 +167,8 @@ class Student:
         try:
             return decode(value, lambda handle: RemoteModule(self, handle))
         except BadMessageError as error:
-            raise Fault(Status.BAD_OUTPUT, f"The answer contradicts itself: {error}.") from None
+            sentence = "The answer contradicts itself"
+            raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
 
 
 class RemoteModule:
@@ -254,10 +256,11 @@ class RemoteModule:
 def fault_of(problem: Problem, name: str) -> Fault:
     """Tell a problem as a sentence; the public half holds no word that the student's code chose."""
     where = f" in line {problem.line}" if problem.line else ""
-    if problem.place.startswith("cell "):
+    if re.fullmatch(r"cell \d{1,4}", problem.place):  # another place may be forged
         where = f" in {problem.place}, line {problem.line}"
     if problem.kind == "missing":
-        return Fault(Status.MISSING, f"{_sentence(problem.text)}")
+        public = f"{name} lacks a name that this check needs, or has it in another shape."
+        return Fault(Status.MISSING, f"{_sentence(problem.text)}", public=public)
     if problem.kind == "not-implemented":
         return Fault(Status.NOT_IMPLEMENTED, f"{name} still raises NotImplementedError{where}.")
     if problem.kind == "out-of-memory":

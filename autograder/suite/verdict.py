@@ -17,9 +17,10 @@ class Verdict:
         """Full points."""
         return self._result(Outcome.PASSED, Status.OK, "", self._card.points)
 
-    def skipped(self, status: Status, message: str) -> CheckResult:
+    def skipped(self, fault: Fault) -> CheckResult:
         """No points: what the check stands on did not pass."""
-        return self._result(Outcome.SKIPPED, status, message)
+        message = self._say(fault.message, fault.public)
+        return self._result(Outcome.SKIPPED, fault.status, message)
 
     def unusable(self) -> CheckResult:
         """No points: the check broke on an answer so odd, while the solution passes."""
