@@ -53,6 +53,20 @@ class Diagnosis(msgspec.Struct, frozen=True):
     hint: str
 
 
+class Grid(msgspec.Struct, frozen=True):
+    """A documented tensor beside the student's, at most 8 by 8, digits as printed.
+
+    *rows* and *columns* name the tokens where an axis has one entry per token, else are empty.
+    """
+
+    expected: tuple[tuple[str, ...], ...]
+    yours: tuple[tuple[str, ...], ...]
+    difference: tuple[tuple[str, ...], ...]
+    wrong: tuple[tuple[bool, ...], ...]
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """One check, as the student reads it."""
 
@@ -64,6 +78,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     max_points: float
     message: str = ""
     diagnosis: Diagnosis | None = None
+    grid: Grid | None = None
 
 
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from autograder.results import Status
+from autograder.results import Grid, Status
 
 MARK = "check"
 _Test = TypeVar("_Test", bound=Callable[..., Any])
@@ -72,11 +72,15 @@ def title_of(item: pytest.Item) -> str:
 class WrongAnswer(AssertionError):  # noqa: N818  # an outcome, not an error of ours
     """The student's code answered, wrongly.
 
-    *public* is the sentence for a check with hidden inputs; it speaks of no value.
+    *public* is the sentence for a check with hidden inputs; it speaks of no value. *grid* shows
+    small tensors side by side, for checks whose inputs are not hidden.
     """
 
-    def __init__(self, status: Status, message: str, *, public: str = "") -> None:
+    def __init__(
+        self, status: Status, message: str, *, public: str = "", grid: Grid | None = None
+    ) -> None:
         super().__init__(message)
+        self.grid = grid
         self.status = status
         self.message = message
         self.public = public or message

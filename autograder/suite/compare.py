@@ -5,7 +5,7 @@ finite, values. Nothing is compared by relative error: printed digits know no ra
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from torch import Tensor
 from autograder.results import Status
 from autograder.sandbox.wire import OpaqueValue
 from autograder.suite.checks import WrongAnswer
+from autograder.suite.grids import grid
 
 FLOAT_NOISE = 1e-5  # float32 on values of order one, in any order of summation: measured below 1e-6
 PROBE_ATOL = 1e-4  # orders above what einsum, loops or float64 inside differ by (1e-6), and
@@ -30,15 +31,30 @@ def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
     _close(answer, wanted, PROBE_ATOL + PROBE_RTOL * wanted.abs().nan_to_num(0, 0, 0), what)
 
 
-def matches_printed(actual: object, value: Tensor, atol: float, what: str) -> None:
-    """Compare with printed digits; *atol* is absolute, there is no relative part."""
+def matches_printed(
+    actual: object,
+    value: Tensor,
+    atol: float,
+    what: str,
+    decimals: int = 4,
+    tokens: Sequence[str] = (),
+) -> None:
+    """Compare with printed digits; *atol* is absolute, there is no relative part.
+
+    Small tensors are shown side by side, axes with one entry per token named by *tokens*.
+    """
     answer = tensor_like(actual, tuple(value.shape), what)
     if value.is_floating_point():
         same_dtype(answer, torch.float32, what)
     elif answer.is_complex():
         same_dtype(answer, value.dtype, what)
     finite_like(answer, value, what)
-    _close(answer.double(), value.double(), torch.as_tensor(atol), what)
+    try:
+        _close(answer.double(), value.double(), torch.as_tensor(atol), what)
+    except WrongAnswer as wrong:
+        apart = ~(((answer - value).abs() <= atol) | (answer == value))
+        wrong.grid = grid(answer, value, apart, decimals, tokens)
+        raise
 
 
 def reads_like(
@@ -48,7 +64,7 @@ def reads_like(
     value = torch.tensor(printed, dtype=torch.float32)
     atol = 0.5 * 10.0**-decimals + FLOAT_NOISE
     if value.ndim:
-        matches_printed(actual, value, atol, what)
+        matches_printed(actual, value, atol, what, decimals)
     else:
         number_agrees(actual, float(value), atol, what)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.course import read_toml
@@ -28,6 +29,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     also: tuple[str, ...] = ()
     exact: bool = False
     from_printed: bool = False
+    tokens: tuple[str, ...] = ()
 
     @cached_property
     def tensor(self) -> Tensor:
@@ -51,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         if isinstance(self.value, int | float):
             number_agrees(actual, float(self.value), self.atol, what)
         else:
-            matches_printed(actual, self.tensor, self.atol, what)
+            matches_printed(actual, self.tensor, self.atol, what, self.decimals, self.tokens)
 
 
 class Unusable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,6 +70,7 @@ class LedgerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     format_version: Literal[1]
     tensor: tuple[Entry, ...]
+    tokens: tuple[str, ...] = ()  # the words that the documents' embeddings stand for
     unusable: tuple[Unusable, ...] = ()
 
 
@@ -107,7 +110,7 @@ def read(path: Path) -> Ledger:
     for twin in sorted({name for name in names if names.count(name) > 1}):
         msg = f"{path}: two entries are named {twin!r}."
         raise CourseError(msg)
-    return Ledger(file.tensor)
+    return Ledger(tuple(replace(entry, tokens=file.tokens) for entry in file.tensor))
 
 
 @functools.lru_cache(maxsize=4)  # one course, or a test's few

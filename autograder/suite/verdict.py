@@ -1,5 +1,7 @@
 """From what a check raised to what a student reads: outcome, status, points, sentence."""
 
+from msgspec.structs import replace
+
 from autograder.results import CheckResult, Outcome, Status
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import Card, WrongAnswer
@@ -32,9 +34,9 @@ class Verdict:
     def of(self, error: BaseException) -> CheckResult | None:
         """No points, and why; ``None`` if *error* is not the student's doing for certain."""
         if isinstance(error, WrongAnswer):
-            return self._result(
-                Outcome.FAILED, error.status, self._say(error.message, error.public)
-            )
+            message = self._say(error.message, error.public)
+            result = self._result(Outcome.FAILED, error.status, message)
+            return result if self._card.layer.hidden else replace(result, grid=error.grid)
         if isinstance(error, Fault):
             message = self._say(error.message, error.public)
             return self._result(Outcome.ERRORED, error.status, message)
