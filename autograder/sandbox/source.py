@@ -86,18 +86,33 @@ def _aliases(bodies: list[ast.stmt]) -> dict[str, str]:
 
 
 def _uses(node: ast.AST, aliases: dict[str, str]) -> Iterator[Use]:
+    """Yield what *node* names from outside: a local that shares a global's name is no use of it."""
+    bound = _bound(node)
+    visible = {name: dotted for name, dotted in aliases.items() if name not in bound}
     inner_of_attribute: set[int] = set()
     for count, child in enumerate(ast.walk(node)):
         if count > MAX_USES:
             return
         if isinstance(child, ast.Attribute):
             inner_of_attribute.add(id(child.value))
-        if id(child) in inner_of_attribute:
+        if id(child) in inner_of_attribute and not isinstance(child, ast.Call):
             continue  # ``torch.nn`` inside ``torch.nn.Linear`` is no use of its own
-        if isinstance(child, ast.Attribute | ast.Name):
-            yield Use(child.lineno, _dotted(child, aliases))
+        if isinstance(child, ast.Attribute) or (
+            isinstance(child, ast.Name) and child.id not in bound
+        ):
+            yield Use(child.lineno, _dotted(child, visible))
         elif isinstance(child, ast.BinOp) and isinstance(child.op, ast.MatMult):
             yield Use(child.lineno, "@")
+
+
+def _bound(node: ast.AST) -> set[str]:
+    """Collect the names that *node* itself gives a value: its parameters and its variables."""
+    stored = {
+        child.id
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
+    }
+    return stored | {child.arg for child in ast.walk(node) if isinstance(child, ast.arg)}
 
 
 def _dotted(node: ast.AST, aliases: dict[str, str]) -> str:

@@ -95,7 +95,10 @@ def number(actual: object, what: str = "The result") -> float:
     """Return *actual* as a float: a Python number or a tensor of no axis."""
     if type(actual) in {int, float}:
         return float(actual)  # type: ignore[arg-type]  # exact types, checked above
-    answer = tensor(actual, what)
+    if not isinstance(actual, Tensor):
+        kind = actual.kind if isinstance(actual, OpaqueValue) else type(actual).__name__
+        raise WrongAnswer(Status.WRONG_TYPE, f"{what} is {_a(kind)}; it should be one number.")
+    answer = actual.detach()
     if answer.numel() != 1 or answer.ndim:
         sentence = f"{what} has shape {tuple(answer.shape)}; it should be one number."
         raise WrongAnswer(Status.WRONG_SHAPE, sentence)

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
 import pytest
 from _pytest.runner import runtestprotocol  # the way that plugins run an item again
+from msgspec.structs import replace
 
 from autograder.course import Course, Stage
 from autograder.errors import CourseError, GraderError
@@ -181,9 +181,7 @@ class Judge:
         if not (failures and self._diagnose and stage.misconceptions.is_file()):
             return tuple(results)
         named = self._diagnostician(stage).explain(name, failures)
-        return tuple(
-            msgspec.structs.replace(result, diagnosis=named.get(result.name)) for result in results
-        )
+        return tuple(replace(result, diagnosis=named.get(result.name)) for result in results)
 
     def _verdict(
         self, item: pytest.Item, verdict: Verdict, session: Session, seen: Evidence

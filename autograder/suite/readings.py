@@ -36,7 +36,7 @@ def read(answer: object, expected: object, axes: Sequence[str] = ()) -> Reading 
     names = list(axes) if len(axes) == wanted.ndim else [f"{n}" for n in range(wanted.ndim)]
     if mine.shape != wanted.shape:
         return read_shape(tuple(mine.shape), tuple(wanted.shape), names)
-    if not mine.is_floating_point() or not wanted.is_floating_point():
+    if mine.dtype != wanted.dtype or not wanted.is_floating_point():
         return None
     readers = READERS if mine.isfinite().all() else (not_a_number,)
     return next((found for reader in readers if (found := reader(mine, wanted, names))), None)

@@ -121,7 +121,7 @@ class Student:
             current = waiting.pop()
             if current in by_name and current not in seen:
                 seen[current] = None
-                waiting += [use.name.removeprefix("self.") for use in by_name[current].uses]
+                waiting += [use.name for use in by_name[current].uses]
         return tuple(use for known in seen for use in by_name[known].uses)
 
     def _refused(

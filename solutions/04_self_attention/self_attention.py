@@ -1,7 +1,10 @@
 """Self-attention as a module: from three frozen matrices to three linear layers.
 
 Shapes in this stage: T tokens, d_in features per token, d_out features per query, key and value.
-There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out).
+There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out). Row i belongs to
+token i; in the attention weights, (T, T), row i says how much token i listens to every token.
+
+Whoever makes a module sets the seed before; nothing in here does.
 """
 
 import torch
@@ -11,7 +14,7 @@ from torch import Tensor, nn
 class SelfAttentionV1(nn.Module):
     """Scaled dot-product self-attention with frozen random weights.
 
-    Parameters, drawn in this order with ``torch.randn``, each of shape
+    Parameters, drawn in this order, each by its own ``torch.randn``, each of shape
     (dimension_inputs, dimension_outputs) and with ``requires_grad=False``: W_q, W_k, W_v.
     """
 
@@ -19,13 +22,13 @@ class SelfAttentionV1(nn.Module):
         super().__init__()
         ### BEGIN SOLUTION
         shape = (dimension_inputs, dimension_outputs)
-        self.W_q = nn.Parameter(torch.randn(*shape), requires_grad=False)
-        self.W_k = nn.Parameter(torch.randn(*shape), requires_grad=False)
-        self.W_v = nn.Parameter(torch.randn(*shape), requires_grad=False)
+        self.W_q = nn.Parameter(torch.randn(shape), requires_grad=False)
+        self.W_k = nn.Parameter(torch.randn(shape), requires_grad=False)
+        self.W_v = nn.Parameter(torch.randn(shape), requires_grad=False)
         ### END SOLUTION
 
     def forward(self, input_vectors: Tensor) -> Tensor:
-        """Mix the values of all tokens for each token: (T, d_in) -> (T, d_out)."""
+        """Mix the values of all tokens, for each token anew: (T, d_in) -> (T, d_out)."""
         ### BEGIN SOLUTION
         queries = input_vectors @ self.W_q  # (T, d_out)
         keys = input_vectors @ self.W_k
@@ -37,10 +40,10 @@ class SelfAttentionV1(nn.Module):
         ### END SOLUTION
 
 
-class SelfAttention_v1(nn.Module):  # noqa: N801  # the documents' name; the documented tensors belong to it
+class SelfAttention_v1(nn.Module):
     """The same mechanism with weights that can be trained.
 
-    Parameters, drawn in this order with ``torch.rand``, each of shape (d_in, d_out):
+    Parameters, drawn in this order, each by its own ``torch.rand``, each of shape (d_in, d_out):
     W_query, W_key, W_value.
     """
 
@@ -53,19 +56,19 @@ class SelfAttention_v1(nn.Module):  # noqa: N801  # the documents' name; the doc
         ### END SOLUTION
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values of all tokens for each token: (T, d_in) -> (T, d_out)."""
+        """Mix the values of all tokens, for each token anew: (T, d_in) -> (T, d_out)."""
         ### BEGIN SOLUTION
         queries = x @ self.W_query  # (T, d_out)
         keys = x @ self.W_key
         values = x @ self.W_value
 
-        scores = queries @ keys.T  # (T, T)
+        scores = queries @ keys.T  # (T, T), one row per query
         weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
         return weights @ values  # (T, d_out)
         ### END SOLUTION
 
 
-class SelfAttention_v2(nn.Module):  # noqa: N801  # the documents' name; the documented tensors belong to it
+class SelfAttention_v2(nn.Module):
     """The same mechanism on ``nn.Linear``, whose starting values train better.
 
     Layers, made in this order, each from d_in to d_out features, with a bias only if
@@ -81,13 +84,13 @@ class SelfAttention_v2(nn.Module):  # noqa: N801  # the documents' name; the doc
         ### END SOLUTION
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values of all tokens for each token: (T, d_in) -> (T, d_out)."""
+        """Mix the values of all tokens, for each token anew: (T, d_in) -> (T, d_out)."""
         ### BEGIN SOLUTION
         queries = self.W_query(x)  # (T, d_out)
         keys = self.W_key(x)
         values = self.W_value(x)
 
-        scores = queries @ keys.T  # (T, T)
+        scores = queries @ keys.T  # (T, T), one row per query
         weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
         return weights @ values  # (T, d_out)
         ### END SOLUTION
@@ -97,15 +100,16 @@ def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None
     """Copy the weights of *source* into *target*, in place, so that both give the same output.
 
     An ``nn.Linear`` keeps its weight as (d_out, d_in), the target as (d_in, d_out). The target's
-    weights stay trainable parameters of their own: what is trained there later must not change
-    *source*. Raises ``ValueError`` if *source* has a bias, which the target has no place for.
+    weights stay trainable parameters of their own: what is trained there later does not change
+    *source*. Raises ``ValueError`` if *source* has a bias, for which the target has no place.
     """
     ### BEGIN SOLUTION
-    if source.W_query.bias is not None:
-        msg = "the source has a bias, which the target has no place for"
-        raise ValueError(msg)
+    layers = (source.W_query, source.W_key, source.W_value)
+    if any(layer.bias is not None for layer in layers):
+        raise ValueError("the source has a bias, for which the target has no place")
+
     with torch.no_grad():
-        target.W_query.copy_(source.W_query.weight.T)
+        target.W_query.copy_(source.W_query.weight.T)  # (d_in, d_out)
         target.W_key.copy_(source.W_key.weight.T)
         target.W_value.copy_(source.W_value.weight.T)
     ### END SOLUTION

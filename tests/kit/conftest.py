@@ -142,6 +142,7 @@ MISCONCEPTIONS = (
 
 LEDGER = """
 format_version = 1
+tokens = ["one", "two", "three"]
 
 [[tensor]]
 name = "tiny.numbers"

@@ -1,46 +1,463 @@
-"""Hidden suite of stage 04: self-attention as a module."""
+"""Hidden suite of stage 04: self-attention as a module.
 
-import pytest
+Inputs have two axes, (T, d): the documents' own classes know no batch, so none is asked for.
+"""
+
 import torch
 
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running
 
 T, D_IN, D_OUT = 5, 7, 4  # all distinct, so that no wrong axis fits by chance
+QKV = ("W_q", "W_k", "W_v")
+LONG = ("W_query", "W_key", "W_value")
+LINEAR = tuple(f"{name}.weight" for name in LONG)
+BIASED = tuple(f"{name}.{part}" for name in LONG for part in ("weight", "bias"))
+BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
 
 
-@check("SelfAttentionV1", points=0.25, layer="shapes")
-def test_v1_gives_each_token_a_context_vector(student, inputs):
-    """(6, 3) in, one context vector of size 2 per token out: (6, 2), float32."""
+def named(module, names):
+    """Return the module's parameters, after a look whether those *names* are there."""
+    found = module.parameters()
+    for name in names:
+        expect(name in found, f"There is no parameter {name}: names and nn.Parameter matter here.")
+    return found
+
+
+def same_draws(yours, ours, names):
+    """Compare parameters one by one, so that the first wrong one is named."""
+    found, wanted = named(yours, names), ours.parameters()
+    for name in names:
+        agrees(found[name].value, wanted[name].value, f"{name} right after construction")
+
+
+def caller_seeds(student, probe, name, *sizes):
+    """Expect that neither making nor calling *name* puts torch's generator somewhere fixed."""
+    drawn = []
+    for seed in (probe.seed, probe.seed + 1):
+        student.new(name, *sizes, seed=seed)(probe.normal(T, sizes[0]))
+        drawn.append(student.draws_next())
+    expect(
+        not torch.equal(*drawn),
+        f"{name} sets torch's seed itself: whoever makes the module does that, once.",
+    )
+
+
+def same_gradients(yours, ours, names):
+    """Compare the gradients of the input and of the parameters *names*."""
+    missing = [name for name in names if yours.parameters.get(name) is None]
+    expect(not missing, f"No gradient arrives at {', '.join(missing)}.")
+    expect(yours.inputs[0] is not None, "No gradient arrives at the input.")
+
+    agrees(yours.inputs[0], ours.inputs[0], "The gradient of the input")
+    for name in names:
+        agrees(yours.parameters[name], ours.parameters[name], f"The gradient of {name}")
+
+
+def built_by_hand(student, name, yours, ours, x):
+    """Expect right context vectors from code that leaves torch's ready attention alone."""
+    avoids(student, name, READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+    agrees(yours(x), ours(x), "The result")
+
+
+# SelfAttentionV1
+
+
+@check("SelfAttentionV1", points=0.1, layer="signature")
+def test_v1_frozen_takes_two_sizes(student):
+    """It is made with dimension_inputs and dimension_outputs."""
+    student.new("SelfAttentionV1", dimension_inputs=3, dimension_outputs=2)
+
+
+@check("SelfAttentionV1", points=0.1, layer="shapes")
+def test_v1_frozen_gives_each_token_a_context_vector(student, inputs):
+    """(6, 3) in, one context vector of size 2 per token out: (6, 2)."""
     context = student.new("SelfAttentionV1", 3, 2)(inputs)
 
     tensor_like(context, (6, 2), "SelfAttentionV1(3, 2)(inputs)")
 
 
-@check("SelfAttentionV1", points=0.5, layer="parameters")
-def test_v1_draws_the_documented_matrices(student, documented):
+@check("SelfAttentionV1", points=0.4, layer="parameters")
+def test_v1_frozen_draws_the_documented_matrices(student, documented):
     """Seeded with 1, W_q, W_k and W_v are the documented draws of torch.randn, in this order."""
-    parameters = student.new("SelfAttentionV1", 3, 2, seed=1).parameters()
+    parameters = named(student.new("SelfAttentionV1", 3, 2, seed=1), QKV)
 
-    for name in ("W_q", "W_k", "W_v"):
-        expect(name in parameters, f"SelfAttentionV1 has no parameter {name}.")
+    for name in QKV:
         documented[f"000.{name.lower()}"].matches(parameters[name].value, name)
 
 
-@check("SelfAttentionV1", points=0.75, layer="documented")
-def test_v1_reproduces_the_documented_context(student, documented, inputs):
+@check("SelfAttentionV1", points=0.2, layer="parameters")
+def test_v1_frozen_draws_anew_under_another_seed(student, reference, probe):
+    """Under any other seed and for other sizes, the matrices are that seed's draws."""
+    yours = student.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
+    ours = reference.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
+
+    same_draws(yours, ours, QKV)
+    caller_seeds(student, probe, "SelfAttentionV1", D_IN, D_OUT)
+
+
+@check("SelfAttentionV1", points=0.4, layer="documented")
+def test_v1_frozen_reproduces_the_documented_context(student, documented, inputs):
     """Seeded with 1, the context vectors are the documented ones."""
     attention = student.new("SelfAttentionV1", 3, 2, seed=1)
 
-    documented["000.context"].matches(attention(inputs))
+    documented["000.context"].matches(attention(inputs), "SelfAttentionV1(3, 2)(inputs)")
 
 
-@check("SelfAttentionV1", points=1, layer="probe")
-def test_v1_computes_scaled_dot_product_attention(student, reference, probe):
-    """On other sizes, louder weights and unseen inputs, the context vectors are right too."""
-    x = probe.normal(T, D_IN, scale=1.5)
-    weights = probe.weights(W_q=(D_IN, D_OUT), W_k=(D_IN, D_OUT), W_v=(D_IN, D_OUT))
+@check("SelfAttentionV1", points=0.4, layer="probe")
+def test_v1_frozen_computes_scaled_dot_product_attention(student, reference, probe):
+    """On other sizes, with louder weights and unseen inputs of several lengths, it is right too."""
+    weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
     yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
 
-    agrees(yours(x), ours(x))
+    for length in (T, T + 4, 1):
+        x = probe.normal(length, D_IN, scale=1.5)
+        agrees(yours(x), ours(x), "The result")
+
+
+@check("SelfAttentionV1", points=0.1, layer="laws")
+def test_v1_frozen_weights_sum_to_one(student, probe):
+    """Where all tokens have the same value, so has every context vector: weights sum to one."""
+    x = torch.cat([torch.ones(T, 1), probe.normal(T, D_IN - 1)], dim=1)
+    weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
+    weights["W_v"][1:] = 0  # of each token, only the leading 1 is passed on
+    context = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)(x)
+
+    agrees(context, weights["W_v"][0].expand(T, D_OUT), "A mix of equal values")
+
+
+@check("SelfAttentionV1", points=0.1, layer="laws")
+def test_v1_frozen_leaves_its_input_as_it_was(student, probe):
+    """The input tensor is the same after the call as before."""
+    attention = student.new("SelfAttentionV1", D_IN, D_OUT)
+
+    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call writes into its input.")
+
+
+@check("SelfAttentionV1", points=0.2, layer="gradients")
+def test_v1_frozen_passes_gradients_on_but_keeps_none(student, reference, probe):
+    """Gradients pass through to the input; W_q, W_k and W_v are frozen and get none."""
+    x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
+    weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
+    yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+
+    found = yours.gradients(x, cotangent=cotangent)
+    same_gradients(found, ours.gradients(x, cotangent=cotangent), ())
+    for name in QKV:
+        expect(
+            found.parameters.get(name) is None and not named(yours, QKV)[name].requires_grad,
+            f"{name} is trainable; in this class it is frozen, with requires_grad=False.",
+        )
+
+
+@check("SelfAttentionV1", points=0.5, layer="forbidden")
+def test_v1_frozen_is_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
+    yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+
+    built_by_hand(student, "SelfAttentionV1", yours, ours, probe.normal(T, D_IN))
+
+
+# SelfAttention_v1
+
+
+@check("SelfAttention_v1", points=0.1, layer="signature")
+def test_v1_takes_two_sizes(student):
+    """It is made with d_in and d_out."""
+    student.new("SelfAttention_v1", d_in=3, d_out=2)
+
+
+@check("SelfAttention_v1", points=0.1, layer="shapes")
+def test_v1_gives_each_token_a_context_vector(student, inputs):
+    """(6, 3) in, one context vector of size 2 per token out: (6, 2)."""
+    context = student.new("SelfAttention_v1", 3, 2)(inputs)
+
+    tensor_like(context, (6, 2), "SelfAttention_v1(3, 2)(inputs)")
+
+
+@check("SelfAttention_v1", points=0.4, layer="parameters")
+def test_v1_draws_query_key_value_from_rand(student, reference, probe):
+    """W_query, W_key and W_value are draws of torch.rand, in this order, under any seed."""
+    yours = student.new("SelfAttention_v1", D_IN, D_OUT, seed=probe.seed)
+    ours = reference.new("SelfAttention_v1", D_IN, D_OUT, seed=probe.seed)
+
+    same_draws(yours, ours, LONG)
+    caller_seeds(student, probe, "SelfAttention_v1", D_IN, D_OUT)
+
+
+@check("SelfAttention_v1", points=0.4, layer="documented")
+def test_v1_reproduces_the_documented_context(student, documented, inputs):
+    """Seeded with 123, the context vectors are the documented ones."""
+    attention = student.new("SelfAttention_v1", 3, 2, seed=123)
+
+    documented["002.sa_v1.context"].matches(attention(inputs), "SelfAttention_v1(3, 2)(inputs)")
+
+
+@check("SelfAttention_v1", points=0.5, layer="probe")
+def test_v1_computes_scaled_dot_product_attention(student, reference, probe):
+    """On other sizes, with louder weights and unseen inputs of several lengths, it is right too."""
+    weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
+    yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+
+    for length in (T, T + 4, 1):
+        x = probe.normal(length, D_IN, scale=1.5)
+        agrees(yours(x), ours(x), "The result")
+
+
+@check("SelfAttention_v1", points=0.1, layer="laws")
+def test_v1_knows_no_order_of_tokens(student, probe):
+    """Tokens in another order give the same context vectors in that order."""
+    weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
+    x, order = probe.normal(T, D_IN), torch.tensor([3, 0, 4, 1, 2])
+    attention = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+
+    context = tensor_like(attention(x), (T, D_OUT), "The result")
+    expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
+    agrees(attention(x[order]), context[order], "The result for tokens in another order")
+
+
+@check("SelfAttention_v1", points=0.1, layer="laws")
+def test_v1_leaves_its_input_as_it_was(student, probe):
+    """The input tensor is the same after the call as before."""
+    attention = student.new("SelfAttention_v1", D_IN, D_OUT)
+
+    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call writes into its input.")
+
+
+@check("SelfAttention_v1", points=0.3, layer="gradients")
+def test_v1_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and W_query, W_key, W_value."""
+    x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
+    weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
+    yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+
+    same_gradients(
+        yours.gradients(x, cotangent=cotangent), ours.gradients(x, cotangent=cotangent), LONG
+    )
+
+
+@check("SelfAttention_v1", points=0.5, layer="forbidden")
+def test_v1_is_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
+    yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+
+    built_by_hand(student, "SelfAttention_v1", yours, ours, probe.normal(T, D_IN))
+
+
+# SelfAttention_v2
+
+
+@check("SelfAttention_v2", points=0.1, layer="signature")
+def test_v2_takes_two_sizes_and_a_switch(student):
+    """It is made with d_in and d_out, and takes qkv_bias as an option."""
+    student.new("SelfAttention_v2", d_in=3, d_out=2)
+    student.new("SelfAttention_v2", d_in=3, d_out=2, qkv_bias=True)
+
+
+@check("SelfAttention_v2", points=0.1, layer="shapes")
+def test_v2_gives_each_token_a_context_vector(student, inputs):
+    """(6, 3) in, one context vector of size 2 per token out: (6, 2)."""
+    context = student.new("SelfAttention_v2", 3, 2)(inputs)
+
+    tensor_like(context, (6, 2), "SelfAttention_v2(3, 2)(inputs)")
+
+
+@check("SelfAttention_v2", points=0.4, layer="parameters")
+def test_v2_makes_query_key_value_layers(student, reference, probe):
+    """W_query, W_key and W_value are nn.Linear without bias, made in this order, under any seed."""
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT, seed=probe.seed)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT, seed=probe.seed)
+
+    expect(
+        not {f"{name}.bias" for name in LONG} & set(yours.parameters()),
+        "There is a bias although qkv_bias was not given and is false by default.",
+    )
+    same_draws(yours, ours, LINEAR)
+    caller_seeds(student, probe, "SelfAttention_v2", D_IN, D_OUT)
+
+
+@check("SelfAttention_v2", points=0.3, layer="parameters")
+def test_v2_adds_biases_when_asked(student, reference, probe):
+    """With qkv_bias=True each of the three layers has a bias, drawn with its weight."""
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True, seed=probe.seed)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True, seed=probe.seed)
+
+    same_draws(yours, ours, BIASED)
+
+
+@check("SelfAttention_v2", points=0.4, layer="documented")
+def test_v2_reproduces_the_documented_context(student, documented, inputs):
+    """Seeded with 789, the context vectors are the documented ones."""
+    attention = student.new("SelfAttention_v2", 3, 2, seed=789)
+
+    documented["002.sa_v2.context"].matches(attention(inputs), "SelfAttention_v2(3, 2)(inputs)")
+
+
+@check("SelfAttention_v2", points=0.5, layer="probe")
+def test_v2_computes_scaled_dot_product_attention(student, reference, probe):
+    """On other sizes, with louder weights and unseen inputs of several lengths, it is right too."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+
+    for length in (T, T + 4, 1):
+        x = probe.normal(length, D_IN, scale=1.5)
+        agrees(yours(x), ours(x), "The result")
+
+
+@check("SelfAttention_v2", points=0.2, layer="probe")
+def test_v2_uses_its_biases(student, reference, probe):
+    """With qkv_bias=True the biases take part in queries, keys and values."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    weights |= probe.weights(**{f"{name}.bias": (D_OUT,) for name in LONG})
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True).load(weights)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True).load(weights)
+    x = probe.normal(T, D_IN, scale=0.5)
+
+    agrees(yours(x), ours(x), "The result with biases")
+
+
+@check("SelfAttention_v2", points=0.1, layer="laws")
+def test_v2_gives_a_single_token_its_own_value(student, probe):
+    """A token that is alone can only listen to itself: its context vector is its value."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    token = probe.normal(1, D_IN)
+    context = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)(token)
+
+    agrees(context, token @ weights["W_value.weight"].T, "The context vector of a single token")
+
+
+@check("SelfAttention_v2", points=0.1, layer="laws")
+def test_v2_leaves_its_input_as_it_was(student, probe):
+    """The input tensor is the same after the call as before."""
+    attention = student.new("SelfAttention_v2", D_IN, D_OUT)
+
+    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call writes into its input.")
+
+
+@check("SelfAttention_v2", points=0.3, layer="gradients")
+def test_v2_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and the weights of all three layers."""
+    x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+
+    same_gradients(
+        yours.gradients(x, cotangent=cotangent), ours.gradients(x, cotangent=cotangent), LINEAR
+    )
+
+
+@check("SelfAttention_v2", points=0.5, layer="forbidden")
+def test_v2_is_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+
+    built_by_hand(student, "SelfAttention_v2", yours, ours, probe.normal(T, D_IN))
+
+
+# transfer_weights
+
+
+BOTH = ("SelfAttention_v1", "SelfAttention_v2")
+
+
+def pair(student, probe, d_in, d_out):
+    """Make a source with loud weights, and a target; return them and the source's weights."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (d_out, d_in)))
+    source = student.new("SelfAttention_v2", d_in, d_out).load(weights)
+    return source, student.new("SelfAttention_v1", d_in, d_out), weights
+
+
+def holds(target, weights):
+    """Expect the transposed *weights* in *target*."""
+    found = named(target, LONG)
+    for name in LONG:
+        agrees(found[name].value, weights[f"{name}.weight"].T, f"The target's {name}")
+
+
+@check("transfer_weights", points=0.1, layer="signature", needs=BOTH)
+def test_transfer_takes_source_and_target(student):
+    """It is called with a source, the SelfAttention_v2, and a target, the SelfAttention_v1."""
+    source, target = student.new("SelfAttention_v2", 3, 2), student.new("SelfAttention_v1", 3, 2)
+
+    student.call("transfer_weights", source=source, target=target)
+
+
+@check("transfer_weights", points=0.5, layer="documented", needs=BOTH)
+def test_transfer_reproduces_the_documented_context(student, documented, inputs):
+    """A v1 that got the weights of a v2 seeded with 123 gives its documented context vectors."""
+    source = student.new("SelfAttention_v2", 3, 2, seed=123)
+    target = student.new("SelfAttention_v1", 3, 2)
+    student.call("transfer_weights", source, target)
+
+    documented["ch03.transfer.context"].matches(source(inputs), "The source's output")
+    documented["ch03.transfer.context"].matches(target(inputs), "The target's output")
+
+
+@check("transfer_weights", points=0.4, layer="probe", needs=BOTH)
+def test_transfer_turns_each_weight_around(student, probe):
+    """After the transfer, each weight of the target is the transposed weight of the source."""
+    source, target, weights = pair(student, probe, D_IN, D_OUT)
+    student.call("transfer_weights", source, target)
+
+    holds(target, weights)
+
+
+@check("transfer_weights", points=0.3, layer="probe", needs=BOTH)
+def test_transfer_turns_square_weights_too(student, probe):
+    """Where d_in equals d_out nothing complains, but the weights are transposed all the same."""
+    source, target, weights = pair(student, probe, D_IN, D_IN)
+    student.call("transfer_weights", source, target)
+
+    holds(target, weights)
+
+
+@check("transfer_weights", points=0.2, layer="laws", needs=BOTH)
+def test_transfer_refuses_a_bias(student):
+    """A source with biases is refused: without them the target can't give the same output."""
+    source = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True)
+    target = student.new("SelfAttention_v1", D_IN, D_OUT)
+
+    expect(
+        student.refuses("transfer_weights", source, target),
+        "A source with biases is passed over in silence, and the target gives other outputs.",
+    )
+
+
+@check("transfer_weights", points=0.3, layer="laws", needs=BOTH)
+def test_transfer_leaves_two_modules_apart(student, probe):
+    """Afterwards, what changes in one of the two modules does not change in the other."""
+    source, target, weights = pair(student, probe, D_IN, D_OUT)
+    student.call("transfer_weights", source, target)
+    holds(target, weights)
+
+    target.load(probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT))))
+    found = named(source, LINEAR)
+    for name in LINEAR:
+        agrees(found[name].value, weights[name], f"The source's {name} after the target changed")
+
+
+@check("transfer_weights", points=0.2, layer="gradients", needs=BOTH)
+def test_transfer_keeps_the_target_trainable(student, probe):
+    """After the transfer, gradients still reach the target's W_query, W_key and W_value."""
+    source, target, weights = pair(student, probe, D_IN, D_OUT)
+    student.call("transfer_weights", source, target)
+    holds(target, weights)
+
+    x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
+    found = target.gradients(x, cotangent=cotangent).parameters
+    for name in LONG:
+        expect(found.get(name) is not None, f"No gradient arrives at the target's {name} any more.")

@@ -1,0 +1,76 @@
+"""One causal attention head, batched: what each token takes from the tokens before it.
+
+Shapes in this stage: B items in the batch, T tokens in each, C features per token (the embedding
+dimension), head_size features per query, key and value. Rows of a (T, T) matrix are queries,
+columns are keys.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+def scaled_scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """Compare every query with every key of its own item: two (B, T, d) -> (B, T, T).
+
+    Entry (b, i, j) is the dot product of query i and key j of item b, divided by the square root
+    of d, so that the scores of longer vectors vary no more than those of short ones.
+    """
+    ### BEGIN SOLUTION
+    d = keys.shape[-1]
+    return queries @ keys.transpose(-2, -1) / d**0.5  # (B, T, T)
+    ### END SOLUTION
+
+
+def causal_pattern(scores: Tensor) -> Tensor:
+    """Turn scaled scores into causal attention weights: (B, T, T) -> (B, T, T).
+
+    Token i may look at tokens 0 to i: each row holds positive weights there, which sum to one, and
+    zeros beyond. The scores are scaled already. The caller's *scores* stay as they are.
+    """
+    ### BEGIN SOLUTION
+    T = scores.shape[-1]
+    visible = torch.tril(torch.ones(T, T, device=scores.device))
+    masked = scores.masked_fill(visible == 0, float("-inf"))
+    return torch.softmax(masked, dim=-1)
+    ### END SOLUTION
+
+
+class AttentionHead(nn.Module):
+    """One head of causal self-attention.
+
+    Layers, made in this order, each an ``nn.Linear`` from embedding_dim to head_size features
+    without bias: key, query, value. A buffer ``tril`` is registered as well; what it holds is
+    yours to choose, a lower triangle of ones of shape (block_size, block_size) is usual.
+    """
+
+    def __init__(self, embedding_dim: int, head_size: int, block_size: int) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.key = nn.Linear(embedding_dim, head_size, bias=False)
+        self.query = nn.Linear(embedding_dim, head_size, bias=False)
+        self.value = nn.Linear(embedding_dim, head_size, bias=False)
+        self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the values up to each token: (B, T, C) -> (B, T, head_size).
+
+        Token i mixes the values of tokens 0 to i by its causal attention weights. Works for any T
+        up to block_size, with a number of tensor operations that does not grow with T. Raises
+        ``ValueError`` if T is above block_size.
+        """
+        ### BEGIN SOLUTION
+        T = x.shape[1]
+        block_size = self.tril.shape[0]
+        if block_size < T:
+            raise ValueError(f"{T} tokens do not fit into a block of {block_size}")
+
+        k = self.key(x)  # (B, T, head_size)
+        q = self.query(x)
+        v = self.value(x)
+
+        scores = q @ k.transpose(-2, -1) / k.shape[-1] ** 0.5  # (B, T, T), one row per query
+        masked = scores.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        weights = torch.softmax(masked, dim=-1)
+        return weights @ v  # (B, T, head_size)
+        ### END SOLUTION

@@ -1,0 +1,191 @@
+"""Multi-head attention: several heads look at the same text, each in its own way.
+
+Shapes in this stage: B items in the batch, T tokens in each (T_q that ask and T_k that are asked,
+where the two differ), H heads. A head of ``MultiHeadAttention`` gives d_model features per token, a
+head of ``MultiHeadAttentionWrapper`` gives d_out; what H heads give stands side by side, so a token
+ends up with H times as many. Rows of scores, weights and masks are queries, columns are keys.
+
+``Attention`` and ``CausalAttention`` are yours from stages 08 and 07: bring them along.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class Attention(nn.Module):
+    """Scaled dot-product attention whose queries, keys and values may come from different places.
+
+    Layers, made in this order, each an ``nn.Linear`` from d_model to d_model features without bias:
+    W_q, W_k, W_v. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1 for
+    encodings of shape (T, d_model), 1 and 2 for a batch of shape (B, T, d_model).
+    """
+
+    def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_k = nn.Linear(d_model, d_model, bias=False)
+        self.W_v = nn.Linear(d_model, d_model, bias=False)
+        self.row_dim = row_dim
+        self.col_dim = col_dim
+        ### END SOLUTION
+
+    def forward(
+        self,
+        encodings_for_q: Tensor,
+        encodings_for_k: Tensor,
+        encodings_for_v: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Give each token that asks a mix of values.
+
+        (T_q, d_model), (T_k, d_model), (T_k, d_model) -> (T_q, d_model), or the same with a batch
+        axis B in front of each. *mask*, if there is one, has shape (T_q, T_k) and holds 1 where
+        query i may see key j, and 0 where the key is hidden from it.
+        """
+        ### BEGIN SOLUTION
+        q = self.W_q(encodings_for_q)  # (..., T_q, d_model)
+        k = self.W_k(encodings_for_k)  # (..., T_k, d_model)
+        v = self.W_v(encodings_for_v)
+
+        scores = q @ k.transpose(self.row_dim, self.col_dim)  # (..., T_q, T_k)
+        scaled = scores / k.shape[self.col_dim] ** 0.5
+        if mask is not None:
+            scaled = scaled.masked_fill(mask == 0, float("-inf"))
+        weights = torch.softmax(scaled, dim=self.col_dim)
+        return weights @ v  # (..., T_q, d_model)
+        ### END SOLUTION
+
+
+class CausalAttention(nn.Module):
+    """Batched self-attention that sees no future, with dropout on its weights.
+
+    Layers, made in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias only
+    if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
+    attention weight, after softmax, is set to zero in training; the others are divided by
+    1 - dropout. A buffer ``mask`` is registered as well; what it holds is yours to choose, the
+    ones above the diagonal of a (context_length, context_length) matrix are usual.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.ones(context_length, context_length).triu(diagonal=1)
+        self.register_buffer("mask", future == 1)
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the values up to each token: (B, T, d_in) -> (B, T, d_out).
+
+        Token i mixes the values of tokens 0 to i by its causal attention weights. Works for any T
+        up to context_length, with a number of tensor operations that does not grow with T. Raises
+        ``ValueError`` if T is above context_length. In eval mode nothing is dropped.
+        """
+        ### BEGIN SOLUTION
+        T = x.shape[1]
+        context_length = self.mask.shape[0]
+        if context_length < T:
+            raise ValueError(f"{T} tokens do not fit into a context of {context_length}")
+
+        queries = self.W_query(x)  # (B, T, d_out)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, T, T), one row per query
+        masked = scores.masked_fill(self.mask[:T, :T], float("-inf"))
+        weights = torch.softmax(masked / keys.shape[-1] ** 0.5, dim=-1)
+        weights = self.dropout(weights)
+        return weights @ values  # (B, T, d_out)
+        ### END SOLUTION
+
+
+class MultiHeadAttention(nn.Module):
+    """Several ``Attention`` heads on the same encodings, their context vectors side by side.
+
+    ``heads`` is an ``nn.ModuleList`` of *num_heads* ``Attention``, made one after the other, each
+    with layers of its own and with *d_model*, *row_dim* and *col_dim* as they were given. There is
+    no layer after the heads.
+    """
+
+    def __init__(
+        self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1, num_heads: int = 1
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.heads = nn.ModuleList(
+            [Attention(d_model, row_dim, col_dim) for _ in range(num_heads)],
+        )
+        self.col_dim = col_dim
+        ### END SOLUTION
+
+    def forward(
+        self,
+        encodings_for_q: Tensor,
+        encodings_for_k: Tensor,
+        encodings_for_v: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Let every head attend to the same encodings, and put what they found side by side.
+
+        (T_q, d_model), (T_k, d_model), (T_k, d_model) -> (T_q, H · d_model), or the same with a
+        batch axis B in front of each. A token's first d_model features come from head 0, the next
+        from head 1, and so on. *mask*, if there is one, holds for every head as for ``Attention``.
+        The number of tensor operations does not grow with T_q or T_k.
+        """
+        ### BEGIN SOLUTION
+        contexts = [
+            head(encodings_for_q, encodings_for_k, encodings_for_v, mask) for head in self.heads
+        ]
+        return torch.cat(contexts, dim=self.col_dim)  # (..., T_q, H * d_model)
+        ### END SOLUTION
+
+
+class MultiHeadAttentionWrapper(nn.Module):
+    """Several ``CausalAttention`` heads on the same tokens, their context vectors side by side.
+
+    ``heads`` is an ``nn.ModuleList`` of *num_heads* ``CausalAttention``, made one after the other,
+    each with layers of its own and with *d_in*, *d_out*, *context_length*, *dropout* and *qkv_bias*
+    as they were given: *d_out* is the size of one head. There is no layer after the heads.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.heads = nn.ModuleList(
+            [
+                CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+                for _ in range(num_heads)
+            ],
+        )
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Let every head attend to the same tokens: (B, T, d_in) -> (B, T, H · d_out).
+
+        A token's first d_out features come from head 0, the next from head 1, and so on. Works for
+        any T up to context_length, with a number of tensor operations that does not grow with T.
+        Raises ``ValueError`` if T is above context_length.
+        """
+        ### BEGIN SOLUTION
+        contexts = [head(x) for head in self.heads]  # each (B, T, d_out)
+        return torch.cat(contexts, dim=-1)
+        ### END SOLUTION

@@ -1,0 +1,691 @@
+"""Wrong answers that the suite of stage 02 must see, and what to say about them."""
+
+from autograder.suite.misconceptions import Misconception
+
+UNIFORM = (
+    "Hidden scores of 0 are not hidden: either way every score is 0 and all weights are equal."
+)
+
+MISCONCEPTIONS = (
+    # causal_mean_loop
+    Misconception(
+        id="leaves_the_token_itself_out",
+        exercise="causal_mean_loop",
+        swaps=(("x[b, : t + 1]", "x[b, :t]"),),
+        explanation=(
+            "The slice ends before token t, so a token is not part of its own mean, and the "
+            "first mean is that of nothing: NaN."
+        ),
+        question="Which rows does x[b, :t] hold for t = 0?",
+    ),
+    Misconception(
+        id="looks_one_token_ahead",
+        exercise="causal_mean_loop",
+        swaps=(("x[b, : t + 1]", "x[b, : t + 2]"),),
+        explanation="The slice ends one token too late, so every token sees its successor.",
+        question="How many rows should the slice have for the first token?",
+    ),
+    Misconception(
+        id="averages_what_is_to_come",
+        exercise="causal_mean_loop",
+        swaps=(("x[b, : t + 1]", "x[b, t:]"),),
+        explanation="The mean runs from token t to the end: over the future, not over the past.",
+        question="Which mean should leave its token unchanged, the first or the last?",
+    ),
+    Misconception(
+        id="averages_the_whole_sequence",
+        exercise="causal_mean_loop",
+        swaps=(("x[b, : t + 1]", "x[b]"),),
+        explanation=(
+            "All tokens are averaged each time, so all rows come out equal and the future is seen."
+        ),
+        question="Where in your slice does t have an effect?",
+    ),
+    Misconception(
+        id="averages_the_last_two_only",
+        exercise="causal_mean_loop",
+        swaps=(("x[b, : t + 1]", "x[b, max(t - 1, 0) : t + 1]"),),
+        explanation=(
+            "Only the token and its predecessor are averaged, where all tokens before it take part."
+        ),
+        question="How many tokens make up the mean of the fifth one?",
+    ),
+    Misconception(
+        id="copies_each_token",
+        exercise="causal_mean_loop",
+        swaps=(("x[b, : t + 1]", "x[b, t : t + 1]"),),
+        explanation="The slice holds token t alone, so nothing is averaged and x comes back.",
+        question="How many rows does your slice have for the third token?",
+    ),
+    Misconception(
+        id="sums_without_dividing",
+        exercise="causal_mean_loop",
+        swaps=(("past.mean(dim=0)", "past.sum(dim=0)"),),
+        explanation="The tokens are added up but not divided by their number.",
+        question="What should the mean of two equal tokens be?",
+    ),
+    Misconception(
+        id="divides_by_all_tokens",
+        exercise="causal_mean_loop",
+        swaps=(("past.mean(dim=0)", "past.sum(dim=0) / T"),),
+        explanation="The sum is divided by T, however many tokens it adds up.",
+        question="By what must the sum of the first two tokens be divided?",
+    ),
+    Misconception(
+        id="divides_by_one_too_few",
+        exercise="causal_mean_loop",
+        swaps=(("past.mean(dim=0)", "past.sum(dim=0) / t"),),
+        explanation=(
+            "The sum is divided by t, but the tokens 0 to t are t + 1: the first row divides "
+            "by zero."
+        ),
+        question="How many tokens are there from token 0 to token t?",
+    ),
+    Misconception(
+        id="averages_the_features",
+        exercise="causal_mean_loop",
+        swaps=(("past.mean(dim=0)", "past.mean()"),),
+        explanation=(
+            "The mean runs over the features as well, so all features of a token come out equal."
+        ),
+        question="Which axis of the slice is that of the tokens?",
+    ),
+    Misconception(
+        id="reads_the_first_sequence_only",
+        exercise="causal_mean_loop",
+        swaps=(("x[b, : t + 1]", "x[0, : t + 1]"),),
+        explanation="Every sequence of the batch gets the means of the first one.",
+        question="Where in your slice does b have an effect?",
+    ),
+    Misconception(
+        id="averages_over_the_batch",
+        exercise="causal_mean_loop",
+        swaps=(
+            ("x[b, : t + 1]", "x[:, : t + 1]"),
+            ("past.mean(dim=0)", "past.mean(dim=(0, 1))"),
+        ),
+        explanation=(
+            "The mean runs over the sequences of the batch as well, so that they all come out "
+            "equal."
+        ),
+        question="Should the result of one sequence depend on the others in its batch?",
+    ),
+    Misconception(
+        id="averages_means",
+        exercise="causal_mean_loop",
+        swaps=(
+            (
+                "means[b, t] = past.mean(dim=0)",
+                "means[b, t] = past[t] if t == 0 else (means[b, t - 1].clone() + past[t]) / 2",
+            ),
+        ),
+        explanation=(
+            "Each mean is halfway between the last mean and the token, which gives late "
+            "tokens too much weight."
+        ),
+        question="Which share of the third mean does the first token have in your loop?",
+    ),
+    Misconception(
+        id="stops_one_token_early",
+        exercise="causal_mean_loop",
+        swaps=(("range(T)", "range(T - 1)"),),
+        explanation="The last token is never visited, and its row keeps what it began with.",
+        question="Which is the last t that your loop visits?",
+    ),
+    Misconception(
+        id="writes_into_the_batch",
+        exercise="causal_mean_loop",
+        swaps=(("means = torch.zeros_like(x)", "means = x"),),
+        explanation=(
+            "The means overwrite the tokens they are made of: the batch is changed, and later "
+            "means average means."
+        ),
+        question="Which tensor do you read from, and which one do you write to?",
+    ),
+    Misconception(
+        id="adds_to_ones",
+        exercise="causal_mean_loop",
+        swaps=(
+            ("torch.zeros_like(x)", "torch.ones_like(x)"),
+            ("means[b, t] = ", "means[b, t] += "),
+        ),
+        explanation="The means are added to a tensor that does not start at zero.",
+        question="What does your result hold before the loop begins?",
+    ),
+    Misconception(
+        id="cuts_the_graph",
+        exercise="causal_mean_loop",
+        swaps=(("past.mean(dim=0)", "past.mean(dim=0).detach()"),),
+        explanation=(
+            "The numbers are right, but they are cut from the graph, so no gradient gets back."
+        ),
+        question="Which call in your function turns a tensor into plain numbers?",
+    ),
+    # averaging_weights
+    Misconception(
+        id="forgets_to_normalise",
+        exercise="averaging_weights",
+        swaps=(("visible / visible.sum(dim=1, keepdim=True)", "visible"),),
+        explanation=(
+            "The triangle of ones is not divided by its row sums, so the rows add up to more "
+            "than 1."
+        ),
+        question="What does the third row add up to?",
+    ),
+    Misconception(
+        id="divides_all_rows_alike",
+        exercise="averaging_weights",
+        swaps=(("visible.sum(dim=1, keepdim=True)", "T"),),
+        explanation="Every row is divided by T, though only the last one holds T ones.",
+        question="How many ones does the second row hold?",
+    ),
+    Misconception(
+        id="drops_the_axis_of_the_sums",
+        exercise="averaging_weights",
+        swaps=(("sum(dim=1, keepdim=True)", "sum(dim=1)"),),
+        explanation=(
+            "The row sums lose their axis and are lined up with the columns, so rows do not "
+            "add up to 1."
+        ),
+        question="Which shape do the sums have, and which entries does each of them divide?",
+    ),
+    Misconception(
+        id="normalises_the_columns",
+        exercise="averaging_weights",
+        swaps=(("sum(dim=1, keepdim=True)", "sum(dim=0, keepdim=True)"),),
+        explanation="The columns add up to 1, where each row holds the weights of one token.",
+        question="Does a row or a column say what one token is made of?",
+    ),
+    Misconception(
+        id="keeps_the_future",
+        exercise="averaging_weights",
+        swaps=(("torch.tril(", "torch.triu("),),
+        explanation="The upper triangle is kept, so tokens average what comes after them.",
+        question="How many tokens may the first one see?",
+    ),
+    Misconception(
+        id="forgets_the_triangle",
+        exercise="averaging_weights",
+        swaps=(("torch.tril(torch.ones(T, T))", "torch.ones(T, T)"),),
+        explanation="There is no triangle: every token averages all of them, the future included.",
+        question="Which entries of your matrix are 0?",
+    ),
+    Misconception(
+        id="hides_the_token_from_itself",
+        exercise="averaging_weights",
+        swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=-1)"),),
+        explanation=(
+            "The diagonal is hidden, so a token is no part of its own mean and the first row "
+            "is 0 over 0."
+        ),
+        question="Which tokens does the first one average?",
+    ),
+    Misconception(
+        id="shows_one_token_too_many",
+        exercise="averaging_weights",
+        swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=1)"),),
+        explanation="The diagonal above the main one is kept, so every token sees its successor.",
+        question="How many tokens may the first one see?",
+    ),
+    Misconception(
+        id="turns_the_matrix_round",
+        exercise="averaging_weights",
+        swaps=(("keepdim=True)", "keepdim=True)).T"), ("return visible", "return (visible")),
+        explanation=(
+            "The matrix is transposed: the weights of a token stand in its column, where they "
+            "belong in its row."
+        ),
+        question="What does the first row of your matrix say about the first token?",
+    ),
+    Misconception(
+        id="is_made_for_eight_tokens",
+        exercise="averaging_weights",
+        swaps=(("torch.ones(T, T)", "torch.ones(8, 8)"),),
+        explanation="The size is written down as 8, which fits the documented batch only.",
+        question="What happens to your function if there are five tokens?",
+    ),
+    Misconception(
+        id="softens_the_triangle",
+        exercise="averaging_weights",
+        swaps=(
+            ("return visible / visible.sum(dim=1, keepdim=True)", "return visible.softmax(dim=1)"),
+        ),
+        explanation="Softmax of ones and zeros gives the zeros a share as well, since exp(0) is 1.",
+        question="Which weight does a score of 0 get?",
+    ),
+    Misconception(
+        id="rounds_the_weights",
+        exercise="averaging_weights",
+        swaps=(
+            (
+                "return visible / visible.sum(dim=1, keepdim=True)",
+                "return torch.round(visible / visible.sum(dim=1, keepdim=True), decimals=4)",
+            ),
+        ),
+        explanation=(
+            "The weights are rounded to what is printed, so some rows no longer add up to 1."
+        ),
+        question="What is three times 0.3333?",
+    ),
+    # causal_mean_matmul
+    Misconception(
+        id="mixes_without_normalising",
+        exercise="causal_mean_matmul",
+        swaps=(("weights @ x", "visible @ x"),),
+        explanation=(
+            "The triangle of ones does the mixing, so tokens are added up and not averaged."
+        ),
+        question="What do the weights of the third token add up to?",
+    ),
+    Misconception(
+        id="mixes_by_the_columns",
+        exercise="causal_mean_matmul",
+        swaps=(("weights @ x", "weights.T @ x"),),
+        explanation=(
+            "The columns of the weights do the mixing, so tokens take from what comes after them."
+        ),
+        question="Which tokens does the first one take from in your product?",
+    ),
+    Misconception(
+        id="multiplies_from_the_right",
+        exercise="causal_mean_matmul",
+        swaps=(("return weights @ x", "return x @ weights"),),
+        explanation=(
+            "The weights stand on the right, where they would mix features: the sizes C and T "
+            "do not fit."
+        ),
+        question="Which two sizes meet in the middle of (B, T, C) @ (T, T)?",
+    ),
+    Misconception(
+        id="multiplies_by_upper_triangle",
+        exercise="causal_mean_matmul",
+        swaps=(("torch.tril(", "torch.triu("),),
+        explanation="The upper triangle is kept, so tokens average what comes after them.",
+        question="How many tokens may the first one see?",
+    ),
+    Misconception(
+        id="multiplies_by_a_full_matrix",
+        exercise="causal_mean_matmul",
+        swaps=(("torch.tril(torch.ones(T, T))", "torch.ones(T, T)"),),
+        explanation=(
+            "There is no triangle: every token becomes the mean of all, the future included."
+        ),
+        question="Why do all rows of your result come out equal?",
+    ),
+    Misconception(
+        id="multiplies_without_the_diagonal",
+        exercise="causal_mean_matmul",
+        swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=-1)"),),
+        explanation=(
+            "The diagonal is hidden, so a token is no part of its own mean and the first row "
+            "is 0 over 0."
+        ),
+        question="Which tokens does the first one average?",
+    ),
+    Misconception(
+        id="multiplies_one_token_ahead",
+        exercise="causal_mean_matmul",
+        swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=1)"),),
+        explanation="The diagonal above the main one is kept, so every token sees its successor.",
+        question="How many tokens may the first one see?",
+    ),
+    Misconception(
+        id="loses_the_axis_of_the_row_sums",
+        exercise="causal_mean_matmul",
+        swaps=(("sum(dim=1, keepdim=True)", "sum(dim=1)"),),
+        explanation=(
+            "The row sums lose their axis and are lined up with the columns, so rows do not "
+            "add up to 1."
+        ),
+        question="Which shape do the sums have, and which entries does each of them divide?",
+    ),
+    Misconception(
+        id="divides_by_column_sums",
+        exercise="causal_mean_matmul",
+        swaps=(("sum(dim=1, keepdim=True)", "sum(dim=0, keepdim=True)"),),
+        explanation=(
+            "The columns of the weights add up to 1, where each row holds the weights of one token."
+        ),
+        question="Does a row or a column say what one token is made of?",
+    ),
+    Misconception(
+        id="counts_sequences_for_tokens",
+        exercise="causal_mean_matmul",
+        swaps=(("x.shape[1]", "x.shape[0]"),),
+        explanation="The triangle is as large as the batch, not as long as the sequences.",
+        question="Which axis of (B, T, C) is that of the tokens?",
+    ),
+    Misconception(
+        id="serves_eight_tokens_only",
+        exercise="causal_mean_matmul",
+        swaps=(("x.shape[1]", "8"),),
+        explanation="The length is written down as 8, which fits the documented batch only.",
+        question="What happens to your function if there are five tokens?",
+    ),
+    Misconception(
+        id="serves_the_first_sequence_only",
+        exercise="causal_mean_matmul",
+        swaps=(("weights @ x", "weights @ x[0]"),),
+        explanation="Only the first sequence is averaged and the batch axis is lost.",
+        question="Which shape does your result have?",
+    ),
+    Misconception(
+        id="mixes_the_batch_into_one",
+        exercise="causal_mean_matmul",
+        swaps=(("weights @ x", "weights @ x.mean(dim=0).expand(x.shape)"),),
+        explanation="The sequences of the batch are averaged with each other before the product.",
+        question="Should the result of one sequence depend on the others in its batch?",
+    ),
+    Misconception(
+        id="returns_the_weights",
+        exercise="causal_mean_matmul",
+        swaps=(
+            (
+                "return weights @ x  # (T, T) @ (B, T, C) -> (B, T, C)",
+                "return weights",
+            ),
+        ),
+        explanation="The weights are returned; the product with the tokens is missing.",
+        question="What are the weights for?",
+    ),
+    # masked_softmax_weights
+    Misconception(
+        id="loses_the_masked_scores",
+        exercise="masked_softmax_weights",
+        swaps=(("scores = scores.masked_fill(", "scores.masked_fill("),),
+        explanation=(
+            "masked_fill returns a new tensor; its result is thrown away, and nothing is hidden."
+        ),
+        question="What does masked_fill without an underscore do to the tensor it is called on?",
+        ties=("hides_with_zero", "multiplies_scores_by_the_triangle"),
+        why_tied=UNIFORM,
+    ),
+    Misconception(
+        id="hides_with_zero",
+        exercise="masked_softmax_weights",
+        swaps=(('float("-inf")', "0.0"),),
+        explanation="Hidden scores are set to 0, but exp(0) is 1: they keep their full share.",
+        question="Which weight does a score of 0 get?",
+        ties=("loses_the_masked_scores", "multiplies_scores_by_the_triangle"),
+        why_tied=UNIFORM,
+    ),
+    Misconception(
+        id="multiplies_scores_by_the_triangle",
+        exercise="masked_softmax_weights",
+        swaps=(('scores.masked_fill(visible == 0, float("-inf"))', "scores * visible"),),
+        explanation="Scores times 0 are 0, and a score of 0 does not hide a token: exp(0) is 1.",
+        question="Which weight does a score of 0 get?",
+        ties=("loses_the_masked_scores", "hides_with_zero"),
+        why_tied=UNIFORM,
+    ),
+    Misconception(
+        id="hides_with_minus_one",
+        exercise="masked_softmax_weights",
+        swaps=(('float("-inf")', "-1.0"),),
+        explanation="Hidden scores are set to -1, which makes their weights smaller, not 0.",
+        question="Which score has an exponential of exactly 0?",
+        ties=("starts_from_the_triangle",),
+        why_tied="Softmax sees differences only, and 0 over -1 differs as 1 over 0 does.",
+    ),
+    Misconception(
+        id="hides_with_minus_twenty",
+        exercise="masked_softmax_weights",
+        swaps=(('float("-inf")', "-20.0"),),
+        explanation="Hidden scores are low but not low enough: a trace of the future remains.",
+        question="Which score has an exponential of exactly 0?",
+    ),
+    Misconception(
+        id="hides_with_plus_infinity",
+        exercise="masked_softmax_weights",
+        swaps=(('float("-inf")', '-float("-inf")'),),
+        explanation="Two minus signs make plus infinity, and infinity over infinity is NaN.",
+        question="How many minus signs does the number have?",
+    ),
+    Misconception(
+        id="multiplies_zero_by_infinity",
+        exercise="masked_softmax_weights",
+        swaps=(
+            (
+                'scores.masked_fill(visible == 0, float("-inf"))',
+                'scores + (1 - visible) * float("-inf")',
+            ),
+        ),
+        explanation=(
+            "Zero times infinity is NaN: where nothing is to be hidden, the product spoils "
+            "the score."
+        ),
+        question="What is 0 times infinity, and how could a choice replace the product?",
+    ),
+    Misconception(
+        id="hides_the_past",
+        exercise="masked_softmax_weights",
+        swaps=(("visible == 0", "visible == 1"),),
+        explanation=(
+            "The mask is inverted: what should be visible is hidden, and the last row has "
+            "nothing left."
+        ),
+        question="Which tokens does the last one see in your matrix?",
+    ),
+    Misconception(
+        id="keeps_the_upper_triangle",
+        exercise="masked_softmax_weights",
+        swaps=(("torch.tril(", "torch.triu("),),
+        explanation="The upper triangle is visible, so tokens take from what comes after them.",
+        question="How many tokens may the first one see?",
+    ),
+    Misconception(
+        id="hides_the_diagonal",
+        exercise="masked_softmax_weights",
+        swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=-1)"),),
+        explanation=(
+            "The diagonal is hidden as well, so the first token sees nothing and its row is NaN."
+        ),
+        question="Which tokens does the first one see?",
+    ),
+    Misconception(
+        id="shows_the_next_token",
+        exercise="masked_softmax_weights",
+        swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=1)"),),
+        explanation=(
+            "The diagonal above the main one is visible, so every token sees its successor."
+        ),
+        question="How many tokens may the first one see?",
+    ),
+    Misconception(
+        id="softens_the_columns",
+        exercise="masked_softmax_weights",
+        swaps=(("dim=-1", "dim=0"),),
+        explanation="Softmax runs down the columns, so it is not the rows that add up to 1.",
+        question="What does the last row add up to?",
+    ),
+    Misconception(
+        id="masks_after_softmax",
+        exercise="masked_softmax_weights",
+        swaps=(
+            ('scores = scores.masked_fill(visible == 0, float("-inf"))\n', "\n"),
+            ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-1) * visible"),
+        ),
+        explanation=(
+            "The weights are hidden after the softmax, so what is left of a row no longer "
+            "adds up to 1."
+        ),
+        question="What does the first row add up to?",
+    ),
+    Misconception(
+        id="puts_infinity_among_the_weights",
+        exercise="masked_softmax_weights",
+        swaps=(
+            ('scores = scores.masked_fill(visible == 0, float("-inf"))\n', "\n"),
+            (
+                "torch.softmax(scores, dim=-1)",
+                'torch.softmax(scores, dim=-1).masked_fill(visible == 0, float("-inf"))',
+            ),
+        ),
+        explanation=(
+            "Minus infinity is written into the weights after the softmax, where nothing "
+            "turns it into 0."
+        ),
+        question="Which of the two comes first, hiding or softmax?",
+    ),
+    Misconception(
+        id="leaves_out_the_softmax",
+        exercise="masked_softmax_weights",
+        swaps=(("torch.softmax(scores, dim=-1)", "scores"),),
+        explanation=(
+            "The masked scores are returned; softmax, which turns them into weights, is missing."
+        ),
+        question="What do zeros and minus infinities become under exp?",
+    ),
+    Misconception(
+        id="starts_from_the_triangle",
+        exercise="masked_softmax_weights",
+        swaps=(('scores.masked_fill(visible == 0, float("-inf"))', "visible"),),
+        explanation=(
+            "The triangle of ones and zeros goes into softmax, which gives the zeros a share too."
+        ),
+        question="Which weight does a score of 0 get?",
+        ties=("hides_with_minus_one",),
+        why_tied="Softmax sees differences only, and 0 over -1 differs as 1 over 0 does.",
+    ),
+    Misconception(
+        id="makes_room_for_eight",
+        exercise="masked_softmax_weights",
+        swaps=(("torch.ones(T, T)", "torch.ones(8, 8)"),),
+        explanation="The mask is made for eight tokens, which fits the documented batch only.",
+        question="What happens to your function if there are five tokens?",
+    ),
+    # causal_mean_softmax
+    Misconception(
+        id="forgets_to_assign_the_mask",
+        exercise="causal_mean_softmax",
+        swaps=(("scores = scores.masked_fill(", "scores.masked_fill("),),
+        explanation=(
+            "The result of masked_fill is thrown away, so nothing is hidden and every token "
+            "becomes the mean of all."
+        ),
+        question="What does masked_fill without an underscore do to the tensor it is called on?",
+        ties=("fills_with_zero",),
+        why_tied=UNIFORM,
+    ),
+    Misconception(
+        id="fills_with_zero",
+        exercise="causal_mean_softmax",
+        swaps=(('float("-inf")', "0.0"),),
+        explanation=(
+            "Hidden scores are set to 0, but exp(0) is 1: every token becomes the mean of all."
+        ),
+        question="Which weight does a score of 0 get?",
+        ties=("forgets_to_assign_the_mask",),
+        why_tied=UNIFORM,
+    ),
+    Misconception(
+        id="fills_with_minus_one",
+        exercise="causal_mean_softmax",
+        swaps=(('float("-inf")', "-1.0"),),
+        explanation="Hidden scores are set to -1, which makes their weights smaller, not 0.",
+        question="Which score has an exponential of exactly 0?",
+    ),
+    Misconception(
+        id="leaves_a_trace_of_the_future",
+        exercise="causal_mean_softmax",
+        swaps=(('float("-inf")', "-15.0"),),
+        explanation=(
+            "Hidden scores are low but not low enough: a trace of the future remains in each mean."
+        ),
+        question="Which score has an exponential of exactly 0?",
+    ),
+    Misconception(
+        id="inverts_the_mask",
+        exercise="causal_mean_softmax",
+        swaps=(("visible == 0", "visible == 1"),),
+        explanation=(
+            "The mask is inverted: the past is hidden, and the last token has nothing left to see."
+        ),
+        question="Which tokens does the last one average in your function?",
+    ),
+    Misconception(
+        id="averages_by_the_upper_triangle",
+        exercise="causal_mean_softmax",
+        swaps=(("torch.tril(", "torch.triu("),),
+        explanation="The upper triangle is visible, so tokens average what comes after them.",
+        question="How many tokens may the first one see?",
+    ),
+    Misconception(
+        id="leaves_itself_out",
+        exercise="causal_mean_softmax",
+        swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=-1)"),),
+        explanation=(
+            "The diagonal is hidden as well, so the first token sees nothing and becomes NaN."
+        ),
+        question="Which tokens does the first one average?",
+    ),
+    Misconception(
+        id="sees_its_successor",
+        exercise="causal_mean_softmax",
+        swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=1)"),),
+        explanation=(
+            "The diagonal above the main one is visible, so every token sees its successor."
+        ),
+        question="How many tokens may the first one see?",
+    ),
+    Misconception(
+        id="softens_over_the_queries",
+        exercise="causal_mean_softmax",
+        swaps=(("dim=-1", "dim=0"),),
+        explanation="Softmax runs down the columns, so the weights of a token do not add up to 1.",
+        question="What does the last row of the weights add up to?",
+    ),
+    Misconception(
+        id="hides_after_softmax",
+        exercise="causal_mean_softmax",
+        swaps=(
+            ('scores = scores.masked_fill(visible == 0, float("-inf"))\n', "\n"),
+            ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-1) * visible"),
+        ),
+        explanation=(
+            "The weights are hidden after the softmax, so what is left of them does not add "
+            "up to 1."
+        ),
+        question="What do the weights of the first token add up to?",
+    ),
+    Misconception(
+        id="averages_by_the_columns",
+        exercise="causal_mean_softmax",
+        swaps=(("weights @ x", "weights.T @ x"),),
+        explanation=(
+            "The columns of the weights do the mixing, so tokens take from what comes after them."
+        ),
+        question="Which tokens does the first one take from in your product?",
+    ),
+    Misconception(
+        id="mixes_by_masked_scores",
+        exercise="causal_mean_softmax",
+        swaps=(("weights @ x", "scores @ x"),),
+        explanation="The masked scores do the mixing; they have not been turned into weights.",
+        question="Which of your tensors has rows that add up to 1?",
+    ),
+    Misconception(
+        id="lets_the_tokens_decide_already",
+        exercise="causal_mean_softmax",
+        swaps=(("scores = torch.zeros(T, T)", "scores = x @ x.mT"),),
+        explanation=(
+            "The scores come from the tokens themselves; here all of them are zero, which "
+            "gives a plain mean."
+        ),
+        question="How alike must the scores be so that softmax gives a mean?",
+    ),
+    Misconception(
+        id="masks_by_the_batch",
+        exercise="causal_mean_softmax",
+        swaps=(("x.shape[1]", "x.shape[0]"),),
+        explanation="The mask is as large as the batch, not as long as the sequences.",
+        question="Which axis of (B, T, C) is that of the tokens?",
+    ),
+    Misconception(
+        id="expects_eight_tokens",
+        exercise="causal_mean_softmax",
+        swaps=(("x.shape[1]", "8"),),
+        explanation="The length is written down as 8, which fits the documented batch only.",
+        question="What happens to your function if there are five tokens?",
+    ),
+)

@@ -1,0 +1,244 @@
+"""Hidden suite of stage 02: causal averaging, by a loop, a matrix product and a masked softmax."""
+
+import pytest
+import torch
+
+from autograder.suite.checks import check, expect
+from autograder.suite.compare import agrees, tensor, tensor_like
+
+SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all distinct; one T below and one above the documents' 8
+
+
+@pytest.fixture
+def x(documented):
+    """Return the documented batch: (4, 8, 2)."""
+    return documented["004.x"].tensor.clone()
+
+
+@pytest.fixture
+def same_means(student, reference, probe):
+    """Return a comparison of the means of unseen batches with the reference's."""
+
+    def compare(name):
+        for sizes in SIZES:
+            batch = probe.normal(*sizes, scale=1.5)
+            agrees(student.call(name, batch), reference.call(name, batch), "The batch of means")
+        single = probe.normal(3, 1, 4)
+        agrees(student.call(name, single), single, "The mean of sequences of one token")
+
+    return compare
+
+
+@pytest.fixture
+def hides_the_future(student, reference, probe):
+    """Return a check that later tokens change no earlier mean, and that the batch is left alone."""
+
+    def compare(name):
+        batch = probe.normal(3, 7, 4)
+        before = reference.call(name, batch)
+        for start in (1, 4, 6):
+            changed = batch.clone()
+            changed[:, start:] += 1e4
+            means = tensor_like(student.call(name, changed), (3, 7, 4), "The batch of means")
+            agrees(means[:, :start], before[:, :start], "What comes before the changed tokens")
+        expect(student.keeps_inputs(name, batch), f"{name} changes the batch it was given.")
+
+    return compare
+
+
+@pytest.fixture
+def same_gradients(student, reference, probe):
+    """Return a comparison of the gradient that arrives at the batch with the reference's."""
+
+    def compare(name):
+        batch, cotangent = probe.normal(3, 5, 4), probe.normal(3, 5, 4)
+        tensor_like(student.call(name, batch), (3, 5, 4), "The batch of means")
+        (gradient,) = student.gradients(name, batch, cotangent=cotangent).inputs
+        (wanted,) = reference.gradients(name, batch, cotangent=cotangent).inputs
+        expect(gradient is not None, f"No gradient reaches the input of {name}.")
+        agrees(gradient, wanted, "The gradient that reaches the batch")
+
+    return compare
+
+
+@pytest.fixture
+def are_causal_shares(student, reference):
+    """Return a check that weights share 1 out among the visible tokens, whoever comes later."""
+
+    def compare(name):
+        few, many = (tensor_like(student.call(name, T), (T, T)) for T in (5, 7))
+        expect(
+            (few.triu(diagonal=1) == 0).all(), "A later token gets a weight that is not exactly 0."
+        )
+        off = (many.sum(dim=1) - 1).abs().max()
+        expect(off < 1e-5, "The weights of a token do not add up to 1.")
+        agrees(many[:5, :5], reference.call(name, 5), "The block of the first tokens")
+        agrees(few, many[:5, :5], "The weights of fewer tokens")
+
+    return compare
+
+
+# causal_mean_loop
+
+
+@check("causal_mean_loop", points=0.05, layer="shapes")
+def test_loop_keeps_the_shape(student, documented, x):
+    """A batch of means is as large as the batch: (4, 8, 2) -> (4, 8, 2)."""
+    tensor_like(student.call("causal_mean_loop", x), tuple(documented["004.x.shape"].value))
+
+
+@check("causal_mean_loop", points=0.6, layer="documented")
+def test_loop_gives_the_documented_means(student, documented, x):
+    """The means of the documented batch are the documented ones."""
+    documented["004.xbow"].matches(student.call("causal_mean_loop", x))
+
+
+@check("causal_mean_loop", points=0.8, layer="probe")
+def test_loop_averages_unseen_batches(same_means):
+    """Batches of any size are averaged, each sequence by itself; a single token stays as it is."""
+    same_means("causal_mean_loop")
+
+
+@check("causal_mean_loop", points=0.5, layer="laws")
+def test_loop_never_looks_ahead(hides_the_future):
+    """A change of later tokens changes no mean before them; the batch stays what it was."""
+    hides_the_future("causal_mean_loop")
+
+
+@check("causal_mean_loop", points=0.55, layer="gradients")
+def test_loop_stays_in_the_graph(same_gradients):
+    """Gradients flow from each mean back to the tokens that it averages."""
+    same_gradients("causal_mean_loop")
+
+
+# averaging_weights
+
+
+@check("averaging_weights", points=0.05, layer="shapes")
+def test_weights_are_square(student):
+    """Eight tokens make eight times eight weights."""
+    tensor_like(student.call("averaging_weights", 8), (8, 8))
+
+
+@check("averaging_weights", points=0.7, layer="documented")
+def test_weights_are_the_documented_ones(student, documented):
+    """The weights of eight tokens are the documented ones, with the documented triangle visible."""
+    weights = student.call("averaging_weights", 8)
+
+    documented["004.averaging_weights"].matches(weights)
+    seen = (tensor(weights) != 0).float()
+    documented["004.mask"].matches(seen, "The triangle of weights that are not 0")
+
+
+@check("averaging_weights", points=0.75, layer="probe")
+def test_weights_of_other_lengths(student, reference):
+    """They are right for other numbers of tokens as well, down to a single one."""
+    for T in (5, 11, 1):
+        ours = reference.call("averaging_weights", T)
+
+        agrees(student.call("averaging_weights", T), ours, "The matrix of weights")
+
+
+@check("averaging_weights", points=0.5, layer="laws")
+def test_weights_share_one_out_among_the_past(are_causal_shares):
+    """Rows add up to 1, the future gets exactly 0, and a longer sequence changes no earlier row."""
+    are_causal_shares("averaging_weights")
+
+
+# causal_mean_matmul
+
+
+@check("causal_mean_matmul", points=0.05, layer="shapes")
+def test_matmul_keeps_the_shape(student, documented, x):
+    """A batch of means is as large as the batch: (4, 8, 2) -> (4, 8, 2)."""
+    tensor_like(student.call("causal_mean_matmul", x), tuple(documented["004.x.shape"].value))
+
+
+@check("causal_mean_matmul", points=0.5, layer="documented")
+def test_matmul_gives_the_documented_means(student, documented, x):
+    """The means of the documented batch are the documented ones."""
+    documented["004.xbow"].matches(student.call("causal_mean_matmul", x))
+
+
+@check("causal_mean_matmul", points=0.65, layer="probe")
+def test_matmul_averages_unseen_batches(same_means):
+    """Batches of any size are averaged, each sequence by itself; a single token stays as it is."""
+    same_means("causal_mean_matmul")
+
+
+@check("causal_mean_matmul", points=0.4, layer="laws")
+def test_matmul_never_looks_ahead(hides_the_future):
+    """A change of later tokens changes no mean before them; the batch stays what it was."""
+    hides_the_future("causal_mean_matmul")
+
+
+@check("causal_mean_matmul", points=0.4, layer="gradients")
+def test_matmul_stays_in_the_graph(same_gradients):
+    """Gradients flow from each mean back to the tokens that it averages."""
+    same_gradients("causal_mean_matmul")
+
+
+# masked_softmax_weights
+
+
+@check("masked_softmax_weights", points=0.05, layer="shapes")
+def test_softmax_weights_are_square(student):
+    """Eight tokens make eight times eight weights."""
+    tensor_like(student.call("masked_softmax_weights", 8), (8, 8))
+
+
+@check("masked_softmax_weights", points=0.7, layer="documented")
+def test_softmax_weights_are_the_documented_ones(student, documented):
+    """They are the softmax of the documented masked scores: the documented weights."""
+    weights = student.call("masked_softmax_weights", 8)
+
+    documented["004.averaging_weights"].matches(weights)
+    agrees(weights, torch.softmax(documented["004.masked_scores"].tensor, dim=-1))
+
+
+@check("masked_softmax_weights", points=0.75, layer="probe")
+def test_softmax_weights_of_other_lengths(student, reference):
+    """They are right for other numbers of tokens as well, down to a single one."""
+    for T in (5, 11, 1):
+        ours = reference.call("masked_softmax_weights", T)
+
+        agrees(student.call("masked_softmax_weights", T), ours, "The matrix of weights")
+
+
+@check("masked_softmax_weights", points=0.5, layer="laws")
+def test_softmax_weights_share_one_out_among_the_past(are_causal_shares):
+    """Rows add up to 1, the future gets exactly 0, and a longer sequence changes no earlier row."""
+    are_causal_shares("masked_softmax_weights")
+
+
+# causal_mean_softmax
+
+
+@check("causal_mean_softmax", points=0.05, layer="shapes")
+def test_softmax_mean_keeps_the_shape(student, documented, x):
+    """A batch of means is as large as the batch: (4, 8, 2) -> (4, 8, 2)."""
+    tensor_like(student.call("causal_mean_softmax", x), tuple(documented["004.x.shape"].value))
+
+
+@check("causal_mean_softmax", points=0.35, layer="documented")
+def test_softmax_mean_gives_the_documented_means(student, documented, x):
+    """The means of the documented batch are the documented ones."""
+    documented["004.xbow"].matches(student.call("causal_mean_softmax", x))
+
+
+@check("causal_mean_softmax", points=0.5, layer="probe")
+def test_softmax_mean_averages_unseen_batches(same_means):
+    """Batches of any size are averaged, each sequence by itself; a single token stays as it is."""
+    same_means("causal_mean_softmax")
+
+
+@check("causal_mean_softmax", points=0.3, layer="laws")
+def test_softmax_mean_never_looks_ahead(hides_the_future):
+    """A change of later tokens changes no mean before them; the batch stays what it was."""
+    hides_the_future("causal_mean_softmax")
+
+
+@check("causal_mean_softmax", points=0.3, layer="gradients")
+def test_softmax_mean_stays_in_the_graph(same_gradients):
+    """Gradients flow from each mean back to the tokens that it averages."""
+    same_gradients("causal_mean_softmax")

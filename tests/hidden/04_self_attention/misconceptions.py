@@ -1,0 +1,720 @@
+"""Wrong answers that the suite of stage 04 tells apart."""
+
+from autograder.suite.misconceptions import Misconception
+
+SCALED = "scores / keys.shape[-1] ** 0.5"
+SOFTMAX = f"torch.softmax({SCALED}, dim=-1)"
+
+# What goes wrong between queries, keys and values, in whichever of the three classes it happens:
+# id, text in forward, the wrong text, explanation, question.
+IN_FORWARD = (
+    (
+        "forgets_to_scale",
+        SCALED,
+        "scores",
+        "The scores go into softmax unscaled.",
+        (
+            "How does the spread of a dot product grow with the size of its vectors, and what does"
+            " softmax make of large scores?"
+        ),
+    ),
+    (
+        "divides_by_d_k",
+        SCALED,
+        "scores / keys.shape[-1]",
+        "The scores are divided by the key size itself, not by its square root.",
+        (
+            "By which factor does the standard deviation of a dot product grow when the vectors "
+            "get four times as long?"
+        ),
+    ),
+    (
+        "multiplies_by_the_root",
+        SCALED,
+        "scores * keys.shape[-1] ** 0.5",
+        (
+            "The scores are multiplied by the root of the key size, which makes softmax sharper "
+            "instead of calmer."
+        ),
+        "Should large keys make the scores larger or keep them where they are?",
+    ),
+    (
+        "normalises_over_queries",
+        SOFTMAX,
+        f"torch.softmax({SCALED}, dim=0)",
+        (
+            "Softmax runs down the columns: the weights that a token *receives* sum to one, not "
+            "those it gives."
+        ),
+        "Row i belongs to query i; along which axis do you walk to meet all keys of one query?",
+    ),
+    (
+        "swaps_query_and_key",
+        "queries @ keys.T",
+        "keys @ queries.T",
+        "The scores are transposed: row i holds what key i gets from every query.",
+        "Whose question stands in row i of the scores?",
+    ),
+    (
+        "scales_after_softmax",
+        SOFTMAX,
+        "torch.softmax(scores, dim=-1) / keys.shape[-1] ** 0.5",
+        "The scaling stands behind softmax, so the weights of a token no longer sum to one.",
+        "What do the rows of your weights sum to?",
+    ),
+)
+
+
+def in_forward(exercise: str, suffix: str) -> tuple[Misconception, ...]:
+    """Return these mistakes as mistakes of *exercise*."""
+    return tuple(
+        Misconception(
+            id=f"{name}{suffix}",
+            exercise=exercise,
+            swaps=((right, wrong),),
+            explanation=explanation,
+            question=question,
+        )
+        for name, right, wrong, explanation, question in IN_FORWARD
+    )
+
+
+def in_each(names: str, right: str, wrong: str) -> tuple[tuple[str, str], ...]:
+    """Return one swap for each of *names*, which stand where the texts say ``{}``."""
+    return tuple((right.format(name), wrong.format(name)) for name in names.split())
+
+
+QKV = "W_q W_k W_v"
+LONG = "W_query W_key W_value"
+
+MISCONCEPTIONS = (
+    # SelfAttentionV1
+    *in_forward("SelfAttentionV1", ""),
+    Misconception(
+        id="scales_by_input_size",
+        exercise="SelfAttentionV1",
+        swaps=((SCALED, "scores / input_vectors.shape[-1] ** 0.5"),),
+        explanation=(
+            "The scores are divided by the root of the input size; what is multiplied are queries "
+            "and keys."
+        ),
+        question="How many products does one score add up?",
+    ),
+    Misconception(
+        id="scales_by_sequence_length",
+        exercise="SelfAttentionV1",
+        swaps=((SCALED, "scores / keys.shape[0] ** 0.5"),),
+        explanation=(
+            "The scores are divided by the root of the number of tokens; the size of a key is the "
+            "other axis."
+        ),
+        question="Which axis of the keys counts tokens, and which features?",
+    ),
+    Misconception(
+        id="hard_codes_the_key_size",
+        exercise="SelfAttentionV1",
+        swaps=((SCALED, "scores / 2**0.5"),),
+        explanation="The key size is written down as 2; with other sizes the scaling is wrong.",
+        question="Which of your tensors knows how large a key is?",
+    ),
+    Misconception(
+        id="takes_the_root_of_the_scores",
+        exercise="SelfAttentionV1",
+        swaps=((SCALED, "(scores / keys.shape[-1]) ** 0.5"),),
+        explanation=(
+            "The root is taken of the whole quotient; negative scores have none and become NaN."
+        ),
+        question="Of which number alone is the root meant to be taken?",
+    ),
+    Misconception(
+        id="skips_softmax",
+        exercise="SelfAttentionV1",
+        swaps=((SOFTMAX, SCALED),),
+        explanation=(
+            "The scaled scores mix the values directly; without softmax they are no weights."
+        ),
+        question="Can a share be negative, and what should a token's shares sum to?",
+    ),
+    Misconception(
+        id="uses_sigmoid",
+        exercise="SelfAttentionV1",
+        swaps=((SOFTMAX, f"torch.sigmoid({SCALED})"),),
+        explanation=(
+            "A sigmoid looks at every score on its own, so tokens do not compete and rows do not "
+            "sum to one."
+        ),
+        question="If one score rises, what should happen to the other weights of its row?",
+    ),
+    Misconception(
+        id="uses_log_softmax",
+        exercise="SelfAttentionV1",
+        swaps=((SOFTMAX, f"torch.log_softmax({SCALED}, dim=-1)"),),
+        explanation="The weights are logarithms of probabilities, all of them negative.",
+        question="Which range do weights lie in?",
+    ),
+    Misconception(
+        id="exponentiates_without_dividing",
+        exercise="SelfAttentionV1",
+        swaps=((SOFTMAX, f"torch.exp({SCALED})"),),
+        explanation="The exponentials are not divided by their sum, so the rows do not sum to one.",
+        question="What does softmax do after it has exponentiated?",
+    ),
+    Misconception(
+        id="divides_by_the_plain_sum",
+        exercise="SelfAttentionV1",
+        swaps=((SOFTMAX, "scores / scores.sum(dim=-1, keepdim=True)"),),
+        explanation=(
+            "The scores are divided by their sum; with scores of both signs that is no share of "
+            "anything."
+        ),
+        question="What happens to a row whose scores sum to nearly zero?",
+    ),
+    Misconception(
+        id="attends_to_everyone_alike",
+        exercise="SelfAttentionV1",
+        swaps=((SOFTMAX, "torch.full_like(scores, 1 / len(scores))"),),
+        explanation=(
+            "Every token gets the same weight, so every context vector is the mean of the values."
+        ),
+        question="Where do your queries and keys take part in the result?",
+    ),
+    Misconception(
+        id="mixes_keys",
+        exercise="SelfAttentionV1",
+        swaps=(("weights @ values", "weights @ keys"),),
+        explanation="The weights mix the keys; keys are there to be found, values to be passed on.",
+        question="Which of the three projections holds what a token has to say?",
+    ),
+    Misconception(
+        id="mixes_raw_inputs",
+        exercise="SelfAttentionV1",
+        swaps=(("weights @ values", "weights @ input_vectors"),),
+        explanation="The weights mix the input vectors; what is passed on are their values.",
+        question=(
+            "How many features should a context vector have, and which projection has as many?"
+        ),
+    ),
+    Misconception(
+        id="transposes_the_weights",
+        exercise="SelfAttentionV1",
+        swaps=(("weights @ values", "weights.T @ values"),),
+        explanation=(
+            "The weights are transposed before they mix the values: each token gets the shares "
+            "that others have in it."
+        ),
+        question="Which row of the weights sums to one and belongs to the first token?",
+    ),
+    Misconception(
+        id="returns_the_weights",
+        exercise="SelfAttentionV1",
+        swaps=(("return weights @ values", "return weights"),),
+        explanation=(
+            "The attention weights are returned, one number per pair of tokens, instead of the "
+            "context vectors."
+        ),
+        question="Which step is left once you know how much each token listens to each other one?",
+    ),
+    Misconception(
+        id="returns_the_weights_as_well",
+        exercise="SelfAttentionV1",
+        swaps=(("return weights @ values", "return weights @ values, weights"),),
+        explanation="Two things are returned as a tuple; only the context vectors are asked for.",
+        question="What would a following layer do with a tuple?",
+    ),
+    Misconception(
+        id="draws_keys_first",
+        exercise="SelfAttentionV1",
+        swaps=(
+            ("self.W_q =", "self._ ="),
+            ("self.W_k =", "self.W_q ="),
+            ("self._ =", "self.W_k ="),
+        ),
+        explanation=(
+            "The matrices are drawn in another order than W_q, W_k, W_v, so W_q holds what W_k "
+            "should."
+        ),
+        question="Which of the three should get the first numbers after the seed?",
+    ),
+    Misconception(
+        id="draws_uniform_numbers",
+        exercise="SelfAttentionV1",
+        swaps=in_each(
+            QKV, "self.{} = nn.Parameter(torch.randn(", "self.{} = nn.Parameter(torch.rand("
+        ),
+        explanation=(
+            "The matrices are drawn with torch.rand, between 0 and 1; here they are normal draws."
+        ),
+        question="Are there negative numbers among your weights?",
+    ),
+    Misconception(
+        id="draws_all_at_once",
+        exercise="SelfAttentionV1",
+        swaps=(
+            (
+                "shape = (dimension_inputs, dimension_outputs)",
+                "drawn = torch.randn(3, dimension_inputs, dimension_outputs)",
+            ),
+            ("self.W_q = nn.Parameter(torch.randn(shape)", "self.W_q = nn.Parameter(drawn[0]"),
+            ("self.W_k = nn.Parameter(torch.randn(shape)", "self.W_k = nn.Parameter(drawn[1]"),
+            ("self.W_v = nn.Parameter(torch.randn(shape)", "self.W_v = nn.Parameter(drawn[2]"),
+        ),
+        explanation=(
+            "One draw is cut into three; torch fills a large draw in another order than three "
+            "small ones."
+        ),
+        question="How many calls of torch.randn does the description count?",
+    ),
+    Misconception(
+        id="draws_the_other_way_around",
+        exercise="SelfAttentionV1",
+        swaps=(
+            (
+                "shape = (dimension_inputs, dimension_outputs)",
+                "shape = (dimension_outputs, dimension_inputs)",
+            ),
+            *in_each(
+                QKV,
+                "self.{} = nn.Parameter(torch.randn(shape)",
+                "self.{} = nn.Parameter(torch.randn(shape).T",
+            ),
+        ),
+        explanation=(
+            "The matrices are drawn as (d_out, d_in) and turned, so the numbers stand in other "
+            "places."
+        ),
+        question="Which shape should a matrix have at the moment in which it is drawn?",
+    ),
+    Misconception(
+        id="leaves_the_weights_trainable",
+        exercise="SelfAttentionV1",
+        swaps=in_each(
+            QKV,
+            "self.{} = nn.Parameter(torch.randn(shape), requires_grad=False)",
+            "self.{} = nn.Parameter(torch.randn(shape))",
+        ),
+        explanation="The weights are trainable; in this first class they are frozen.",
+        question="What is requires_grad of an nn.Parameter unless you say otherwise?",
+    ),
+    Misconception(
+        id="names_the_weights_otherwise",
+        exercise="SelfAttentionV1",
+        swaps=(
+            *in_each(QKV, "self.{} =", "self.own_{} ="),
+            *in_each(QKV, "@ self.{}", "@ self.own_{}"),
+        ),
+        explanation="The parameters bear other names than W_q, W_k and W_v.",
+        question="Which names does the class's description use?",
+    ),
+    # SelfAttention_v1
+    *in_forward("SelfAttention_v1", "_in_v1"),
+    Misconception(
+        id="draws_normal_numbers_in_v1",
+        exercise="SelfAttention_v1",
+        swaps=in_each(
+            LONG, "self.{} = nn.Parameter(torch.rand(", "self.{} = nn.Parameter(torch.randn("
+        ),
+        explanation=(
+            "The matrices are drawn with torch.randn; in this class they are uniform between 0 and"
+            " 1."
+        ),
+        question="What is the smallest number that you expect among these weights?",
+    ),
+    Misconception(
+        id="draws_keys_first_in_v1",
+        exercise="SelfAttention_v1",
+        swaps=(
+            ("self.W_query =", "self._ ="),
+            ("self.W_key =", "self.W_query ="),
+            ("self._ =", "self.W_key ="),
+        ),
+        explanation=(
+            "The key matrix is drawn before the query matrix, so the two hold each other's numbers."
+        ),
+        question="Which of the three should get the first numbers after the seed?",
+    ),
+    Misconception(
+        id="seeds_in_the_constructor",
+        exercise="SelfAttention_v1",
+        swaps=(("super().__init__()", "super().__init__()\n        torch.manual_seed(123)"),),
+        explanation=(
+            "The class sets the seed itself, so every module made from it has the same weights."
+        ),
+        question="Two attention layers stand in one model: should they start out as twins?",
+    ),
+    Misconception(
+        id="seeds_before_each_matrix",
+        exercise="SelfAttention_v1",
+        swaps=(
+            ("self.W_key =", "torch.manual_seed(123)\n        self.W_key ="),
+            ("self.W_value =", "torch.manual_seed(123)\n        self.W_value ="),
+        ),
+        explanation=(
+            "The seed is set again before a matrix, so query, key and value weights are the same "
+            "numbers."
+        ),
+        question="What happens to torch's stream of random numbers when a seed is set?",
+    ),
+    Misconception(
+        id="seeds_in_forward",
+        exercise="SelfAttention_v1",
+        swaps=(("queries = x", "torch.manual_seed(0)\n        queries = x"),),
+        explanation=(
+            "Every call sets the seed, so whatever is drawn after it is the same again and again."
+        ),
+        question="What would dropout do in a model in which a layer sets the seed at every call?",
+    ),
+    Misconception(
+        id="leaves_the_weights_frozen",
+        exercise="SelfAttention_v1",
+        swaps=in_each(
+            LONG,
+            "self.{} = nn.Parameter(torch.rand(d_in, d_out))",
+            "self.{} = nn.Parameter(torch.rand(d_in, d_out), requires_grad=False)",
+        ),
+        explanation=(
+            "requires_grad=False is left over from the first class, so nothing can be trained."
+        ),
+        question="What should an optimiser be able to change in this class?",
+    ),
+    Misconception(
+        id="keeps_plain_tensors",
+        exercise="SelfAttention_v1",
+        swaps=in_each(
+            LONG,
+            "self.{} = nn.Parameter(torch.rand(d_in, d_out))",
+            "self.{} = torch.rand(d_in, d_out)",
+        ),
+        explanation=(
+            "The weights are plain tensors, which nn.Module does not register: no optimiser will "
+            "find them."
+        ),
+        question="What does list(attention.parameters()) show?",
+    ),
+    Misconception(
+        id="draws_in_forward",
+        exercise="SelfAttention_v1",
+        swaps=(
+            (
+                "queries = x @ self.W_query",
+                "queries = x @ torch.rand(x.shape[-1], self.W_query.shape[-1])",
+            ),
+        ),
+        explanation="forward draws a new matrix at every call, so nothing that is learnt stays.",
+        question="Do two calls with the same input give the same result?",
+    ),
+    Misconception(
+        id="cuts_the_graph",
+        exercise="SelfAttention_v1",
+        swaps=(("weights @ values", "weights.detach() @ values"),),
+        explanation=(
+            "The weights are cut out of the graph, so queries and keys get no gradient and never "
+            "learn."
+        ),
+        question="On which way would a gradient come from the result to W_query?",
+    ),
+    Misconception(
+        id="takes_the_result_out_of_the_graph",
+        exercise="SelfAttention_v1",
+        swaps=(("return weights @ values", "return (weights @ values).data"),),
+        explanation="The result is taken out of the graph, so no gradient arrives anywhere.",
+        question="What does .data leave behind?",
+    ),
+    Misconception(
+        id="rounds_like_the_print",
+        exercise="SelfAttention_v1",
+        swaps=(("return weights @ values", "return torch.round(weights @ values, decimals=4)"),),
+        explanation=(
+            "The result is rounded to four places as in print, and rounding has gradient zero "
+            "everywhere."
+        ),
+        question="Is what you see in a print all that a tensor holds?",
+    ),
+    Misconception(
+        id="attends_to_the_best_only",
+        exercise="SelfAttention_v1",
+        swaps=((SOFTMAX, "torch.eye(len(scores))[scores.argmax(dim=-1)]"),),
+        explanation=(
+            "Each token listens to its best match alone; a choice by argmax has no gradient."
+        ),
+        question="How would a token learn that it listened to the wrong one?",
+    ),
+    Misconception(
+        id="returns_float64",
+        exercise="SelfAttention_v1",
+        swaps=(("return weights @ values", "return (weights @ values).double()"),),
+        explanation="The result is float64 although everything that goes in is float32.",
+        question="What would the next layer, whose weights are float32, say to it?",
+    ),
+    Misconception(
+        id="writes_into_the_input",
+        exercise="SelfAttention_v1",
+        swaps=(("queries = x @", "x.mul_(1.0).add_(0.0).sub_(x.mean())\n        queries = x @"),),
+        explanation=(
+            "The input is changed in place: the caller's own tensor is another one afterwards."
+        ),
+        question="Who else may hold the tensor that you were given?",
+    ),
+    Misconception(
+        id="calls_ready_attention",
+        exercise="SelfAttention_v1",
+        swaps=(
+            (
+                "weights @ values",
+                "nn.functional.scaled_dot_product_attention(queries, keys, values)",
+            ),
+        ),
+        explanation="torch's ready attention does the work that this exercise is about.",
+        question="Which three lines does that function stand for?",
+    ),
+    Misconception(
+        id="prints_instead_of_returning",
+        exercise="SelfAttention_v1",
+        swaps=(("return weights @ values", "print(weights @ values)"),),
+        explanation="The context vectors are printed and not returned.",
+        question="What does a function give back that ends without return?",
+    ),
+    # SelfAttention_v2
+    *in_forward("SelfAttention_v2", "_in_v2"),
+    Misconception(
+        id="leaves_the_bias_on",
+        exercise="SelfAttention_v2",
+        swaps=in_each(
+            LONG,
+            "self.{} = nn.Linear(d_in, d_out, bias=qkv_bias)",
+            "self.{} = nn.Linear(d_in, d_out)",
+        ),
+        explanation="nn.Linear adds a bias unless told not to, and it is not told.",
+        question="Which parameters does nn.Linear(3, 2) have?",
+    ),
+    Misconception(
+        id="ignores_qkv_bias",
+        exercise="SelfAttention_v2",
+        swaps=in_each(
+            LONG,
+            "self.{} = nn.Linear(d_in, d_out, bias=qkv_bias)",
+            "self.{} = nn.Linear(d_in, d_out, bias=False)",
+        ),
+        explanation=(
+            "The argument qkv_bias is taken but never used: there is no bias even when one is "
+            "asked for."
+        ),
+        question="Where does qkv_bias appear after the signature?",
+    ),
+    Misconception(
+        id="gives_the_value_no_bias",
+        exercise="SelfAttention_v2",
+        swaps=in_each(
+            "W_value",
+            "self.{} = nn.Linear(d_in, d_out, bias=qkv_bias)",
+            "self.{} = nn.Linear(d_in, d_out, bias=False)",
+        ),
+        explanation="Only queries and keys follow qkv_bias; the value layer never has a bias.",
+        question="What do the letters q, k and v in qkv_bias stand for?",
+    ),
+    Misconception(
+        id="makes_keys_first_in_v2",
+        exercise="SelfAttention_v2",
+        swaps=(
+            ("self.W_query =", "self._ ="),
+            ("self.W_key =", "self.W_query ="),
+            ("self._ =", "self.W_key ="),
+        ),
+        explanation=(
+            "The key layer is made before the query layer, so the two hold each other's starting "
+            "values."
+        ),
+        question="Which layer should draw its weight first after the seed?",
+    ),
+    Misconception(
+        id="makes_another_layer_first",
+        exercise="SelfAttention_v2",
+        swaps=(("self.W_query =", "self.out = nn.Linear(d_out, d_out)\n        self.W_query ="),),
+        explanation=(
+            "A further layer is made before the three, and takes the random numbers that were "
+            "meant for them."
+        ),
+        question="What draws the first numbers after the seed in your constructor?",
+    ),
+    Misconception(
+        id="swaps_in_and_out",
+        exercise="SelfAttention_v2",
+        swaps=in_each(LONG, "self.{} = nn.Linear(d_in, d_out,", "self.{} = nn.Linear(d_out, d_in,"),
+        explanation=(
+            "The layers lead from d_out to d_in features; nn.Linear takes the size that comes in "
+            "first."
+        ),
+        question="How many features does a token have before, and how many after the layer?",
+    ),
+    Misconception(
+        id="multiplies_by_the_stored_weight",
+        exercise="SelfAttention_v2",
+        swaps=in_each(LONG, "self.{}(x)", "x @ self.{}.weight"),
+        explanation=(
+            "x is multiplied by the weight as nn.Linear stores it, (d_out, d_in), which is the "
+            "transpose of what is needed."
+        ),
+        question="What is the shape of nn.Linear(3, 2).weight?",
+    ),
+    Misconception(
+        id="uses_one_layer_for_all",
+        exercise="SelfAttention_v2",
+        swaps=(("self.W_key(x)", "self.W_query(x)"),),
+        explanation=(
+            "The keys are made by the query layer, so every token asks exactly for what it offers."
+        ),
+        question="Which of the three layers has no effect on your result?",
+    ),
+    Misconception(
+        id="mixes_keys_in_v2",
+        exercise="SelfAttention_v2",
+        swaps=(("weights @ values", "weights @ keys"),),
+        explanation="The weights mix the keys; keys are there to be found, values to be passed on.",
+        question="Which of the three projections holds what a token has to say?",
+    ),
+    Misconception(
+        id="transposes_the_weights_in_v2",
+        exercise="SelfAttention_v2",
+        swaps=(("weights @ values", "weights.T @ values"),),
+        explanation=(
+            "The weights are transposed before they mix the values: each token gets the shares "
+            "that others have in it."
+        ),
+        question="Which row of the weights sums to one and belongs to the first token?",
+    ),
+    Misconception(
+        id="switches_gradients_off",
+        exercise="SelfAttention_v2",
+        swaps=(("def forward(", "@torch.no_grad()\n    def forward("),),
+        explanation="forward runs without recording gradients, so the layers can't be trained.",
+        question="When is torch.no_grad() meant to be used: while learning, or while only looking?",
+    ),
+    Misconception(
+        id="starts_smaller",
+        exercise="SelfAttention_v2",
+        swaps=(
+            (
+                "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)",
+                (
+                    "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)\n        "
+                    "self.W_value.weight.data *= 0.02"
+                ),
+            ),
+        ),
+        explanation="The starting values are changed after nn.Linear has drawn them.",
+        question="Which starting values does the description promise?",
+    ),
+    # transfer_weights
+    Misconception(
+        id="copies_without_transposing",
+        exercise="transfer_weights",
+        swaps=in_each(LONG, "source.{}.weight.T", "source.{}.weight"),
+        explanation=(
+            "The weights are copied as nn.Linear stores them, (d_out, d_in); the target multiplies"
+            " from the other side."
+        ),
+        question="What are the shapes of source.W_query.weight and of target.W_query?",
+    ),
+    Misconception(
+        id="reshapes_instead_of_transposing",
+        exercise="transfer_weights",
+        swaps=in_each(LONG, "source.{}.weight.T", "source.{0}.weight.reshape(target.{0}.shape)"),
+        explanation=(
+            "reshape makes the sizes fit but keeps the numbers in their order: rows do not become "
+            "columns."
+        ),
+        question=(
+            "Where does the second number of the first row go when a matrix is transposed, and "
+            "where when it is reshaped?"
+        ),
+    ),
+    Misconception(
+        id="transposes_only_where_shapes_differ",
+        exercise="transfer_weights",
+        swaps=in_each(
+            LONG,
+            "source.{}.weight.T",
+            (
+                "source.{0}.weight.reshape_as(target.{0}) if len(target.{0}) == "
+                "len(source.{0}.weight) else source.{0}.weight.T"
+            ),
+        ),
+        explanation=(
+            "A square weight is copied as it is because the shapes fit; it needs turning all the "
+            "same."
+        ),
+        question="Does a square matrix equal its transpose?",
+    ),
+    Misconception(
+        id="shares_instead_of_copying",
+        exercise="transfer_weights",
+        swaps=in_each(
+            LONG,
+            "target.{0}.copy_(source.{0}.weight.T)",
+            "target.{0} = nn.Parameter(source.{0}.weight.T)",
+        ),
+        explanation=(
+            "The transpose is a view: source and target keep their numbers in the same memory, and"
+            " training one changes the other."
+        ),
+        question="Does .T make new numbers, or another look at the old ones?",
+    ),
+    Misconception(
+        id="freezes_the_target",
+        exercise="transfer_weights",
+        swaps=(
+            (
+                "target.W_query.copy_(",
+                "target.requires_grad_(False)\n        target.W_query.copy_(",
+            ),
+        ),
+        explanation="The target's weights are frozen afterwards and can't be trained any more.",
+        question="What should an optimiser be able to do with the target after the transfer?",
+    ),
+    Misconception(
+        id="swaps_query_and_key_on_the_way",
+        exercise="transfer_weights",
+        swaps=(
+            ("target.W_query.copy_(source.W_query", "target.W_query.copy_(source.W_key"),
+            ("target.W_key.copy_(source.W_key", "target.W_key.copy_(source.W_query"),
+        ),
+        explanation=(
+            "The source's key weight arrives in the target's query weight and the other way round."
+        ),
+        question="Which role does each matrix play on either side?",
+    ),
+    Misconception(
+        id="forgets_the_value",
+        exercise="transfer_weights",
+        swaps=(("        target.W_value.copy_(source.W_value.weight.T)\n", ""),),
+        explanation="Query and key weights are copied, the value weight stays as it was drawn.",
+        question="How many matrices does a self-attention have?",
+    ),
+    Misconception(
+        id="drops_the_bias_in_silence",
+        exercise="transfer_weights",
+        swaps=(("if any(", "if False and any("),),
+        explanation=(
+            "A source with biases is copied without them, and the two modules give different "
+            "outputs."
+        ),
+        question="What should happen where a promise can't be kept?",
+    ),
+    Misconception(
+        id="copies_the_other_way",
+        exercise="transfer_weights",
+        swaps=in_each(
+            LONG, "target.{0}.copy_(source.{0}.weight.T)", "source.{0}.weight.copy_(target.{0}.T)"
+        ),
+        explanation="The numbers flow from target to source: the source has lost its weights.",
+        question="Which of the two modules should be the same as before?",
+    ),
+    Misconception(
+        id="binds_local_names",
+        exercise="transfer_weights",
+        swaps=in_each(
+            LONG, "target.{0}.copy_(source.{0}.weight.T)", "own_{0} = source.{0}.weight.T.clone()"
+        ),
+        explanation="Copies are made and bound to local names; the target never sees them.",
+        question="Which line of yours changes the target?",
+    ),
+)

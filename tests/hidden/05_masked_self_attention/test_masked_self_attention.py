@@ -1,0 +1,368 @@
+"""Hidden suite of stage 05: self-attention on sequences and batches, without and with a mask.
+
+Masked inputs are drawn less loud than others: masking after softmax and dividing by the row's sum
+is right as well, until the weights that stay visible are too small for float32.
+"""
+
+import torch
+
+from autograder.suite.checks import check, expect
+from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running
+
+B, T, D = 3, 6, 4  # all distinct, so that no wrong axis fits by chance
+LINEAR = ("W_q.weight", "W_k.weight", "W_v.weight")
+BATCHED = {"row_dim": 1, "col_dim": 2}
+QUIET = 0.7  # scores still of some units
+BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
+
+
+def named(module):
+    """Return the module's parameters, after a look whether the three weights are there."""
+    found = module.parameters()
+    for name in LINEAR:
+        expect(name in found, f"There is no parameter {name}: names and nn.Linear matter here.")
+        bias = name.replace("weight", "bias")
+        expect(bias not in found, f"There is a parameter {bias}; these layers have no bias.")
+    return found
+
+
+def same_draws(yours, ours):
+    """Compare parameters one by one, so that the first wrong one is named."""
+    found, wanted = named(yours), ours.parameters()
+    for name in LINEAR:
+        agrees(found[name].value, wanted[name].value, f"{name} right after construction")
+
+
+def like_documents(module, documented):
+    """Compare the weights with the documents', which print them transposed."""
+    found = named(module)
+    for name in ("w_q", "w_k", "w_v"):
+        weight = tensor_like(found[f"W{name[1:]}.weight"].value, (2, 2), f"W{name[1:]}.weight")
+        documented[f"001.{name}.transposed"].matches(weight.T, f"W{name[1:]}.weight.T")
+
+
+def caller_seeds(student, probe, name, *more):
+    """Expect that neither making nor calling *name* puts torch's generator somewhere fixed."""
+    drawn = []
+    for seed in (probe.seed, probe.seed + 1):
+        student.new(name, D, seed=seed)(probe.normal(T, D), *more)
+        drawn.append(student.draws_next())
+    expect(
+        not torch.equal(*drawn),
+        f"{name} sets torch's seed itself: whoever makes the module does that, once.",
+    )
+
+
+def same_gradients(yours, ours):
+    """Compare the gradients of the input and of the three weights."""
+    missing = [name for name in LINEAR if yours.parameters.get(name) is None]
+    expect(not missing, f"No gradient arrives at {', '.join(missing)}.")
+    expect(yours.inputs[0] is not None, "No gradient arrives at the input.")
+
+    agrees(yours.inputs[0], ours.inputs[0], "The gradient of the input")
+    for name in LINEAR:
+        agrees(yours.parameters[name], ours.parameters[name], f"The gradient of {name}")
+
+
+def twins(student, reference, probe, name, **axes):
+    """Make *name* twice, on either side, with the same loud weights."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D, D)))
+    yours, ours = student.new(name, D, **axes), reference.new(name, D, **axes)
+    return yours.load(weights), ours.load(weights), weights
+
+
+def past(size):
+    """Make the causal mask as the documents do."""
+    return torch.tril(torch.ones(size, size))
+
+
+# SelfAttention
+
+
+@check("SelfAttention", points=0.1, layer="signature")
+def test_takes_size_and_axes(student):
+    """It is made with d_model, row_dim and col_dim; each may be left out."""
+    student.new("SelfAttention", d_model=3, row_dim=0, col_dim=1)
+    student.new("SelfAttention")
+
+
+@check("SelfAttention", points=0.1, layer="shapes")
+def test_keeps_the_shape(student, encodings):
+    """A sequence (3, 2) gives (3, 2); a batch (4, 3, 2), on axes 1 and 2, gives (4, 3, 2)."""
+    single, batched = student.new("SelfAttention"), student.new("SelfAttention", 2, **BATCHED)
+
+    tensor_like(single(encodings), (3, 2), "SelfAttention()(encodings)")
+    tensor_like(batched(encodings.expand(4, 3, 2)), (4, 3, 2), "The result for a batch")
+
+
+@check("SelfAttention", points=0.4, layer="parameters")
+def test_makes_the_documented_layers(student, documented, encodings):
+    """Seeded with 42, W_q, W_k and W_v hold the documented weights and give its queries."""
+    attention = student.new("SelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+
+    like_documents(attention, documented)
+    queries = encodings @ named(attention)["W_q.weight"].value.T
+    documented["001.queries"].matches(queries, "W_q(encodings)")
+
+
+@check("SelfAttention", points=0.3, layer="parameters")
+def test_makes_other_layers_under_another_seed(student, reference, probe):
+    """Under any other seed and for another d_model, the weights are that seed's draws."""
+    yours = student.new("SelfAttention", D, seed=probe.seed)
+
+    same_draws(yours, reference.new("SelfAttention", D, seed=probe.seed))
+    caller_seeds(student, probe, "SelfAttention")
+
+
+@check("SelfAttention", points=0.5, layer="documented")
+def test_reproduces_the_documented_context(student, documented, encodings):
+    """Seeded with 42, the context vectors are the documented ones."""
+    attention = student.new("SelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+
+    documented["001.sa.context"].matches(attention(encodings), "SelfAttention()(encodings)")
+
+
+@check("SelfAttention", points=0.2, layer="documented")
+def test_gives_a_single_token_its_documented_value(student, documented, encodings):
+    """Seeded with 42, a token that is alone gets its own value, the documented one."""
+    attention = student.new("SelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+    alone = [attention(encodings[i : i + 1]) for i in range(3)]
+    values = torch.cat([tensor_like(value, (1, 2), "A single token's result") for value in alone])
+
+    documented["001.values"].matches(values, "What single tokens give")
+
+
+@check("SelfAttention", points=0.6, layer="probe")
+def test_computes_scaled_dot_product_attention(student, reference, probe):
+    """On another size, with louder weights and unseen inputs of several lengths, it is right too."""
+    yours, ours, _ = twins(student, reference, probe, "SelfAttention")
+
+    for length in (T, T + 3, 1):
+        x = probe.normal(length, D, scale=1.5)
+        agrees(yours(x), ours(x))
+
+
+@check("SelfAttention", points=0.7, layer="probe")
+def test_attends_within_each_item_of_a_batch(student, reference, probe):
+    """With row_dim=1 and col_dim=2, each item of a batch is attended to as if it were alone."""
+    yours, ours, _ = twins(student, reference, probe, "SelfAttention", **BATCHED)
+
+    for length in (T, T + 3):
+        x = probe.normal(B, length, D, scale=1.5)
+        agrees(yours(x), ours(x))
+
+
+@check("SelfAttention", points=0.2, layer="laws")
+def test_knows_no_order_of_tokens(student, reference, probe):
+    """Tokens in another order give the same context vectors in that order."""
+    yours, _, _ = twins(student, reference, probe, "SelfAttention")
+    x, order = probe.normal(T, D), torch.tensor([3, 0, 5, 4, 1, 2])
+
+    context = tensor_like(yours(x), (T, D))
+    expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
+    agrees(yours(x[order]), context[order], "The result for tokens in another order")
+
+
+@check("SelfAttention", points=0.1, layer="laws")
+def test_leaves_its_input_as_it_was(student, probe):
+    """The input tensor is the same after the call as before."""
+    attention = student.new("SelfAttention", D)
+
+    expect(attention.keeps_inputs(probe.normal(T, D)), "The call writes into its input.")
+
+
+@check("SelfAttention", points=0.4, layer="gradients")
+def test_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and the weights of all three layers."""
+    yours, ours, _ = twins(student, reference, probe, "SelfAttention", **BATCHED)
+    x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
+
+    same_gradients(yours.gradients(x, cotangent=cotangent), ours.gradients(x, cotangent=cotangent))
+
+
+@check("SelfAttention", points=0.4, layer="forbidden")
+def test_is_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    yours, ours, _ = twins(student, reference, probe, "SelfAttention")
+    x = probe.normal(T, D)
+
+    avoids(student, "SelfAttention", READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+    agrees(yours(x), ours(x))
+
+
+# causal_mask
+
+
+@check("causal_mask", points=0.1, layer="shapes")
+def test_mask_is_a_square(student):
+    """causal_mask(5) has a row and a column for each of five tokens: (5, 5)."""
+    tensor_like(student.call("causal_mask", 5), (5, 5), "causal_mask(5)")
+
+
+@check("causal_mask", points=0.4, layer="documented")
+def test_mask_of_three_is_the_documented_one(student, documented):
+    """causal_mask(3) is the documented mask: ones on and below the diagonal."""
+    answer = tensor_like(student.call("causal_mask", 3), (3, 3), "causal_mask(3)")
+
+    documented["001.mask"].matches(answer.float(), "causal_mask(3)")  # any dtype of 0 and 1
+
+
+@check("causal_mask", points=0.4, layer="documented")
+def test_mask_of_eight_is_the_documented_one(student, documented):
+    """causal_mask(8) is the triangle that document 004 builds its averages on."""
+    answer = tensor_like(student.call("causal_mask", 8), (8, 8), "causal_mask(8)")
+
+    documented["004.mask"].matches(answer.float(), "causal_mask(8)")  # any dtype of 0 and 1
+
+
+@check("causal_mask", points=0.6, layer="probe")
+def test_mask_is_right_for_any_size(student):
+    """Any number of tokens gets its mask, also a single one."""
+    for size in (1, 2, 5, 13):
+        answer = tensor_like(student.call("causal_mask", size), (size, size), "The mask")
+        agrees(answer.float(), past(size), "The mask")
+
+
+# MaskedSelfAttention
+
+
+@check("MaskedSelfAttention", points=0.1, layer="signature")
+def test_masked_takes_size_and_axes(student):
+    """It is made with d_model, row_dim and col_dim; each may be left out."""
+    student.new("MaskedSelfAttention", d_model=3, row_dim=0, col_dim=1)
+    student.new("MaskedSelfAttention")
+
+
+@check("MaskedSelfAttention", points=0.1, layer="shapes")
+def test_masked_keeps_the_shape(student, encodings):
+    """A sequence (3, 2) gives (3, 2); a batch (4, 3, 2), on axes 1 and 2, gives (4, 3, 2)."""
+    single = student.new("MaskedSelfAttention")
+    batched = student.new("MaskedSelfAttention", 2, **BATCHED)
+
+    tensor_like(single(encodings, past(3)), (3, 2), "MaskedSelfAttention()(encodings, mask)")
+    batch = encodings.expand(4, 3, 2)
+    tensor_like(batched(batch, past(3)), (4, 3, 2), "The result for a batch")
+
+
+@check("MaskedSelfAttention", points=0.3, layer="parameters")
+def test_masked_makes_the_documented_layers(student, documented):
+    """Seeded with 42, W_q, W_k and W_v hold the documented weights."""
+    attention = student.new("MaskedSelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+
+    like_documents(attention, documented)
+
+
+@check("MaskedSelfAttention", points=0.2, layer="parameters")
+def test_masked_makes_other_layers_under_another_seed(student, reference, probe):
+    """Under any other seed and for another d_model, the weights are that seed's draws."""
+    yours = student.new("MaskedSelfAttention", D, seed=probe.seed)
+
+    same_draws(yours, reference.new("MaskedSelfAttention", D, seed=probe.seed))
+    caller_seeds(student, probe, "MaskedSelfAttention", past(T))
+
+
+@check("MaskedSelfAttention", points=0.5, layer="documented")
+def test_masked_reproduces_the_documented_context(student, documented, encodings):
+    """Seeded with 42 and under the causal mask, the context vectors are the documented ones."""
+    attention = student.new("MaskedSelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+
+    context = attention(encodings, mask=past(3))
+    documented["001.masked.context"].matches(context, "MaskedSelfAttention()(encodings, mask)")
+
+
+@check("MaskedSelfAttention", points=0.2, layer="documented")
+def test_masked_gives_values_where_each_sees_itself(student, documented, encodings):
+    """Under a mask that lets each token see only itself, the documented values come out."""
+    attention = student.new("MaskedSelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+
+    documented["001.values"].matches(attention(encodings, torch.eye(3)), "The result")
+
+
+@check("MaskedSelfAttention", points=0.6, layer="probe")
+def test_masked_hides_the_future(student, reference, probe):
+    """On another size and unseen inputs of several lengths, the causal mask hides the future."""
+    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention")
+
+    for length in (T, T - 1, 1):
+        x = probe.normal(length, D, scale=QUIET)
+        agrees(yours(x, past(length)), ours(x, past(length)))
+
+
+@check("MaskedSelfAttention", points=0.6, layer="probe")
+def test_masked_hides_the_future_in_each_item(student, reference, probe):
+    """With row_dim=1 and col_dim=2, the mask holds for each item of a batch."""
+    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention", **BATCHED)
+
+    for length in (T, T - 1):
+        x = probe.normal(B, length, D, scale=QUIET)
+        agrees(yours(x, past(length)), ours(x, past(length)))
+
+
+@check("MaskedSelfAttention", points=0.4, layer="probe")
+def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
+    """A mask with other gaps than the future is obeyed as well."""
+    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=QUIET)
+    some = (probe.uniform(T, T) < 0.5).float().fill_diagonal_(1)  # nobody sees nothing
+    some[0, 1:], some[1:, 0] = 1, 0  # not symmetric, and never a triangle
+
+    agrees(yours(x, some), ours(x, some))
+
+
+@check("MaskedSelfAttention", points=0.2, layer="laws")
+def test_masked_first_sees_itself_and_last_sees_all(student, reference, probe):
+    """The first token gets its own value; the last one what it gets when nothing is hidden."""
+    yours, _, weights = twins(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=QUIET)
+
+    masked = tensor_like(yours(x, past(T)), (T, D))
+    everything = tensor_like(yours(x, torch.ones(T, T)), (T, D), "The result without gaps")
+    agrees(masked[0], x[0] @ weights["W_v.weight"].T, "The first token's result")
+    agrees(masked[-1], everything[-1], "The last token's result")
+
+
+@check("MaskedSelfAttention", points=0.3, layer="laws")
+def test_masked_past_does_not_know_the_future(student, reference, probe):
+    """Another last token changes its own context vector and none before it."""
+    yours, _, _ = twins(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=QUIET)
+    other = torch.cat([x[:-1], probe.normal(1, D)])
+
+    before = tensor_like(yours(x, past(T)), (T, D))
+    after = tensor_like(yours(other, past(T)), (T, D))
+    agrees(after[:-1], before[:-1], "What earlier tokens get once the last one is another")
+    expect(not torch.allclose(after[-1], before[-1]), "The last token has no effect on itself.")
+
+
+@check("MaskedSelfAttention", points=0.1, layer="laws")
+def test_masked_leaves_input_and_mask_as_they_were(student, probe):
+    """Input and mask are the same after the call as before."""
+    attention = student.new("MaskedSelfAttention", D)
+
+    kept = attention.keeps_inputs(probe.normal(T, D), past(T))
+    expect(kept, "The call writes into its input or into the mask.")
+
+
+@check("MaskedSelfAttention", points=0.4, layer="gradients")
+def test_masked_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and all three layers, and none is NaN."""
+    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention", **BATCHED)
+    x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
+
+    same_gradients(
+        yours.gradients(x, cotangent=cotangent, mask=past(T)),
+        ours.gradients(x, cotangent=cotangent, mask=past(T)),
+    )
+
+
+@check("MaskedSelfAttention", points=0.5, layer="forbidden")
+def test_masked_is_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=QUIET)
+
+    avoids(student, "MaskedSelfAttention", READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x, past(T)), READY_ATTENTION, BY_HAND)
+    agrees(yours(x, past(T)), ours(x, past(T)))

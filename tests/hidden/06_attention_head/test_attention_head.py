@@ -1,0 +1,390 @@
+"""Hidden suite of stage 06: one causal attention head, batched."""
+
+import torch
+
+from autograder.suite.checks import check, expect
+from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running, keeps_operators
+
+B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all distinct, so that no wrong axis fits by chance
+SCALE = 0.5  # scores vary by 3 then: every mistake shows, and no visible weight underflows, so
+# that masking finished weights and normalising them again stays as right as minus infinity
+BY_HAND = (
+    "Compute scores, weights and context vectors yourself here: that is what the stage is about."
+)
+AT_ONCE = "Let one matrix product serve all tokens at once."
+
+
+def both_heads(student, reference, probe):
+    """Build the student's head and ours, and load the same loud weights into both."""
+    weights = probe.weights(key__weight=(HEAD, C), query__weight=(HEAD, C), value__weight=(HEAD, C))
+    yours = student.new("AttentionHead", C, HEAD, BLOCK).load(weights)
+    ours = reference.new("AttentionHead", C, HEAD, BLOCK).load(weights)
+    return yours, ours, weights
+
+
+def same_gradients(yours, ours, *inputs):
+    """Compare what arrives at the parameters and at the named *inputs*."""
+    arrivals = yours.parameters | dict(zip(inputs, yours.inputs, strict=False))
+    expected = ours.parameters | dict(zip(inputs, ours.inputs, strict=False))
+    for name, gradient in expected.items():
+        arrived = arrivals.get(name)
+        expect(arrived is not None, f"No gradient reaches {name}: is the result in the graph?")
+        agrees(arrived, gradient, f"The gradient of {name}")
+
+
+# scaled_scores
+
+
+@check("scaled_scores", points=0.2, layer="shapes")
+def test_scores_compare_every_query_with_every_key(student):
+    """For 4 items of 8 tokens there is one score for each query and key of an item: (4, 8, 8)."""
+    scores = student.call("scaled_scores", torch.ones(4, 8, 16), torch.ones(4, 8, 16))
+
+    tensor_like(scores, (4, 8, 8), "scaled_scores of two (4, 8, 16)")
+
+
+@check("scaled_scores", points=1, layer="probe")
+def test_scores_are_scaled_dot_products(student, reference, probe):
+    """On unseen queries and keys of two sizes, every score is the scaled dot product."""
+    for d in (HEAD, 3):
+        queries, keys = probe.normal(B, T, d, scale=1.5), probe.normal(B, T, d, scale=1.5)
+
+        agrees(
+            student.call("scaled_scores", queries, keys),
+            reference.call("scaled_scores", queries, keys),
+        )
+
+
+@check("scaled_scores", points=0.1, layer="probe")
+def test_scores_of_a_single_token(student, reference, probe):
+    """A single token has a single score, that of its query with its own key."""
+    queries, keys = probe.normal(B, 1, HEAD), probe.normal(B, 1, HEAD)
+
+    agrees(
+        student.call("scaled_scores", queries, keys), reference.call("scaled_scores", queries, keys)
+    )
+
+
+@check("scaled_scores", points=0.4, layer="laws")
+def test_scores_vary_alike_at_every_size(student, probe):
+    """Long vectors give scores that vary no more than those of short ones."""
+    for d in (4, 64, 256):
+        queries, keys = probe.normal(B, 40, d), probe.normal(B, 40, d)
+        scores = tensor_like(student.call("scaled_scores", queries, keys), (B, 40, 40))
+
+        variance = float(scores.double().var())
+        expect(
+            0.5 < variance < 1.8,  # 1 in theory; five standard deviations of the estimate at d = 4
+            "The variance of the scores depends on the size of queries and keys.",
+        )
+
+
+@check("scaled_scores", points=0.2, layer="laws")
+def test_scores_of_a_row_belong_to_one_query(student, probe):
+    """Another query changes its own row of its own item, and nothing else."""
+    queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
+    others = queries.clone()
+    others[1, 2] += 3
+
+    before = tensor_like(student.call("scaled_scores", queries, keys), (B, T, T))
+    after = tensor_like(student.call("scaled_scores", others, keys), (B, T, T))
+    changed = (before - after).abs() > 1e-6
+    expect(changed[1, 2].any(), "Another query leaves its row of scores as it was.")
+    changed[1, 2] = False
+    expect(not changed.any(), "Another query changes scores that are not its own.")
+
+
+@check("scaled_scores", points=0.1, layer="laws")
+def test_scores_leave_queries_and_keys_alone(student, reference, probe):
+    """The scores are right, and queries and keys are afterwards what they were."""
+    queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
+
+    agrees(
+        student.call("scaled_scores", queries, keys), reference.call("scaled_scores", queries, keys)
+    )
+    kept = student.keeps_inputs("scaled_scores", queries, keys)
+    expect(kept, "scaled_scores writes into the queries or keys that it is given.")
+
+
+@check("scaled_scores", points=0.3, layer="gradients")
+def test_scores_pass_gradients_back(student, reference, probe):
+    """The right gradients reach queries and keys."""
+    queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
+    back = probe.normal(B, T, T)
+
+    same_gradients(
+        student.gradients("scaled_scores", queries, keys, cotangent=back),
+        reference.gradients("scaled_scores", queries, keys, cotangent=back),
+        "the queries",
+        "the keys",
+    )
+
+
+@check("scaled_scores", points=0.2, layer="forbidden")
+def test_scores_need_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    queries, keys = probe.normal(B, 12, HEAD), probe.normal(B, 12, HEAD)
+
+    agrees(
+        student.call("scaled_scores", queries, keys), reference.call("scaled_scores", queries, keys)
+    )
+    few = student.operators("scaled_scores", queries[:, :4], keys[:, :4])
+    keeps_operators(few, student.operators("scaled_scores", queries, keys), AT_ONCE)
+
+
+# causal_pattern
+
+
+@check("causal_pattern", points=0.2, layer="shapes")
+def test_pattern_has_a_weight_for_every_score(student):
+    """(4, 8, 8) scores in, (4, 8, 8) weights out."""
+    pattern = student.call("causal_pattern", torch.zeros(4, 8, 8))
+
+    tensor_like(pattern, (4, 8, 8), "causal_pattern of (4, 8, 8) scores")
+
+
+@check("causal_pattern", points=0.8, layer="probe")
+def test_pattern_is_a_softmax_over_what_is_visible(student, reference, probe):
+    """On unseen scores of three lengths, every row is the softmax over its visible scores."""
+    for length in (T, 4, 1):
+        scores = probe.normal(B, length, length, scale=2)
+
+        agrees(student.call("causal_pattern", scores), reference.call("causal_pattern", scores))
+
+
+@check("causal_pattern", points=0.4, layer="laws")
+def test_pattern_shares_out_one_whole_among_the_visible(student, probe):
+    """Each row sums to one, no weight is negative, and the future gets exactly nothing."""
+    pattern = tensor_like(
+        student.call("causal_pattern", probe.normal(B, T, T, scale=2)), (B, T, T), "The pattern"
+    )
+
+    expect(not pattern.isnan().any(), "The weights hold NaN.")
+    expect((pattern >= 0).all(), "There are negative weights.")
+    expect((pattern.triu(diagonal=1) == 0).all(), "A token gives weight to tokens after it.")
+    sums = pattern.sum(dim=-1)
+    expect(torch.allclose(sums, torch.ones(B, T), atol=1e-4), "The rows do not sum to one.")
+
+
+@check("causal_pattern", points=0.2, layer="laws")
+def test_pattern_of_equal_scores_averages(student, probe):
+    """Where all scores are equal, each token shares its attention evenly among what it sees."""
+    visible = torch.tril(torch.ones(T, T))
+    averaging = (visible / visible.sum(dim=-1, keepdim=True)).expand(B, T, T)
+    equal = probe.normal(B, 1, 1).expand(B, T, T).contiguous()
+
+    agrees(student.call("causal_pattern", equal), averaging)
+
+
+@check("causal_pattern", points=0.3, layer="laws")
+def test_pattern_ignores_scores_of_the_future(student, probe):
+    """Other scores of future tokens change nothing; the last token weighs them all by softmax."""
+    scores = probe.normal(B, T, T, scale=2)
+    others = scores.tril() + probe.normal(B, T, T, scale=2).triu(diagonal=1)
+
+    pattern = tensor_like(student.call("causal_pattern", scores), (B, T, T), "The pattern")
+    agrees(student.call("causal_pattern", others), pattern, "With other future scores the pattern")
+    agrees(pattern[:, -1], torch.softmax(scores[:, -1], dim=-1), "The last token's row")
+
+
+@check("causal_pattern", points=0.1, layer="laws")
+def test_pattern_leaves_the_scores_alone(student, reference, probe):
+    """The pattern is right, and the scores are afterwards what they were."""
+    scores = probe.normal(B, T, T)
+
+    agrees(student.call("causal_pattern", scores), reference.call("causal_pattern", scores))
+    kept = student.keeps_inputs("causal_pattern", scores)
+    expect(kept, "causal_pattern writes into the scores that it is given.")
+
+
+@check("causal_pattern", points=0.3, layer="gradients")
+def test_pattern_passes_gradients_back(student, reference, probe):
+    """The right gradients reach the scores."""
+    scores, back = probe.normal(B, T, T), probe.normal(B, T, T)
+
+    same_gradients(
+        student.gradients("causal_pattern", scores, cotangent=back),
+        reference.gradients("causal_pattern", scores, cotangent=back),
+        "the scores",
+    )
+
+
+@check("causal_pattern", points=0.2, layer="forbidden")
+def test_pattern_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    scores = probe.normal(B, 12, 12)
+
+    agrees(student.call("causal_pattern", scores), reference.call("causal_pattern", scores))
+    few = student.operators("causal_pattern", scores[:, :4, :4].contiguous())
+    keeps_operators(few, student.operators("causal_pattern", scores), AT_ONCE)
+
+
+# AttentionHead
+
+
+@check("AttentionHead", points=0.1, layer="signature")
+def test_head_is_built_by_the_names_of_its_arguments(student):
+    """It takes embedding_dim, head_size and block_size, by position or by name."""
+    head = student.new("AttentionHead", embedding_dim=6, head_size=3, block_size=4)
+
+    tensor_like(head(torch.ones(2, 4, 6)), (2, 4, 3), "The head's answer to (2, 4, 6)")
+
+
+@check("AttentionHead", points=0.2, layer="shapes")
+def test_head_gives_each_token_a_vector_of_head_size(student, documented):
+    """With the document's sizes, (4, 8, 32) in and head_size 16, it returns (4, 8, 16)."""
+    context = student.new("AttentionHead", 32, 16, 8)(torch.ones(4, 8, 32))
+
+    shape = tuple(documented["004.head.context.shape"].tensor.tolist())
+    tensor_like(context, shape, "AttentionHead(32, 16, 8) of (4, 8, 32)")
+
+
+@check("AttentionHead", points=0.5, layer="parameters")
+def test_head_makes_key_query_and_value_in_this_order(student, reference):
+    """Seeded with 42, the layers are made in the order key, query, value, and without bias."""
+    yours = student.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
+    ours = reference.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
+
+    for name, parameter in ours.items():
+        expect(name in yours, f"AttentionHead has no parameter {name}.")
+        agrees(yours[name].value, parameter.value, name)
+        layer = name.removesuffix(".weight")
+        expect(f"{layer}.bias" not in yours, f"The layer {layer} has a bias; it should have none.")
+
+
+@check("AttentionHead", points=0.6, layer="documented")
+def test_head_computes_what_the_document_computes(student, reference, documented):
+    """With the document's sizes and seed 42, the context vectors agree with its computation."""
+    shape = documented["004.head.context.shape"].tensor.tolist()
+    x = torch.randn(*shape[:2], 32, generator=torch.Generator().manual_seed(4))
+    yours = student.new("AttentionHead", 32, shape[2], shape[1], seed=42)
+    ours = reference.new("AttentionHead", 32, shape[2], shape[1], seed=42)
+
+    agrees(yours(x), ours(x), "The context")
+
+
+@check("AttentionHead", points=0.8, layer="probe")
+def test_head_attends_with_any_weights(student, reference, probe):
+    """With other weights, other sizes and fewer tokens than the block holds, it is right too."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+
+    agrees(yours(x), ours(x), "The context")
+
+
+@check("AttentionHead", points=0.4, layer="probe")
+def test_head_serves_every_length_in_turn(student, reference, probe):
+    """One head serves long and short inputs one after the other, a single token included."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, BLOCK, C, scale=SCALE)
+
+    for length, batch in ((BLOCK, B), (1, B), (4, 2), (T, 1), (BLOCK, 2)):
+        part = x[:batch, :length].contiguous()
+        agrees(yours(part), ours(part), "The context")
+
+
+@check("AttentionHead", points=0.4, layer="laws")
+def test_head_never_looks_ahead(student, reference, probe):
+    """Other tokens at the end change what the last tokens get, and nothing before them."""
+    yours, _, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+    others = x.clone()
+    others[:, 4:] = probe.normal(B, T - 4, C, scale=SCALE)
+
+    before = tensor_like(yours(x), (B, T, HEAD), "The context")
+    after = tensor_like(yours(others), (B, T, HEAD), "The context")
+    expect(not torch.allclose(before[:, 4:], after[:, 4:]), "Tokens do not hear their own change.")
+    agrees(after[:, :4], before[:, :4], "With other tokens at the end, what the first tokens get")
+
+
+@check("AttentionHead", points=0.2, layer="laws")
+def test_head_gives_the_first_token_its_own_value(student, reference, probe):
+    """The first token sees nothing but itself, so its context vector is its own value."""
+    yours, _, weights = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+
+    context = tensor_like(yours(x), (B, T, HEAD), "The context")
+    agrees(context[:, 0], x[:, 0] @ weights["value.weight"].T, "The first token's context vector")
+
+
+@check("AttentionHead", points=0.2, layer="laws")
+def test_head_keeps_the_items_of_a_batch_apart(student, reference, probe):
+    """Each item of a batch gets what it would get alone, and the input stays as it was."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+
+    together = tensor_like(yours(x), (B, T, HEAD), "The context")
+    agrees(together, ours(x), "The context")
+    for item in range(B):
+        agrees(yours(x[item : item + 1]), together[item : item + 1], "An item on its own")
+    expect(yours.keeps_inputs(x), "AttentionHead writes into the input that it is given.")
+
+
+@check("AttentionHead", points=0.2, layer="laws")
+def test_head_refuses_more_tokens_than_its_block(student, probe):
+    """block_size tokens are served; for one more it raises."""
+    head = student.new("AttentionHead", C, HEAD, BLOCK)
+
+    tensor_like(head(probe.normal(B, BLOCK, C)), (B, BLOCK, HEAD), "The context of a full block")
+    for more in (1, 2, BLOCK):
+        refused = head.refuses(probe.normal(B, BLOCK + more, C))
+        expect(refused, "More tokens than block_size are answered instead of refused.")
+
+
+@check("AttentionHead", points=0.2, layer="laws")
+def test_head_keeps_tril_as_a_buffer(student):
+    """`tril` is a buffer: it moves with the module, and no optimizer trains it."""
+    head = student.new("AttentionHead", C, HEAD, BLOCK)
+
+    expect("tril" not in head.parameters(), "tril is a parameter; an optimizer would train it.")
+    expect("tril" in head.buffers(), "AttentionHead has no buffer named tril.")
+    place = head.move("meta").get("tril", "")
+    expect(place.startswith("meta"), "tril stays behind when the module moves.")
+
+
+@check("AttentionHead", points=0.1, layer="laws")
+def test_head_leaves_the_seed_to_the_caller(student, probe):
+    """Neither building nor calling the head seeds torch's generator."""
+    x = probe.normal(B, T, C)
+    drawn = []
+    for seed in (5, 6):
+        head = student.new("AttentionHead", C, HEAD, BLOCK, seed=seed)
+        built = student.draws_next()
+        tensor_like(head(x, seed=seed), (B, T, HEAD), "The context")
+        drawn += [(built, student.draws_next())]
+
+    expect(not torch.equal(drawn[0][0], drawn[1][0]), "Building the head seeds torch's generator.")
+    expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling the head seeds torch's generator.")
+
+
+@check("AttentionHead", points=0.4, layer="gradients")
+def test_head_passes_gradients_back(student, reference, probe):
+    """The right gradients reach the input and the weights of key, query and value."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x, back = probe.normal(B, T, C, scale=SCALE), probe.normal(B, T, HEAD)
+
+    arrived = yours.gradients(x, cotangent=back)
+    same_gradients(arrived, ours.gradients(x, cotangent=back), "the input")
+
+
+@check("AttentionHead", points=0.5, layer="forbidden")
+def test_head_is_built_by_hand(student, reference, probe):
+    """It computes attention itself, without torch's ready-made one."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+
+    agrees(yours(x), ours(x), "The context")
+    avoids(student, "AttentionHead", READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+
+
+@check("AttentionHead", points=0.2, layer="forbidden")
+def test_head_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, BLOCK - 1, C, scale=SCALE)
+
+    agrees(yours(x), ours(x), "The context")
+    few = yours.operators(x[:, :4].contiguous())
+    keeps_operators(few, yours.operators(x), AT_ONCE)

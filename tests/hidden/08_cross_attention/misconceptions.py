@@ -1,0 +1,1132 @@
+"""Wrong answers that the suite of stage 08 must see, and what to say about each."""
+
+from autograder.suite.misconceptions import Misconception
+
+# Attention
+Q = "q = self.W_q(encodings_for_q)"
+K = "k = self.W_k(encodings_for_k)"
+V = "v = self.W_v(encodings_for_v)"
+LAYER_Q = "self.W_q = nn.Linear(d_model, d_model, bias=False)"
+LAYER_K = "self.W_k = nn.Linear(d_model, d_model, bias=False)"
+LAYER_V = "self.W_v = nn.Linear(d_model, d_model, bias=False)"
+SCORES = "scores = q @ k.transpose(self.row_dim, self.col_dim)"
+SCALED = "scaled = scores / k.shape[self.col_dim] ** 0.5"
+IF_MASK = "if mask is not None:"
+FILL = 'scaled = scaled.masked_fill(mask == 0, float("-inf"))'
+SOFTMAX = "torch.softmax(scaled, dim=self.col_dim)"
+MIXED = "return weights @ v"
+
+# CrossAttention
+W_QUERY = "self.W_query = nn.Linear(d_decoder, d_out, bias=False)"
+W_KEY = "self.W_key = nn.Linear(d_encoder, d_out, bias=False)"
+W_VALUE = "self.W_value = nn.Linear(d_encoder, d_out, bias=False)"
+QUERIES = "queries = self.W_query(decoder_states)"
+KEYS = "keys = self.W_key(encoder_states)"
+VALUES = "values = self.W_value(encoder_states)"
+X_SCORES = "scores = queries @ keys.transpose(-2, -1)"
+X_SCALED = "scaled = scores / keys.shape[-1] ** 0.5"
+X_IF_MASK = "if padding_mask is not None:"
+HIDDEN = "hidden = ~padding_mask.unsqueeze(-2)"
+X_FILL = 'scaled = scaled.masked_fill(hidden, float("-inf"))'
+X_SOFTMAX = "weights = torch.softmax(scaled, dim=-1)"
+X_MIXED = "return weights @ values"
+
+SOURCES = (
+    Misconception(
+        id="asks_and_answers_from_one_source",
+        exercise="Attention",
+        swaps=((K, "k = self.W_k(encodings_for_q)"), (V, "v = self.W_v(encodings_for_q)")),
+        explanation=(
+            "Queries, keys and values all come from encodings_for_q: that is self-attention again."
+        ),
+        question="Which of the three sources does your forward never look at?",
+    ),
+    Misconception(
+        id="takes_keys_from_the_asking_side",
+        exercise="Attention",
+        swaps=((K, "k = self.W_k(encodings_for_q)"),),
+        explanation="The keys come from encodings_for_q instead of encodings_for_k.",
+        question="Whose tokens should a query be compared with?",
+    ),
+    Misconception(
+        id="takes_values_from_the_keys_source",
+        exercise="Attention",
+        swaps=((V, "v = self.W_v(encodings_for_k)"),),
+        explanation="The values come from encodings_for_k; encodings_for_v is never used.",
+        question="What is encodings_for_v for?",
+    ),
+    Misconception(
+        id="takes_keys_from_the_values_source",
+        exercise="Attention",
+        swaps=((K, "k = self.W_k(encodings_for_v)"),),
+        explanation="The keys come from encodings_for_v; encodings_for_k is never used.",
+        question="What is encodings_for_k for?",
+    ),
+    Misconception(
+        id="takes_values_from_the_asking_side",
+        exercise="Attention",
+        swaps=((V, "v = self.W_v(encodings_for_q)"),),
+        explanation="The values come from encodings_for_q instead of encodings_for_v.",
+        question="Who hands over content here, the one that asks or the one that is asked?",
+    ),
+    Misconception(
+        id="swaps_the_sources_of_keys_and_values",
+        exercise="Attention",
+        swaps=((K, "k = self.W_k(encodings_for_v)"), (V, "v = self.W_v(encodings_for_k)")),
+        explanation="Keys are made from encodings_for_v and values from encodings_for_k.",
+        question="Which source serves for finding, and which for content?",
+    ),
+    Misconception(
+        id="lets_keys_ask",
+        exercise="Attention",
+        swaps=((SCORES, "scores = k @ q.transpose(self.row_dim, self.col_dim)"),),
+        explanation="Keys and queries have changed places, so the scores have a row for each key.",
+        question="If 3 tokens ask 5 others, how many rows should the scores have?",
+    ),
+    Misconception(
+        id="mixes_the_keys",
+        exercise="Attention",
+        swaps=((MIXED, "return weights @ k"),),
+        explanation="The keys are mixed instead of the values.",
+        question="Which of the three layers has no part in your result?",
+    ),
+    Misconception(
+        id="mixes_the_raw_encodings",
+        exercise="Attention",
+        swaps=((MIXED, "return weights @ encodings_for_v"),),
+        explanation="The raw encodings are mixed; they never pass through W_v.",
+        question="Which of the three layers has no part in your result?",
+    ),
+    Misconception(
+        id="compares_the_raw_encodings",
+        exercise="Attention",
+        swaps=(
+            (
+                SCORES,
+                "scores = encodings_for_q @ encodings_for_k.transpose(self.row_dim, self.col_dim)",
+            ),
+        ),
+        explanation="The raw encodings are compared; queries and keys are made and not used.",
+        question="Which of the three layers have no part in your scores?",
+    ),
+)
+
+LAYERS = (
+    Misconception(
+        id="makes_the_key_layer_first",
+        exercise="Attention",
+        swaps=((f"{LAYER_Q}\n        {LAYER_K}", f"{LAYER_K}\n        {LAYER_Q}"),),
+        explanation="W_k is made before W_q, so each of them starts from the other's numbers.",
+        question="Which layer should get the first numbers that the generator gives out?",
+    ),
+    Misconception(
+        id="leaves_the_bias_on",
+        exercise="Attention",
+        swaps=(
+            (LAYER_Q, "self.W_q = nn.Linear(d_model, d_model)"),
+            (LAYER_K, "self.W_k = nn.Linear(d_model, d_model)"),
+            (LAYER_V, "self.W_v = nn.Linear(d_model, d_model)"),
+        ),
+        explanation="The layers have a bias, the default of nn.Linear.",
+        question="What does nn.Linear add to the product unless it is told not to?",
+    ),
+    Misconception(
+        id="multiplies_by_the_stored_weight",
+        exercise="Attention",
+        swaps=(
+            (Q, "q = encodings_for_q @ self.W_q.weight"),
+            (K, "k = encodings_for_k @ self.W_k.weight"),
+            (V, "v = encodings_for_v @ self.W_v.weight"),
+        ),
+        explanation=(
+            "nn.Linear keeps its weight as (out, in); x @ weight uses it the wrong way round."
+        ),
+        question="Which product does nn.Linear compute with its weight?",
+    ),
+    Misconception(
+        id="seeds_in_the_constructor",
+        exercise="Attention",
+        swaps=((LAYER_Q, f"torch.manual_seed(42)\n        {LAYER_Q}"),),
+        explanation=(
+            "The constructor sets a seed of its own, so all modules start alike whatever their "
+            "caller seeds."
+        ),
+        question="If two heads are built one after the other, should they be equal?",
+    ),
+    Misconception(
+        id="seeds_in_forward",
+        exercise="Attention",
+        swaps=((Q, f"torch.manual_seed(42)\n        {Q}"),),
+        explanation=(
+            "forward seeds torch's generator on every call, for everyone who draws afterwards."
+        ),
+        question="What would dropout do if every call began from the same seed?",
+    ),
+    Misconception(
+        id="shares_one_layer",
+        exercise="Attention",
+        swaps=((LAYER_K, "self.W_k = self.W_q"), (LAYER_V, "self.W_v = self.W_q")),
+        explanation="One layer serves as W_q, W_k and W_v.",
+        question="How many parameters should the module have?",
+    ),
+    Misconception(
+        id="starts_from_weights_of_its_own",
+        exercise="Attention",
+        swaps=((LAYER_Q, f"{LAYER_Q}\n        nn.init.xavier_uniform_(self.W_q.weight)"),),
+        explanation="The weights are drawn anew after nn.Linear has drawn them.",
+        question="What has nn.Linear done to its weight when it is made?",
+    ),
+    Misconception(
+        id="expects_encodings_of_size_two",
+        exercise="Attention",
+        swaps=(
+            (LAYER_Q, "self.W_q = nn.Linear(2, 2, bias=False)"),
+            (LAYER_K, "self.W_k = nn.Linear(2, 2, bias=False)"),
+            (LAYER_V, "self.W_v = nn.Linear(2, 2, bias=False)"),
+        ),
+        explanation="The layers are made for encodings of size 2, whatever d_model says.",
+        question="Where in your constructor does d_model make a difference?",
+    ),
+)
+
+SCALING = (
+    Misconception(
+        id="forgets_to_scale",
+        exercise="Attention",
+        swaps=((SCALED, "scaled = scores"),),
+        explanation="The scores are not scaled by the square root of the key size.",
+        question="What happens to dot products when the vectors get longer?",
+    ),
+    Misconception(
+        id="divides_by_d_k",
+        exercise="Attention",
+        swaps=((SCALED, "scaled = scores / k.shape[self.col_dim]"),),
+        explanation="The scores are divided by the key size itself instead of its square root.",
+        question="If a sum of d_k products has variance d_k, what is its standard deviation?",
+    ),
+    Misconception(
+        id="multiplies_by_the_root",
+        exercise="Attention",
+        swaps=((SCALED, "scaled = scores * k.shape[self.col_dim] ** 0.5"),),
+        explanation="The scores are multiplied by the square root of the key size.",
+        question="Should scaling make the scores of long vectors larger or smaller?",
+    ),
+    Misconception(
+        id="scales_by_the_number_of_keys",
+        exercise="Attention",
+        swaps=((SCALED, "scaled = scores / k.shape[self.row_dim] ** 0.5"),),
+        explanation="The scale is the root of the number of keys, not that of their size.",
+        question="Which axis of k counts features?",
+    ),
+    Misconception(
+        id="expects_keys_of_size_two",
+        exercise="Attention",
+        swaps=((SCALED, "scaled = scores / 2**0.5"),),
+        explanation="The scale is the root of 2 whatever the size of a key.",
+        question="For which d_model is your forward right?",
+    ),
+    Misconception(
+        id="scales_after_softmax",
+        exercise="Attention",
+        swaps=(
+            (SCALED, "scaled = scores"),
+            (SOFTMAX, "torch.softmax(scaled, dim=self.col_dim) / k.shape[self.col_dim] ** 0.5"),
+        ),
+        explanation="The weights are divided after softmax, so they no longer sum to 1.",
+        question="What do your weights sum to?",
+    ),
+    Misconception(
+        id="lets_queries_compete",
+        exercise="Attention",
+        swaps=((SOFTMAX, "torch.softmax(scaled, dim=self.row_dim)"),),
+        explanation=(
+            "softmax runs over the queries, so each key's weights sum to 1 instead of each query's."
+        ),
+        question="Whose attention is it that has to sum to 1?",
+    ),
+    Misconception(
+        id="keeps_the_softmax_axis_of_one_sequence",
+        exercise="Attention",
+        swaps=((SOFTMAX, "torch.softmax(scaled, dim=1)"),),
+        explanation="dim=1 is the keys' axis without a batch, but the queries' axis with one.",
+        question="Which axis of the scores holds the keys in a batch, counted from the end?",
+    ),
+    Misconception(
+        id="keeps_the_transpose_of_one_sequence",
+        exercise="Attention",
+        swaps=((SCORES, "scores = q @ k.transpose(0, 1)"),),
+        explanation="Axes 0 and 1 are exchanged even in a batch, where axis 0 counts items.",
+        question="What are row_dim and col_dim there for?",
+    ),
+    Misconception(
+        id="reshapes_instead_of_transposing",
+        exercise="Attention",
+        swaps=((SCORES, "scores = q @ k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2])"),),
+        explanation=(
+            "reshape keeps the numbers in their order in memory, so features of different tokens "
+            "get mixed."
+        ),
+        question=(
+            "Where does the second feature of the first key end up after a reshape, and where "
+            "after a transpose?"
+        ),
+    ),
+    Misconception(
+        id="averages_the_scores_over_the_batch",
+        exercise="Attention",
+        swaps=(
+            (
+                SCALED,
+                f"{SCALED}\n        scaled = scaled.mean(0, keepdim=True) if q.ndim > 2 else scaled",
+            ),
+        ),
+        explanation=(
+            "The scores are averaged over the batch, so one item's attention depends on the others."
+        ),
+        question="May an item of a batch notice which other items are there?",
+    ),
+    Misconception(
+        id="forgets_softmax",
+        exercise="Attention",
+        swaps=((SOFTMAX, "scaled"),),
+        explanation="The scaled scores are used as weights without softmax.",
+        question="Which step makes shares out of scores?",
+    ),
+    Misconception(
+        id="uses_sigmoid",
+        exercise="Attention",
+        swaps=((SOFTMAX, "torch.sigmoid(scaled)"),),
+        explanation="sigmoid looks at each score alone, so the keys do not compete for attention.",
+        question="If one score grows, what should happen to the other weights of its row?",
+    ),
+)
+
+MASKING = (
+    Misconception(
+        id="ignores_the_mask",
+        exercise="Attention",
+        swaps=((IF_MASK, "if False:"),),
+        explanation="The mask is taken and never used.",
+        question="Where in your forward does the mask make a difference?",
+        ties=("throws_the_masked_scores_away",),
+        why_tied="A mask without effect looks the same for whatever reason.",
+    ),
+    Misconception(
+        id="throws_the_masked_scores_away",
+        exercise="Attention",
+        swaps=((FILL, 'scaled.masked_fill(mask == 0, float("-inf"))'),),
+        explanation="masked_fill returns a new tensor, and that is not kept.",
+        question="What does masked_fill change, and what does it return?",
+        ties=("ignores_the_mask",),
+        why_tied="A mask without effect looks the same for whatever reason.",
+    ),
+    Misconception(
+        id="turns_the_mask_around",
+        exercise="Attention",
+        swaps=((FILL, 'scaled = scaled.masked_fill(mask == 1, float("-inf"))'),),
+        explanation="The mask is read the wrong way round: what it keeps is hidden.",
+        question="Does a 1 in this mask mean visible or hidden?",
+    ),
+    Misconception(
+        id="fills_with_zero",
+        exercise="Attention",
+        swaps=((FILL, "scaled = scaled.masked_fill(mask == 0, 0.0)"),),
+        explanation="Hidden scores become zero, and softmax still gives a score of zero its share.",
+        question="What is exp(0)?",
+        ties=("multiplies_scores_by_the_mask",),
+        why_tied="Filling with zero and multiplying by zero give the same.",
+    ),
+    Misconception(
+        id="multiplies_scores_by_the_mask",
+        exercise="Attention",
+        swaps=((FILL, "scaled = scaled * mask"),),
+        explanation=(
+            "The mask multiplies the scores, so hidden ones become zero, and softmax still gives "
+            "zero its share."
+        ),
+        question="What is exp(0)?",
+        ties=("fills_with_zero",),
+        why_tied="Filling with zero and multiplying by zero give the same.",
+    ),
+    Misconception(
+        id="fills_with_minus_one",
+        exercise="Attention",
+        swaps=((FILL, "scaled = scaled.masked_fill(mask == 0, -1.0)"),),
+        explanation="Hidden scores become -1, which is a score like any other.",
+        question="Which number's exponential is zero?",
+    ),
+    Misconception(
+        id="adds_the_mask",
+        exercise="Attention",
+        swaps=((FILL, "scaled = scaled + mask"),),
+        explanation=(
+            "The mask of 0 and 1 is added to the scores: that favours what is visible and hides "
+            "nothing."
+        ),
+        question="What would have to be added to a score so that its weight becomes zero?",
+    ),
+    Misconception(
+        id="fills_with_plus_infinity",
+        exercise="Attention",
+        swaps=((FILL, 'scaled = scaled.masked_fill(mask == 0, -float("-inf"))'),),
+        explanation="Hidden scores become plus infinity, and softmax of that is NaN.",
+        question="Which sign does the infinity need?",
+    ),
+    Misconception(
+        id="multiplies_zero_by_infinity",
+        exercise="Attention",
+        swaps=((FILL, 'scaled = scaled * mask + (1 - mask) * float("-inf")'),),
+        explanation="Where the mask is 1, zero is multiplied by infinity, which is NaN.",
+        question="What is 0 times infinity?",
+    ),
+    Misconception(
+        id="masks_after_softmax",
+        exercise="Attention",
+        swaps=(
+            (FILL, "pass"),
+            (SOFTMAX, f"{SOFTMAX} * (1 if mask is None else mask)"),
+        ),
+        explanation=(
+            "Finished weights are set to zero and the rest is not shared out again, so the rows "
+            "sum to less than 1."
+        ),
+        question="What do the weights of a query sum to after your mask?",
+    ),
+    Misconception(
+        id="always_needs_a_mask",
+        exercise="Attention",
+        swaps=((IF_MASK, "if True:"),),
+        explanation="The mask is used even where none was given.",
+        question="What is None == 0?",
+    ),
+    Misconception(
+        id="asks_whether_the_mask_is_true",
+        exercise="Attention",
+        swaps=((IF_MASK, "if mask:"),),
+        explanation=(
+            "`if mask:` asks a tensor of many numbers for a single truth value, which it does not "
+            "have."
+        ),
+        question="What exactly do you want to know about the mask: its truth, or its presence?",
+    ),
+    Misconception(
+        id="makes_a_causal_mask_of_its_own",
+        exercise="Attention",
+        swaps=(
+            (FILL, 'scaled = scaled.masked_fill(torch.ones_like(mask).tril() == 0, float("-inf"))'),
+        ),
+        explanation="Given a mask, the module hides the future instead of what the mask says.",
+        question="Where do the numbers in the mask make a difference?",
+    ),
+    Misconception(
+        id="always_hides_the_future",
+        exercise="Attention",
+        swaps=(
+            (
+                f"{IF_MASK}\n            {FILL}",
+                'scaled = scaled.masked_fill(torch.ones(scaled.shape[-2:]).tril() == 0, float("-inf"))',
+            ),
+        ),
+        explanation="The future is hidden even though no mask was given.",
+        question="What may a query see when nobody hides anything?",
+    ),
+    Misconception(
+        id="keeps_the_first_mask",
+        exercise="Attention",
+        swaps=(
+            (
+                IF_MASK,
+                'mask = self.__dict__.setdefault("kept", mask) if mask is None else mask\n        if mask is not None:\n            self.__dict__["kept"] = mask',
+            ),
+        ),
+        explanation="The mask of an earlier call is kept and used again where none is given.",
+        question="What should a second call without a mask know of the first?",
+    ),
+)
+
+RETURNING = (
+    Misconception(
+        id="returns_the_weights",
+        exercise="Attention",
+        swaps=((MIXED, "return weights"),),
+        explanation="The attention weights are returned; the values were not mixed yet.",
+        question="Which step comes after the weights?",
+    ),
+    Misconception(
+        id="returns_context_and_weights",
+        exercise="Attention",
+        swaps=((MIXED, "return weights @ v, weights"),),
+        explanation="Context vectors and weights are returned together, as a tuple.",
+        question="What should whoever calls the module be able to compute with at once?",
+    ),
+    Misconception(
+        id="cuts_the_graph",
+        exercise="Attention",
+        swaps=((MIXED, "return (weights @ v).detach()"),),
+        explanation="The result is detached from the graph, so no layer can be trained.",
+        question="What would training need from this module?",
+    ),
+    Misconception(
+        id="trains_the_values_only",
+        exercise="Attention",
+        swaps=((MIXED, "return weights.detach() @ v"),),
+        explanation="The weights are detached, so W_q and W_k never get a gradient.",
+        question="Through which factor of the last product do W_q and W_k have a say?",
+    ),
+    Misconception(
+        id="calls_the_ready_made_attention",
+        exercise="Attention",
+        swaps=(
+            (
+                MIXED,
+                "return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=None if mask is None else mask == 1)",
+            ),
+        ),
+        explanation="torch's own attention does the work that this stage asks you to do.",
+        question="Which four steps are inside that one call?",
+    ),
+    Misconception(
+        id="asks_one_query_at_a_time",
+        exercise="Attention",
+        swaps=(
+            (
+                MIXED,
+                "return torch.cat([weights[..., i : i + 1, :] @ v for i in range(q.shape[-2])], dim=-2)",
+            ),
+        ),
+        explanation=(
+            "The values are mixed in a loop over the queries; one matrix product does it for all."
+        ),
+        question="What would your loop cost for a text of a thousand tokens?",
+    ),
+)
+
+PADDING = (
+    Misconception(
+        id="marks_the_padding",
+        exercise="padding_mask",
+        swaps=(("< lengths.unsqueeze(-1)", ">= lengths.unsqueeze(-1)"),),
+        explanation="The mask is True at the padding instead of at the tokens.",
+        question="In this stage, does True mean kept or hidden?",
+    ),
+    Misconception(
+        id="keeps_one_position_too_many",
+        exercise="padding_mask",
+        swaps=(("< lengths.unsqueeze(-1)", "<= lengths.unsqueeze(-1)"),),
+        explanation=(
+            "Each row keeps one position more than its length, since positions count from 0."
+        ),
+        question="Which is the last position of a sequence of length 3?",
+    ),
+    Misconception(
+        id="loses_the_first_position",
+        exercise="padding_mask",
+        swaps=(("torch.arange(max_length) <", "torch.arange(1, max_length + 1) <"),),
+        explanation="Positions are counted from 1, so each row keeps one position too few.",
+        question="How many True does a row of length 3 need?",
+    ),
+    Misconception(
+        id="pads_on_the_left",
+        exercise="padding_mask",
+        swaps=(("torch.arange(max_length) <", "torch.arange(max_length).flip(0) <"),),
+        explanation=(
+            "The tokens are taken to stand at the end of each row, with the padding before them."
+        ),
+        question="Where does a short sequence stand in its row, at the beginning or at the end?",
+    ),
+    Misconception(
+        id="turns_rows_and_columns",
+        exercise="padding_mask",
+        swaps=(
+            (
+                "torch.arange(max_length) < lengths.unsqueeze(-1)",
+                "torch.arange(max_length).unsqueeze(-1) < lengths",
+            ),
+        ),
+        explanation="The mask has a row for each position and a column for each item.",
+        question="Which of the two axes should count the items?",
+    ),
+    Misconception(
+        id="is_as_long_as_the_longest",
+        exercise="padding_mask",
+        swaps=(("torch.arange(max_length)", "torch.arange(int(lengths.max()))"),),
+        explanation="The mask is as wide as the longest length, not as max_length.",
+        question="How wide is the batch that this mask belongs to, and who says so?",
+    ),
+    Misconception(
+        id="gives_numbers_instead_of_truth_values",
+        exercise="padding_mask",
+        swaps=(
+            (
+                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
+                "return (torch.arange(max_length) < lengths.unsqueeze(-1)).float()",
+            ),
+        ),
+        explanation="The mask holds 0. and 1. instead of False and True.",
+        question="Which dtype does a comparison of two tensors have?",
+    ),
+    Misconception(
+        id="gives_an_additive_mask",
+        exercise="padding_mask",
+        swaps=(
+            (
+                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
+                'return torch.zeros(len(lengths), max_length).masked_fill(torch.arange(max_length) >= lengths.unsqueeze(-1), float("-inf"))',
+            ),
+        ),
+        explanation=(
+            "The mask holds 0 and minus infinity, to be added to scores; True and False were asked"
+            " for."
+        ),
+        question="Which two values may this mask hold?",
+    ),
+    Misconception(
+        id="adds_an_axis_for_the_queries",
+        exercise="padding_mask",
+        swaps=(
+            (
+                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
+                "return (torch.arange(max_length) < lengths.unsqueeze(-1)).unsqueeze(1)",
+            ),
+        ),
+        explanation="The mask has an axis for the queries already: (B, 1, max_length).",
+        question="Whose task is it to fit the mask to the scores?",
+    ),
+    Misconception(
+        id="marks_the_last_token_only",
+        exercise="padding_mask",
+        swaps=(("< lengths.unsqueeze(-1)", "== lengths.unsqueeze(-1) - 1"),),
+        explanation="Only the last token of each row is True.",
+        question="How many True does a row of length 3 need?",
+    ),
+    Misconception(
+        id="gives_all_items_the_same_length",
+        exercise="padding_mask",
+        swaps=(("< lengths.unsqueeze(-1)", "< lengths.max().expand(len(lengths), 1)"),),
+        explanation="Every row is as long as the longest one.",
+        question="Why is there a length for each item?",
+    ),
+    Misconception(
+        id="accepts_too_long",
+        exercise="padding_mask",
+        swaps=(("((lengths < 0) | (lengths > max_length))", "(lengths < 0)"),),
+        explanation="A length above max_length is cut off without a word.",
+        question="What should someone learn whose sequence does not fit into the batch?",
+    ),
+    Misconception(
+        id="accepts_negative",
+        exercise="padding_mask",
+        swaps=(("((lengths < 0) | (lengths > max_length))", "(lengths > max_length)"),),
+        explanation="A length below 0 is taken for 0 without a word.",
+        question="Can a sequence have -1 tokens?",
+    ),
+    Misconception(
+        id="refuses_the_longest",
+        exercise="padding_mask",
+        swaps=(("(lengths > max_length)", "(lengths >= max_length)"),),
+        explanation=(
+            "A length of exactly max_length is refused; such an item merely has no padding."
+        ),
+        question="May a sequence fill its row?",
+    ),
+    Misconception(
+        id="refuses_the_empty",
+        exercise="padding_mask",
+        swaps=(("(lengths < 0)", "(lengths <= 0)"),),
+        explanation="A length of 0 is refused; such an item is all padding.",
+        question="What would the row of an empty sequence look like?",
+    ),
+    Misconception(
+        id="takes_lists_only",
+        exercise="padding_mask",
+        swaps=(("torch.as_tensor(lengths)", "torch.tensor([] + lengths)"),),
+        explanation="Lengths in a tensor are refused; a list is not the only way to hold them.",
+        question="What turns a list into a tensor and leaves a tensor as it is?",
+    ),
+    Misconception(
+        id="takes_tensors_only",
+        exercise="padding_mask",
+        swaps=(("lengths = torch.as_tensor(lengths)", "lengths = lengths.clone()"),),
+        explanation="Lengths in a list are refused; a tensor is not the only way to hold them.",
+        question="What turns a list into a tensor and leaves a tensor as it is?",
+    ),
+    Misconception(
+        id="changes_the_lengths",
+        exercise="padding_mask",
+        swaps=(
+            (
+                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
+                "lengths -= 1\n    return torch.arange(max_length) <= lengths.unsqueeze(-1)",
+            ),
+        ),
+        explanation="-= writes into the caller's tensor of lengths.",
+        question="What happens if someone calls your function twice with the same tensor?",
+    ),
+    Misconception(
+        id="fills_in_position_by_position",
+        exercise="padding_mask",
+        swaps=(
+            (
+                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
+                "return torch.stack([lengths > position for position in range(max_length)], dim=-1)",
+            ),
+        ),
+        explanation=(
+            "The mask is made in a loop over the positions; one comparison does it for all."
+        ),
+        question="What would your loop cost for a batch of long texts?",
+    ),
+)
+
+CROSSING = (
+    Misconception(
+        id="lets_the_encoder_ask",
+        exercise="CrossAttention",
+        swaps=(
+            (W_QUERY, "self.W_query = nn.Linear(d_encoder, d_out, bias=False)"),
+            (W_KEY, "self.W_key = nn.Linear(d_decoder, d_out, bias=False)"),
+            (W_VALUE, "self.W_value = nn.Linear(d_decoder, d_out, bias=False)"),
+            (QUERIES, "queries = self.W_query(encoder_states)"),
+            (KEYS, "keys = self.W_key(decoder_states)"),
+            (VALUES, "values = self.W_value(decoder_states)"),
+        ),
+        explanation="The encoder asks and the decoder answers: the roles are exchanged.",
+        question="Which of the two sequences is being written and needs to look something up?",
+    ),
+    Misconception(
+        id="attends_to_itself",
+        exercise="CrossAttention",
+        swaps=(
+            (W_KEY, "self.W_key = nn.Linear(d_decoder, d_out, bias=False)"),
+            (W_VALUE, "self.W_value = nn.Linear(d_decoder, d_out, bias=False)"),
+            (KEYS, "keys = self.W_key(decoder_states)"),
+            (VALUES, "values = self.W_value(decoder_states)"),
+        ),
+        explanation="Queries, keys and values all come from the decoder: that is self-attention.",
+        question="Where in your forward do the encoder states make a difference?",
+    ),
+    Misconception(
+        id="confuses_the_two_sizes",
+        exercise="CrossAttention",
+        swaps=(
+            (W_QUERY, "self.W_query = nn.Linear(d_encoder, d_out, bias=False)"),
+            (W_KEY, "self.W_key = nn.Linear(d_decoder, d_out, bias=False)"),
+            (W_VALUE, "self.W_value = nn.Linear(d_decoder, d_out, bias=False)"),
+        ),
+        explanation="The layers expect each sequence to have the other one's features.",
+        question="How many features does a decoder state have, and which layer takes it in?",
+    ),
+    Misconception(
+        id="takes_both_from_the_key_layer",
+        exercise="CrossAttention",
+        swaps=((VALUES, "values = self.W_key(encoder_states)"),),
+        explanation="Keys and values both come from W_key; W_value is never used.",
+        question="Which of the three layers has no part in your result?",
+    ),
+    Misconception(
+        id="swaps_key_and_value_layers",
+        exercise="CrossAttention",
+        swaps=(
+            (KEYS, "keys = self.W_value(encoder_states)"),
+            (VALUES, "values = self.W_key(encoder_states)"),
+        ),
+        explanation="W_value makes the keys, and W_key the values.",
+        question="Which layer is for finding, and which for content?",
+    ),
+    Misconception(
+        id="makes_the_key_layer_first_in_cross",
+        exercise="CrossAttention",
+        swaps=((f"{W_QUERY}\n        {W_KEY}", f"{W_KEY}\n        {W_QUERY}"),),
+        explanation=(
+            "W_key is made before W_query, so both start from other numbers than they should."
+        ),
+        question="Which layer should get the first numbers that the generator gives out?",
+    ),
+    Misconception(
+        id="leaves_the_bias_on_in_cross",
+        exercise="CrossAttention",
+        swaps=(
+            (W_QUERY, "self.W_query = nn.Linear(d_decoder, d_out)"),
+            (W_KEY, "self.W_key = nn.Linear(d_encoder, d_out)"),
+            (W_VALUE, "self.W_value = nn.Linear(d_encoder, d_out)"),
+        ),
+        explanation="The layers have a bias, the default of nn.Linear.",
+        question="What does nn.Linear add to the product unless it is told not to?",
+    ),
+    Misconception(
+        id="names_the_layers_as_in_document_001",
+        exercise="CrossAttention",
+        swaps=(
+            (W_QUERY, "self.W_q = nn.Linear(d_decoder, d_out, bias=False)"),
+            (W_KEY, "self.W_k = nn.Linear(d_encoder, d_out, bias=False)"),
+            (W_VALUE, "self.W_v = nn.Linear(d_encoder, d_out, bias=False)"),
+            (QUERIES, "queries = self.W_q(decoder_states)"),
+            (KEYS, "keys = self.W_k(encoder_states)"),
+            (VALUES, "values = self.W_v(encoder_states)"),
+        ),
+        explanation=(
+            "The layers are called W_q, W_k and W_v, as in Attention; here they have longer names."
+        ),
+        question="Which names does the docstring of CrossAttention give?",
+    ),
+    Misconception(
+        id="seeds_in_the_constructor_of_cross",
+        exercise="CrossAttention",
+        swaps=((W_QUERY, f"torch.manual_seed(42)\n        {W_QUERY}"),),
+        explanation=(
+            "The constructor sets a seed of its own, so all modules start alike whatever their "
+            "caller seeds."
+        ),
+        question="If a model has six of these layers, should they start equal?",
+    ),
+    Misconception(
+        id="makes_its_layers_in_forward",
+        exercise="CrossAttention",
+        swaps=(
+            (
+                QUERIES,
+                f"self.W_query = nn.Linear(decoder_states.shape[-1], self.W_key.out_features, bias=False)\n        {QUERIES}",
+            ),
+        ),
+        explanation=(
+            "forward makes a new query layer on each call, so nothing it has learnt is kept."
+        ),
+        question="What do you get if you call the module twice with the same states?",
+    ),
+    Misconception(
+        id="lets_keys_ask_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_SCORES, "scores = keys @ queries.transpose(-2, -1)"),),
+        explanation=(
+            "Keys and queries have changed places, so the scores have a row for each encoder token."
+        ),
+        question="If 3 decoder tokens ask 5 encoder tokens, how many rows should the scores have?",
+    ),
+    Misconception(
+        id="reshapes_instead_of_transposing_in_cross",
+        exercise="CrossAttention",
+        swaps=(
+            (
+                X_SCORES,
+                "scores = queries @ keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])",
+            ),
+        ),
+        explanation=(
+            "reshape keeps the numbers in their order in memory, so features of different tokens "
+            "get mixed."
+        ),
+        question=(
+            "Where does the second feature of the first key end up after a reshape, and where "
+            "after a transpose?"
+        ),
+    ),
+    Misconception(
+        id="expects_equal_lengths",
+        exercise="CrossAttention",
+        swaps=((VALUES, f"{VALUES}\n        keys = keys.view(queries.shape)"),),
+        explanation=(
+            "The keys are viewed in the shape of the queries, which needs both sequences to be "
+            "equally long."
+        ),
+        question="Has a translation as many words as its original?",
+    ),
+    Misconception(
+        id="forgets_to_scale_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_SCALED, "scaled = scores"),),
+        explanation="The scores are not scaled by the square root of the key size.",
+        question="What happens to dot products when the vectors get longer?",
+    ),
+    Misconception(
+        id="divides_by_d_k_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_SCALED, "scaled = scores / keys.shape[-1]"),),
+        explanation="The scores are divided by the key size itself instead of its square root.",
+        question="If a sum of d_k products has variance d_k, what is its standard deviation?",
+    ),
+    Misconception(
+        id="multiplies_by_the_root_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_SCALED, "scaled = scores * keys.shape[-1] ** 0.5"),),
+        explanation="The scores are multiplied by the square root of the key size.",
+        question="Should scaling make the scores of long vectors larger or smaller?",
+    ),
+    Misconception(
+        id="scales_by_the_encoder_size",
+        exercise="CrossAttention",
+        swaps=((X_SCALED, "scaled = scores / encoder_states.shape[-1] ** 0.5"),),
+        explanation="The scale is the root of d_encoder, the size of a state, not that of a key.",
+        question="How many products are added up in one score?",
+    ),
+    Misconception(
+        id="scales_by_the_decoder_size",
+        exercise="CrossAttention",
+        swaps=((X_SCALED, "scaled = scores / decoder_states.shape[-1] ** 0.5"),),
+        explanation="The scale is the root of d_decoder, the size of a state, not that of a query.",
+        question="How many products are added up in one score?",
+    ),
+    Misconception(
+        id="scales_by_the_number_of_encoder_tokens",
+        exercise="CrossAttention",
+        swaps=((X_SCALED, "scaled = scores / keys.shape[1] ** 0.5"),),
+        explanation=(
+            "The scale is the root of T_k, the number of encoder tokens, not that of the key size."
+        ),
+        question="Which axis of the keys counts features?",
+    ),
+    Misconception(
+        id="scales_after_softmax_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_SCALED, "scaled = scores"), (X_SOFTMAX, f"{X_SOFTMAX} / keys.shape[-1] ** 0.5")),
+        explanation="The weights are divided after softmax, so they no longer sum to 1.",
+        question="What do your weights sum to?",
+    ),
+    Misconception(
+        id="lets_decoder_tokens_compete",
+        exercise="CrossAttention",
+        swaps=((X_SOFTMAX, "weights = torch.softmax(scaled, dim=1)"),),
+        explanation=(
+            "softmax runs over the decoder tokens, so each encoder token's weights sum to 1."
+        ),
+        question="Whose attention is it that has to sum to 1?",
+    ),
+    Misconception(
+        id="averages_over_the_batch",
+        exercise="CrossAttention",
+        swaps=((X_SCALED, f"{X_SCALED}\n        scaled = scaled.mean(0, keepdim=True)"),),
+        explanation=(
+            "The scores are averaged over the batch, so one item's attention depends on the others."
+        ),
+        question="May an item of a batch notice which other items are there?",
+    ),
+    Misconception(
+        id="ignores_the_padding",
+        exercise="CrossAttention",
+        swaps=((X_IF_MASK, "if False:"),),
+        explanation="The padding mask is taken and never used.",
+        question="Where in your forward does the padding mask make a difference?",
+        ties=("throws_the_masked_scores_away_in_cross",),
+        why_tied="A mask without effect looks the same for whatever reason.",
+    ),
+    Misconception(
+        id="throws_the_masked_scores_away_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_FILL, 'scaled.masked_fill(hidden, float("-inf"))'),),
+        explanation="masked_fill returns a new tensor, and that is not kept.",
+        question="What does masked_fill change, and what does it return?",
+        ties=("ignores_the_padding",),
+        why_tied="A mask without effect looks the same for whatever reason.",
+    ),
+    Misconception(
+        id="hides_the_tokens_instead",
+        exercise="CrossAttention",
+        swaps=((HIDDEN, "hidden = padding_mask.unsqueeze(-2)"),),
+        explanation="What the mask keeps is hidden, and what it hides is seen.",
+        question=(
+            "Where should the scores become minus infinity: where the mask is True or where it is "
+            "False?"
+        ),
+    ),
+    Misconception(
+        id="gives_the_padding_mask_no_query_axis",
+        exercise="CrossAttention",
+        swaps=((HIDDEN, "hidden = ~padding_mask"),),
+        explanation="The mask (B, T_k) meets the scores (B, T_q, T_k) as if its rows were queries.",
+        question="What is the second axis of the scores, and what does the mask say about it?",
+    ),
+    Misconception(
+        id="hides_queries_instead_of_keys",
+        exercise="CrossAttention",
+        swaps=((HIDDEN, "hidden = ~padding_mask.unsqueeze(-1)"),),
+        explanation="The new axis stands behind the keys' axis, so the mask speaks about queries.",
+        question="Which axis of the scores has T_k entries, and which axis of your mask?",
+    ),
+    Misconception(
+        id="takes_the_first_items_mask_for_all",
+        exercise="CrossAttention",
+        swaps=((HIDDEN, "hidden = ~padding_mask[0]"),),
+        explanation="The first item's padding is hidden in every item.",
+        question="Are all items of a batch equally long?",
+    ),
+    Misconception(
+        id="fills_with_zero_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_FILL, "scaled = scaled.masked_fill(hidden, 0.0)"),),
+        explanation="Hidden scores become zero, and softmax still gives a score of zero its share.",
+        question="What is exp(0)?",
+    ),
+    Misconception(
+        id="fills_with_plus_infinity_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_FILL, 'scaled = scaled.masked_fill(hidden, float("inf"))'),),
+        explanation="Hidden scores become plus infinity, and softmax of that is NaN.",
+        question="Which sign does the infinity need?",
+    ),
+    Misconception(
+        id="adds_the_mask_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_FILL, "scaled = scaled + ~hidden"),),
+        explanation=(
+            "The mask is added to the scores as 0 and 1: that favours tokens a little and hides "
+            "nothing."
+        ),
+        question="What would have to be added to a score so that its weight becomes zero?",
+    ),
+    Misconception(
+        id="masks_after_softmax_in_cross",
+        exercise="CrossAttention",
+        swaps=(
+            (X_FILL, "pass"),
+            (
+                X_MIXED,
+                "if padding_mask is not None:\n            weights = weights.masked_fill(hidden, 0.0)\n        return weights @ values",
+            ),
+        ),
+        explanation=(
+            "Finished weights are set to zero and the rest is not shared out again, so the rows "
+            "sum to less than 1."
+        ),
+        question="What do the weights of a query sum to after your mask?",
+        ties=("blanks_the_padded_values",),
+        why_tied="A weight of zero and a value of zero both take the padded token out of the sum.",
+    ),
+    Misconception(
+        id="blanks_the_padded_values",
+        exercise="CrossAttention",
+        swaps=((X_FILL, "values = values * padding_mask.unsqueeze(-1)"),),
+        explanation=(
+            "The padded values become zero, but their weights still take a share away from the "
+            "others."
+        ),
+        question="What do the weights of the tokens that are no padding sum to?",
+        ties=("masks_after_softmax_in_cross",),
+        why_tied="A weight of zero and a value of zero both take the padded token out of the sum.",
+    ),
+    Misconception(
+        id="always_needs_a_padding_mask",
+        exercise="CrossAttention",
+        swaps=((X_IF_MASK, "if True:"),),
+        explanation="The padding mask is used even where none was given.",
+        question="What is padding_mask if nobody passes one?",
+    ),
+    Misconception(
+        id="asks_whether_the_padding_mask_is_true",
+        exercise="CrossAttention",
+        swaps=((X_IF_MASK, "if padding_mask:"),),
+        explanation=(
+            "`if padding_mask:` asks a tensor of many values for a single truth value, which it "
+            "does not have."
+        ),
+        question="What exactly do you want to know about the mask: its truth, or its presence?",
+    ),
+    Misconception(
+        id="hides_a_future_that_is_none",
+        exercise="CrossAttention",
+        swaps=(
+            (
+                X_SCALED,
+                f'{X_SCALED}\n        scaled = scaled.masked_fill(torch.ones(scaled.shape[-2:]).tril() == 0, float("-inf"))',
+            ),
+        ),
+        explanation=(
+            "A causal mask hides encoder tokens from early decoder tokens; the whole encoder "
+            "sequence is known beforehand."
+        ),
+        question="Is the sentence that is being translated still being written?",
+    ),
+    Misconception(
+        id="keeps_the_first_padding_mask",
+        exercise="CrossAttention",
+        swaps=(
+            (
+                X_IF_MASK,
+                'if padding_mask is not None:\n            self.__dict__["kept"] = padding_mask\n        padding_mask = self.__dict__.get("kept")\n        if padding_mask is not None:',
+            ),
+        ),
+        explanation=(
+            "The padding mask of an earlier call is kept and used again where none is given."
+        ),
+        question="What should a second call without a mask know of the first?",
+    ),
+    Misconception(
+        id="mixes_the_encoder_states",
+        exercise="CrossAttention",
+        swaps=((X_MIXED, "return weights @ encoder_states"),),
+        explanation="The raw encoder states are mixed; they never pass through W_value.",
+        question="How many features should a context vector have?",
+    ),
+    Misconception(
+        id="returns_the_weights_of_cross",
+        exercise="CrossAttention",
+        swaps=((X_MIXED, "return weights"),),
+        explanation="The attention weights are returned; the values were not mixed yet.",
+        question="Which step comes after the weights?",
+    ),
+    Misconception(
+        id="returns_context_and_weights_of_cross",
+        exercise="CrossAttention",
+        swaps=((X_MIXED, "return weights @ values, weights"),),
+        explanation="Context vectors and weights are returned together, as a tuple.",
+        question="What should whoever calls the module be able to compute with at once?",
+    ),
+    Misconception(
+        id="adds_the_decoder_states",
+        exercise="CrossAttention",
+        swaps=((X_MIXED, "return weights @ values + queries"),),
+        explanation=(
+            "The queries are added to the context; a residual connection belongs to the block "
+            "around attention."
+        ),
+        question="What should come out where all values are zero?",
+    ),
+    Misconception(
+        id="cuts_the_graph_in_cross",
+        exercise="CrossAttention",
+        swaps=((X_MIXED, "return (weights @ values).detach()"),),
+        explanation=(
+            "The result is detached from the graph, so neither decoder nor encoder can be trained."
+        ),
+        question="What would training need from this module?",
+    ),
+    Misconception(
+        id="freezes_the_encoder",
+        exercise="CrossAttention",
+        swaps=(
+            (KEYS, "keys = self.W_key(encoder_states.detach())"),
+            (VALUES, "values = self.W_value(encoder_states.detach())"),
+        ),
+        explanation=(
+            "The encoder states are detached, so the encoder never learns what the decoder needs."
+        ),
+        question="How should the encoder find out that a translation went wrong?",
+    ),
+    Misconception(
+        id="calls_the_ready_made_attention_in_cross",
+        exercise="CrossAttention",
+        swaps=(
+            (
+                X_MIXED,
+                "return nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=None if padding_mask is None else padding_mask.unsqueeze(-2))",
+            ),
+        ),
+        explanation="torch's own attention does the work that this stage asks you to do.",
+        question="Which four steps are inside that one call?",
+    ),
+    Misconception(
+        id="asks_one_decoder_token_at_a_time",
+        exercise="CrossAttention",
+        swaps=(
+            (
+                X_MIXED,
+                "return torch.cat([weights[:, i : i + 1] @ values for i in range(queries.shape[1])], dim=1)",
+            ),
+        ),
+        explanation=(
+            "The values are mixed in a loop over the decoder tokens; one matrix product does it "
+            "for all."
+        ),
+        question="What would your loop cost for a text of a thousand tokens?",
+    ),
+)
+
+MISCONCEPTIONS = (*SOURCES, *LAYERS, *SCALING, *MASKING, *RETURNING, *PADDING, *CROSSING)

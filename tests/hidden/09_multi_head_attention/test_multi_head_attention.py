@@ -1,0 +1,652 @@
+"""Hidden suite of stage 09: heads side by side.
+
+Scores vary by about 2 in all probes: every mistake shows, and no visible weight underflows, so that
+masking finished weights and normalising them again stays as right as minus infinity.
+"""
+
+from typing import NamedTuple
+
+import torch
+
+from autograder.results import Status
+from autograder.suite.checks import check, expect
+from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running, keeps_operators
+
+MHA, WRAPPER = "MultiHeadAttention", "MultiHeadAttentionWrapper"
+SHORT, LONG = ("W_q", "W_k", "W_v"), ("W_query", "W_key", "W_value")
+BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
+AT_ONCE = "Let one matrix product serve all tokens at once."
+OWN_LAYERS = "each head has layers of its own, and nn.ModuleList tells PyTorch of them"
+
+
+class Sizes(NamedTuple):
+    """The sizes of a probe of Attention: all distinct, so that no wrong axis fits by chance."""
+
+    B: int
+    T_q: int
+    T_k: int
+    H: int
+    d: int
+
+
+class Causal(NamedTuple):
+    """The sizes of a probe of causal attention, likewise all distinct."""
+
+    B: int
+    T: int
+    H: int
+    d_in: int
+    d_out: int
+    context: int
+
+
+def tokens(probe, *shape):
+    """Draw encodings that all differ."""
+    return probe.normal(*shape, scale=0.6)
+
+
+def sources(probe, s, *, batched):
+    """Draw three different encodings for queries, keys and values."""
+    front = (s.B,) if batched else ()
+    lengths = (s.T_q, s.T_k, s.T_k)
+    return tuple(tokens(probe, *front, length, s.d) for length in lengths)
+
+
+def loud(probe, heads, layers, shape, *, bias=False):
+    """Draw loud weights for the *layers* of as many *heads*; none: a single head without prefix."""
+    prefixes = [f"heads.{h}." for h in range(heads)] or [""]
+    names = [prefix + layer for prefix in prefixes for layer in layers]
+    drawn = {f"{name}.weight": probe.normal(*shape) for name in names}
+    return drawn | {f"{name}.bias": probe.normal(shape[0]) for name in names if bias}
+
+
+def attentions(student, reference, probe, s, *, heads, batched):
+    """Build Attention or, with heads, MultiHeadAttention, yours and ours, with the same weights."""
+    name = MHA if heads else "Attention"
+    sizes = {"d_model": s.d, "row_dim": int(batched), "col_dim": 1 + batched}
+    if heads:
+        sizes["num_heads"] = heads
+    weights = loud(probe, heads, SHORT, (s.d, s.d))
+    return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
+
+
+def causals(student, reference, probe, s, *, heads, bias=False):
+    """Build CausalAttention or, with heads, the wrapper, yours and ours, with the same weights."""
+    name = WRAPPER if heads else "CausalAttention"
+    sizes = {"d_in": s.d_in, "d_out": s.d_out, "context_length": s.context, "dropout": 0.0}
+    sizes |= {"num_heads": heads} if heads else {}
+    sizes |= {"qkv_bias": True} if bias else {}
+    weights = loud(probe, heads, LONG, (s.d_out, s.d_in), bias=bias)
+    return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
+
+
+def same_draws(found, drawn):
+    """Compare parameters one by one, so that the first wrong one is named."""
+    for name, parameter in drawn.items():
+        why = f": {OWN_LAYERS}" if name.startswith("heads.") else ""
+        expect(name in found, f"There is no parameter {name}{why}.")
+        agrees(found[name].value, parameter.value, name)
+
+
+def same_gradients(yours, ours):
+    """Compare what arrives at the inputs and at the parameters."""
+    named = {f"input {place}": item for place, item in enumerate(yours.inputs, start=1)}
+    wanted = {f"input {place}": item for place, item in enumerate(ours.inputs, start=1)}
+    for name, gradient in (wanted | ours.parameters).items():
+        found = (named | yours.parameters).get(name)
+        expect(found is not None, f"No gradient arrives at {name}.")
+        agrees(found, gradient, f"The gradient of {name}")
+
+
+def built_by_hand(student, name, yours, ours, given):
+    """Expect right context vectors from code that leaves torch's ready attention alone."""
+    agrees(yours(*given), ours(*given), "The context")
+    avoids(student, name, READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
+
+
+def caller_seeds(student, name, sizes, given):
+    """Expect that neither building nor calling *name* seeds torch's generator."""
+    drawn = []
+    for seed in (5, 6):
+        yours = student.new(name, *sizes, seed=seed)
+        built = student.draws_next()
+        yours(*given, seed=seed)
+        drawn.append((built, student.draws_next()))
+
+    expect(not torch.equal(drawn[0][0], drawn[1][0]), "Building it seeds torch's generator.")
+    expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling it seeds torch's generator.")
+
+
+# Attention, carried over from stage 08
+
+ONE = Sizes(B=2, T_q=4, T_k=6, H=1, d=5)
+
+
+@check("Attention", points=0.1, layer="parameters")
+def test_attention_makes_query_key_value_layers(student, reference, probe):
+    """W_q, W_k and W_v are made in this order, under whatever seed, without bias."""
+    found = student.new("Attention", 5, 0, 1, seed=probe.seed).parameters()
+
+    expect(not any("bias" in name for name in found), "There is a bias that nobody asked for.")
+    same_draws(found, reference.new("Attention", 5, 0, 1, seed=probe.seed).parameters())
+
+
+@check("Attention", points=0.2, layer="documented")
+def test_attention_reproduces_the_documented_context(student, documented, encodings):
+    """Seeded with 42, it gives the documented context vectors, without a mask and with it."""
+    attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
+    mask = documented["001.mask"].tensor
+    whole, masked = documented["001.sa.context"], documented["001.masked.context"]
+
+    whole.matches(attention(encodings, encodings, encodings), "The context")
+    masked.matches(attention(encodings, encodings, encodings, mask), "The masked context")
+
+
+@check("Attention", points=0.4, layer="probe")
+def test_attention_attends_with_any_weights(student, reference, probe):
+    """With other weights and three different encodings, alone or in a batch, it is right too."""
+    for batched in (False, True):
+        yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=batched)
+        given = sources(probe, ONE, batched=batched)
+
+        agrees(yours(*given), ours(*given), "The context")
+
+
+@check("Attention", points=0.1, layer="probe")
+def test_attention_hides_what_the_mask_hides(student, reference, probe):
+    """With a mask of zeros and ones, it is right for any weights, alone or in a batch."""
+    s = ONE._replace(T_q=6)
+    for batched in (False, True):
+        yours, ours = attentions(student, reference, probe, s, heads=0, batched=batched)
+        given = (*sources(probe, s, batched=batched), torch.tril(torch.ones(6, 6)))
+
+        agrees(yours(*given), ours(*given), "The masked context")
+
+
+@check("Attention", points=0.1, layer="gradients")
+def test_attention_can_be_trained(student, reference, probe):
+    """The right gradients reach the three encodings and the three layers."""
+    yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=True)
+    given, back = sources(probe, ONE, batched=True), probe.normal(ONE.B, ONE.T_q, ONE.d)
+
+    same_gradients(yours.gradients(*given, cotangent=back), ours.gradients(*given, cotangent=back))
+
+
+@check("Attention", points=0.1, layer="forbidden")
+def test_attention_is_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=False)
+
+    built_by_hand(student, "Attention", yours, ours, sources(probe, ONE, batched=False))
+
+
+# CausalAttention, carried over from stage 07
+
+TEXT = Causal(B=3, T=5, H=1, d_in=7, d_out=6, context=10)
+
+
+@check("CausalAttention", points=0.1, layer="parameters")
+def test_causal_makes_query_key_value_layers(student, reference, documented):
+    """W_query, W_key and W_value are made in this order, with biases only when asked."""
+    found = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123).parameters()
+    biased = student.new("CausalAttention", 3, 2, 6, 0.0, qkv_bias=True, seed=7).parameters()
+
+    expect(not any("bias" in name for name in found), "There is a bias that nobody asked for.")
+    for layer in LONG:
+        expect(f"{layer}.weight" in found, f"There is no parameter {layer}.weight.")
+        printed = documented[f"ch03.causal.{layer.lower()}.weight"]
+        printed.matches(found[f"{layer}.weight"].value, f"{layer}.weight")
+    drawn = reference.new("CausalAttention", 3, 2, 6, 0.0, qkv_bias=True, seed=7).parameters()
+    same_draws(biased, drawn)
+
+
+@check("CausalAttention", points=0.2, layer="documented")
+def test_causal_reproduces_the_documented_context(student, documented, inputs):
+    """Seeded with 123, it gives the documented context vectors."""
+    batch = inputs.expand(*documented["ch03.batch.shape"].value)
+    attention = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123)
+
+    documented["ch03.causal.context"].matches(attention(batch), "The context")
+
+
+@check("CausalAttention", points=0.2, layer="probe")
+def test_causal_serves_every_length_with_any_weights(student, reference, probe):
+    """With other weights and biases, for long and short inputs in turn, it is right too."""
+    yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
+
+    for B, T in ((3, 5), (2, TEXT.context), (3, 1), (1, 4)):
+        x = tokens(probe, B, T, TEXT.d_in)
+        agrees(yours(x), ours(x), "The context")
+
+
+@check("CausalAttention", points=0.1, layer="laws")
+def test_causal_refuses_more_tokens_than_fit(student, reference, probe):
+    """context_length tokens are served; for more it raises."""
+    yours, ours = causals(student, reference, probe, TEXT, heads=0)
+    x = tokens(probe, 2, TEXT.context, TEXT.d_in)
+
+    agrees(yours(x), ours(x), "The context")
+    refused = yours.refuses(tokens(probe, 2, TEXT.context + 1, TEXT.d_in))
+    expect(refused, "More tokens than context_length are served.", Status.NOT_REFUSED)
+
+
+@check("CausalAttention", points=0.1, layer="laws")
+def test_causal_keeps_mask_as_a_buffer(student):
+    """`mask` is a buffer: it moves with the module, and no optimizer trains it."""
+    attention = student.new("CausalAttention", 3, 2, 6, 0.0)
+
+    expect("mask" not in attention.parameters(), "mask is a parameter; an optimizer trains it.")
+    expect("mask" in attention.buffers(), "There is no buffer named mask.")
+    place = attention.move("meta").get("mask", "")
+    expect(place.startswith("meta"), "mask stays behind when the module moves.")
+
+
+# Dropout: a token's value says twice which token it is, so that outputs read as weights
+
+WIDE = Causal(B=3, T=12, H=2, d_in=15, d_out=24, context=13)
+P = 0.3
+
+
+def readable(student, reference, probe, *, heads):
+    """Build both modules so that their outputs show the attention weights, each weight twice."""
+    s, prefixes = WIDE, [f"heads.{h}." for h in range(heads)] or [""]
+    once = torch.cat([torch.eye(s.T), torch.zeros(s.T, s.d_in - s.T)], dim=1)  # (T, d_in)
+    names = [f"{prefix}{layer}.weight" for prefix in prefixes for layer in LONG[:2]]
+    weights = {name: probe.normal(s.d_out, s.d_in, scale=0.4) for name in names}
+    weights |= {f"{prefix}W_value.weight": once.repeat(2, 1) for prefix in prefixes}
+    x = tokens(probe, s.B, s.T, s.d_in)
+    x[..., : s.T] = torch.eye(s.T)
+    sizes = (s.d_in, s.d_out, s.context, P, *([heads] if heads else []))
+    name = WRAPPER if heads else "CausalAttention"
+    return student.new(name, *sizes).load(weights), reference.new(name, *sizes).load(weights), x
+
+
+def read(context, heads):
+    """Read the attention weights, (B, H, T, T), and the same once more."""
+    s = WIDE
+    answer = tensor_like(context, (s.B, s.T, heads * s.d_out), "The context")
+    return answer.view(s.B, s.T, heads, 2, s.T).permute(3, 0, 2, 1, 4)
+
+
+def dropped_from(yours, ours, x, heads):
+    """Say which weights yours drops in training; expect that what is kept makes up for it."""
+    (whole, _), (weights, twice) = read(ours.eval()(x), heads), read(yours.train()(x), heads)
+    visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
+    dropped = (weights.abs() < 1e-6) & visible
+
+    expect(dropped.any(), "Nothing is dropped in training mode.")
+    expect(torch.allclose(weights, twice), "Parts of a context vector vanish without the rest.")
+    kept = torch.where(dropped, weights, whole / (1 - P))
+    expect(torch.allclose(weights, kept, atol=1e-4), "What is kept is not weight / (1 - dropout).")
+    share = float(dropped[..., visible].float().mean())  # of 234 weights: 0.03 is one deviation
+    expect(abs(share - P) < 0.2, "Far more or far fewer weights are dropped than dropout says.")
+    return dropped
+
+
+@check("CausalAttention", points=0.1, layer="laws")
+def test_causal_drops_weights_in_training_only(student, reference, probe):
+    """In training, single attention weights are dropped and the others make up for it; in eval, none."""
+    yours, ours, x = readable(student, reference, probe, heads=0)
+
+    dropped = dropped_from(yours, ours, x, 1)[..., 6:, :7]  # weights that every row here sees
+    alone = "Weights vanish together: a whole row or column, or alike in all items."
+    expect((dropped.any(-1) & ~dropped.all(-1)).float().mean() > 0.5, alone)
+    expect((dropped.any(-2) & ~dropped.all(-2)).float().mean() > 0.5, alone)
+    expect(not torch.equal(dropped[0], dropped[1]), alone)
+    agrees(yours.eval()(x), ours.eval()(x), "The context in eval mode")
+
+
+@check("CausalAttention", points=0.1, layer="gradients")
+def test_causal_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and the three layers."""
+    yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
+    x, back = tokens(probe, 3, 5, TEXT.d_in), probe.normal(3, 5, TEXT.d_out)
+
+    same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+
+
+@check("CausalAttention", points=0.1, layer="forbidden")
+def test_causal_is_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    yours, ours = causals(student, reference, probe, TEXT, heads=0)
+
+    built_by_hand(student, "CausalAttention", yours, ours, (tokens(probe, 3, 5, TEXT.d_in),))
+
+
+# MultiHeadAttention
+
+TWO = Sizes(B=3, T_q=4, T_k=6, H=2, d=5)
+THREE = Sizes(B=2, T_q=7, T_k=5, H=3, d=4)
+FOUR = Sizes(B=2, T_q=5, T_k=7, H=4, d=3)
+
+
+@check(MHA, points=0.1, layer="signature")
+def test_heads_are_built_and_called_by_names(student):
+    """d_model, row_dim, col_dim, num_heads all have defaults; forward takes the three encodings."""
+    student.new(MHA)
+    heads = student.new(MHA, d_model=4, row_dim=0, col_dim=1, num_heads=2)
+
+    x = torch.ones(3, 4)
+    context = heads(encodings_for_q=x, encodings_for_k=x, encodings_for_v=x, mask=torch.ones(3, 3))
+    tensor_like(context, (3, 8), "The context")
+
+
+@check(MHA, points=0.1, layer="shapes")
+def test_heads_stand_side_by_side(student, encodings):
+    """Two heads of size 2 give three tokens a vector of size 4 each: (3, 4)."""
+    context = student.new(MHA, 2, 0, 1, num_heads=2)(encodings, encodings, encodings)
+
+    tensor_like(context, (3, 4), "MultiHeadAttention(2, 0, 1, num_heads=2)")
+
+
+@check(MHA, points=0.3, layer="parameters")
+def test_heads_have_layers_of_their_own(student, reference, probe):
+    """Each head in `heads` has its own W_q, W_k, W_v, made head after head, under whatever seed."""
+    found = student.new(MHA, 5, 0, 1, num_heads=3, seed=probe.seed).parameters()
+
+    same_draws(found, reference.new(MHA, 5, 0, 1, num_heads=3, seed=probe.seed).parameters())
+
+
+@check(MHA, points=0.3, layer="documented")
+def test_one_head_is_plain_attention(student, documented, encodings):
+    """Seeded with 42, one head gives what the documents' Attention gives, also with the mask."""
+    attention = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1, seed=42)
+    mask = documented["001.mask"].tensor
+    whole, masked = documented["001.sa.context"], documented["001.masked.context"]
+
+    whole.matches(attention(encodings, encodings, encodings), "The context of one head")
+    masked.matches(attention(encodings, encodings, encodings, mask), "The masked context")
+
+
+@check(MHA, points=0.6, layer="documented")
+def test_heads_reproduce_the_documented_context(student, documented, encodings):
+    """Seeded with 42, two heads give the documented context vectors."""
+    attention = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=2, seed=42)
+
+    context = attention(encodings, encodings, encodings)
+    documented["001.mha.context"].matches(context, "The context of two heads")
+
+
+@check(MHA, points=0.5, layer="probe")
+def test_heads_attend_with_any_weights(student, reference, probe):
+    """For 2, 3 and 4 heads, other weights and three different encodings, it is right too."""
+    for s in (TWO, THREE, FOUR, TWO._replace(T_q=1), TWO._replace(T_k=1)):
+        yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=False)
+        given = sources(probe, s, batched=False)
+
+        agrees(yours(*given), ours(*given), "The context")
+
+
+@check(MHA, points=0.5, layer="probe")
+def test_heads_serve_batches(student, reference, probe):
+    """With row_dim=1 and col_dim=2, every item of a batch is attended to on its own."""
+    for s in (TWO, THREE, FOUR):
+        yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=True)
+        given = sources(probe, s, batched=True)
+
+        agrees(yours(*given), ours(*given), "The context of a batch")
+
+
+@check(MHA, points=0.4, layer="probe")
+def test_heads_all_obey_the_mask(student, reference, probe):
+    """With a mask of zeros and ones, no head looks where it hides, alone or in a batch."""
+    s = THREE._replace(T_q=5)
+    for batched in (False, True):
+        yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=batched)
+        given = (*sources(probe, s, batched=batched), torch.tril(torch.ones(5, 5)))
+
+        agrees(yours(*given), ours(*given), "The masked context")
+
+
+@check(MHA, points=0.3, layer="laws")
+def test_heads_fill_each_their_own_block(student, reference, probe):
+    """Every block of d_model features is what an Attention with that head's weights gives."""
+    weights = loud(probe, TWO.H, SHORT, (TWO.d, TWO.d))
+    given = sources(probe, TWO, batched=False)
+    yours = student.new(MHA, TWO.d, 0, 1, num_heads=TWO.H).load(weights)
+
+    context = tensor_like(yours(*given), (TWO.T_q, TWO.H * TWO.d), "The context")
+    for h, block in enumerate(context.split(TWO.d, dim=-1)):
+        own = {f"{name}.weight": weights[f"heads.{h}.{name}.weight"] for name in SHORT}
+        alone = reference.new("Attention", TWO.d, 0, 1).load(own)
+        agrees(block, alone(*given), "A head's block")
+
+
+@check(MHA, points=0.1, layer="laws")
+def test_heads_leave_encodings_and_mask_alone(student, reference, probe):
+    """The context is right, and encodings and mask are afterwards what they were."""
+    s = TWO._replace(T_q=6)
+    yours, ours = attentions(student, reference, probe, s, heads=2, batched=False)
+    given = (*sources(probe, s, batched=False), torch.tril(torch.ones(6, 6)))
+
+    agrees(yours(*given), ours(*given), "The context")
+    expect(yours.keeps_inputs(*given), "The call writes into its inputs.")
+
+
+@check(MHA, points=0.1, layer="laws")
+def test_heads_leave_the_seed_to_the_caller(student, reference, probe):
+    """The context is right, and neither building nor calling it seeds torch's generator."""
+    yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
+    given = sources(probe, TWO, batched=False)
+
+    agrees(yours(*given), ours(*given), "The context")
+    caller_seeds(student, MHA, (TWO.d, 0, 1, 2), given)
+
+
+@check(MHA, points=0.3, layer="gradients")
+def test_heads_can_be_trained(student, reference, probe):
+    """The right gradients reach the three encodings and the layers of every head."""
+    yours, ours = attentions(student, reference, probe, THREE, heads=3, batched=True)
+    given = sources(probe, THREE, batched=True)
+    back = probe.normal(THREE.B, THREE.T_q, THREE.H * THREE.d)
+
+    same_gradients(yours.gradients(*given, cotangent=back), ours.gradients(*given, cotangent=back))
+
+
+@check(MHA, points=0.3, layer="forbidden")
+def test_heads_are_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
+
+    built_by_hand(student, MHA, yours, ours, sources(probe, TWO, batched=False))
+
+
+@check(MHA, points=0.1, layer="forbidden")
+def test_heads_need_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
+    few = sources(probe, TWO, batched=False)
+    many = sources(probe, TWO._replace(T_q=9, T_k=11), batched=False)
+
+    agrees(yours(*many), ours(*many), "The context")
+    keeps_operators(yours.operators(*few), yours.operators(*many), AT_ONCE)
+
+
+# MultiHeadAttentionWrapper
+
+PAIR = Causal(B=3, T=8, H=2, d_in=4, d_out=5, context=9)
+TRIO = Causal(B=2, T=6, H=3, d_in=5, d_out=4, context=11)
+QUARTET = Causal(B=3, T=5, H=4, d_in=7, d_out=6, context=10)
+
+
+@check(WRAPPER, points=0.1, layer="signature")
+def test_wrapper_is_built_by_the_names_of_its_arguments(student):
+    """It takes d_in, d_out, context_length, dropout, num_heads, and qkv_bias as an option."""
+    sizes = {"d_in": 3, "d_out": 4, "context_length": 6, "dropout": 0.0, "num_heads": 2}
+
+    student.new(WRAPPER, **sizes)
+    student.new(WRAPPER, **sizes, qkv_bias=True)
+
+
+@check(WRAPPER, points=0.1, layer="shapes")
+def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
+    """The batch of two texts, (2, 6, 3), gives context vectors of two heads of size 2: (2, 6, 4)."""
+    batch = inputs.expand(*documented["ch03.batch.shape"].value)
+    context = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2)(batch)
+
+    shape = tuple(documented["ch03.wrapper.context.shape"].value)
+    tensor_like(context, shape, "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2)(batch)")
+
+
+@check(WRAPPER, points=0.3, layer="parameters")
+def test_wrapper_draws_head_after_head(student, reference, documented, probe):
+    """Each head has its own W_query, W_key, W_value, made head after head; under 123 as documented."""
+    found = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2, seed=123).parameters()
+
+    expect(not any("bias" in name for name in found), "There is a bias that nobody asked for.")
+    for layer in LONG:
+        name, printed = f"heads.0.{layer}.weight", documented[f"ch03.causal.{layer.lower()}.weight"]
+        expect(name in found, f"There is no parameter {name}: {OWN_LAYERS}.")
+        printed.matches(found[name].value, name)
+    sizes = (7, 5, 9, 0.0, 3)
+    found = student.new(WRAPPER, *sizes, seed=probe.seed).parameters()
+    same_draws(found, reference.new(WRAPPER, *sizes, seed=probe.seed).parameters())
+
+
+@check(WRAPPER, points=0.1, layer="parameters")
+def test_wrapper_hands_qkv_bias_on(student, reference, probe):
+    """With qkv_bias=True every layer of every head has a bias, drawn with its weight."""
+    sizes = (7, 5, 9, 0.0, 3, True)
+    found = student.new(WRAPPER, *sizes, seed=probe.seed).parameters()
+
+    same_draws(found, reference.new(WRAPPER, *sizes, seed=probe.seed).parameters())
+
+
+@check(WRAPPER, points=0.6, layer="documented")
+def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
+    """Seeded with 123, two heads give the documented context vectors."""
+    batch = inputs.expand(*documented["ch03.batch.shape"].value)
+    attention = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2, seed=123)
+
+    context = documented["ch03.wrapper.context"]
+    context.matches(attention(batch), "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2)(batch)")
+
+
+@check(WRAPPER, points=0.7, layer="probe")
+def test_wrapper_attends_with_any_weights(student, reference, probe):
+    """For 2, 3 and 4 heads, other weights and fewer tokens than fit, it is right too."""
+    for s in (PAIR, TRIO, QUARTET):
+        yours, ours = causals(student, reference, probe, s, heads=s.H)
+        x = tokens(probe, s.B, s.T, s.d_in)
+
+        agrees(yours(x), ours(x), "The context")
+
+
+@check(WRAPPER, points=0.4, layer="probe")
+def test_wrapper_serves_every_length_in_turn(student, reference, probe):
+    """With biases, one module serves long and short inputs in turn, a single token included."""
+    s = QUARTET
+    yours, ours = causals(student, reference, probe, s, heads=s.H, bias=True)
+
+    for B, T in ((3, s.context), (2, 1), (3, 5), (1, 1), (2, s.context)):
+        x = tokens(probe, B, T, s.d_in)
+        agrees(yours(x), ours(x), "The context")
+
+
+@check(WRAPPER, points=0.3, layer="laws")
+def test_wrapper_fills_a_block_with_each_head(student, reference, probe):
+    """Every block of d_out features is what a CausalAttention with that head's weights gives."""
+    s = TRIO
+    weights = loud(probe, s.H, LONG, (s.d_out, s.d_in))
+    x = tokens(probe, s.B, s.T, s.d_in)
+    yours = student.new(WRAPPER, s.d_in, s.d_out, s.context, 0.0, s.H).load(weights)
+
+    context = tensor_like(yours(x), (s.B, s.T, s.H * s.d_out), "The context")
+    for h, block in enumerate(context.split(s.d_out, dim=-1)):
+        own = {f"{name}.weight": weights[f"heads.{h}.{name}.weight"] for name in LONG}
+        alone = reference.new("CausalAttention", s.d_in, s.d_out, s.context, 0.0).load(own)
+        agrees(block, alone(x), "A head's block")
+
+
+@check(WRAPPER, points=0.1, layer="laws")
+def test_wrapper_never_looks_ahead(student, reference, probe):
+    """Other tokens at the end change what the last tokens get, and nothing before them."""
+    s = PAIR
+    yours, _ = causals(student, reference, probe, s, heads=s.H)
+    x = tokens(probe, s.B, s.T, s.d_in)
+    others = torch.cat([x[:, :5], tokens(probe, s.B, s.T - 5, s.d_in)], dim=1)
+
+    before = tensor_like(yours(x), (s.B, s.T, s.H * s.d_out), "The context")
+    after = tensor_like(yours(others), (s.B, s.T, s.H * s.d_out), "The context")
+    expect(not torch.allclose(before[:, 5:], after[:, 5:]), "Tokens do not hear their own change.")
+    agrees(after[:, :5], before[:, :5], "With other tokens at the end, what the first tokens get")
+
+
+@check(WRAPPER, points=0.1, layer="laws")
+def test_wrapper_leaves_input_and_seed_alone(student, reference, probe):
+    """The context is right, the input stays as it was, and the seed is left to the caller."""
+    s = PAIR
+    yours, ours = causals(student, reference, probe, s, heads=s.H)
+    x = tokens(probe, s.B, s.T, s.d_in)
+
+    agrees(yours(x), ours(x), "The context")
+    expect(yours.keeps_inputs(x), "The call writes into its input.")
+    caller_seeds(student, WRAPPER, (s.d_in, s.d_out, s.context, 0.0, s.H), (x,))
+
+
+@check(WRAPPER, points=0.1, layer="laws")
+def test_wrapper_refuses_more_tokens_than_fit(student, reference, probe):
+    """context_length tokens are served; for more it raises."""
+    s = TRIO
+    yours, ours = causals(student, reference, probe, s, heads=s.H)
+    x = tokens(probe, 2, s.context, s.d_in)
+
+    agrees(yours(x), ours(x), "The context")
+    for T in (s.context + 1, 2 * s.context):
+        refused = yours.refuses(tokens(probe, 2, T, s.d_in))
+        expect(refused, "More tokens than context_length are served.", Status.NOT_REFUSED)
+
+
+@check(WRAPPER, points=0.2, layer="laws")
+def test_wrapper_drops_nothing_in_eval_mode(student, reference, probe):
+    """In eval mode every weight is kept, each time; back in training, weights are dropped again."""
+    yours, ours, x = readable(student, reference, probe, heads=2)
+
+    read(yours(x), 2)
+    for _ in range(2):
+        agrees(yours.eval()(x), ours.eval()(x), "The context in eval mode")
+    dropped_from(yours, ours, x, 2)
+
+
+@check(WRAPPER, points=0.3, layer="laws")
+def test_wrapper_drops_weights_in_each_head_anew(student, reference, probe):
+    """In training, each head drops weights of its own, anew in every call."""
+    yours, ours, x = readable(student, reference, probe, heads=2)
+
+    dropped = dropped_from(yours, ours, x, 2)
+    alone = "Weights vanish alike in all heads or all items."
+    expect(not torch.equal(dropped[:, 0], dropped[:, 1]), alone)
+    expect(not torch.equal(dropped[0], dropped[1]), alone)
+    again = dropped_from(yours, ours, x, 2)
+    expect(not torch.equal(dropped, again), "The same weights are dropped in every call.")
+
+
+@check(WRAPPER, points=0.3, layer="gradients")
+def test_wrapper_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and the weights and biases of every head."""
+    s = TRIO
+    yours, ours = causals(student, reference, probe, s, heads=s.H, bias=True)
+    x, back = tokens(probe, s.B, s.T, s.d_in), probe.normal(s.B, s.T, s.H * s.d_out)
+
+    same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+
+
+@check(WRAPPER, points=0.3, layer="forbidden")
+def test_wrapper_is_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    yours, ours = causals(student, reference, probe, PAIR, heads=2)
+
+    x = tokens(probe, PAIR.B, PAIR.T, PAIR.d_in)
+    built_by_hand(student, WRAPPER, yours, ours, (x,))
+
+
+@check(WRAPPER, points=0.1, layer="forbidden")
+def test_wrapper_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    yours, ours = causals(student, reference, probe, PAIR, heads=2)
+    few, many = tokens(probe, 3, 4, PAIR.d_in), tokens(probe, 3, PAIR.context - 1, PAIR.d_in)
+
+    agrees(yours(many), ours(many), "The context")
+    keeps_operators(yours.operators(few), yours.operators(many), AT_ONCE)

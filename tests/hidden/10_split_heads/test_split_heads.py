@@ -1,0 +1,515 @@
+"""Hidden suite of stage 10: heads that are split and merged.
+
+Scores vary by about 2 in all probes: every mistake shows, and no visible weight underflows, so that
+masking finished weights and normalising them again stays as right as minus infinity.
+"""
+
+from typing import NamedTuple
+
+import torch
+
+from autograder.results import Status
+from autograder.suite.checks import check, expect
+from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running, keeps_operators
+
+NAME = "MultiHeadAttention"
+QKV = ("W_query", "W_key", "W_value")
+BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
+AT_ONCE = "Let one matrix product serve all tokens at once."
+
+
+class Sizes(NamedTuple):
+    """The sizes of one probe: all distinct, so that no wrong axis fits by chance."""
+
+    B: int
+    T: int
+    H: int
+    d: int
+    d_in: int
+    context: int
+
+    @property
+    def d_out(self):
+        """All heads side by side."""
+        return self.H * self.d
+
+
+FOUR = Sizes(B=3, T=5, H=4, d=6, d_in=7, context=10)
+THREE = Sizes(B=2, T=6, H=3, d=4, d_in=5, context=11)
+TWO = Sizes(B=3, T=8, H=2, d=5, d_in=4, context=9)
+
+
+def both(student, reference, probe, s, *, qkv_bias=False):
+    """Build the student's module and ours, and load the same loud weights into both."""
+    shapes = {f"{name}__weight": (s.d_out, s.d_in) for name in QKV}
+    shapes |= {f"{name}__bias": (s.d_out,) for name in QKV if qkv_bias}
+    shapes |= {"out_proj__weight": (s.d_out, s.d_out), "out_proj__bias": (s.d_out,)}
+    weights = probe.weights(**shapes)
+    sizes = (s.d_in, s.d_out, s.context, 0.0, s.H, qkv_bias)
+    yours = student.new(NAME, *sizes).load(weights)
+    return yours, reference.new(NAME, *sizes).load(weights), weights
+
+
+def tokens(probe, s, T=None):
+    """Draw a batch whose items all differ."""
+    return probe.normal(s.B, T or s.T, s.d_in, scale=0.6)
+
+
+def same_gradients(yours, ours):
+    """Compare what arrives at the input and at the parameters."""
+    named = {"the input": yours.inputs[0], **yours.parameters}
+    for name, gradient in {"the input": ours.inputs[0], **ours.parameters}.items():
+        found = named.get(name)
+        expect(found is not None, f"No gradient arrives at {name}.")
+        agrees(found, gradient, f"The gradient of {name}")
+
+
+# split_heads
+
+
+@check("split_heads", points=0.1, layer="shapes")
+def test_split_gives_every_head_its_share(student):
+    """12 features and 4 heads: (2, 6, 12) becomes (2, 4, 6, 3)."""
+    heads = student.call("split_heads", torch.ones(2, 6, 12), num_heads=4)
+
+    tensor_like(heads, (2, 4, 6, 3), "split_heads of (2, 6, 12) into 4 heads")
+
+
+@check("split_heads", points=0.9, layer="probe")
+def test_split_deals_out_the_features(student, reference, probe):
+    """For unseen numbers of items, tokens, heads and features, every number finds its place."""
+    for B, T, H, d in ((3, 5, 4, 6), (2, 7, 3, 4), (4, 3, 2, 5), (5, 1, 2, 3), (1, 4, 3, 5)):
+        x = probe.normal(B, T, H * d)
+
+        agrees(
+            student.call("split_heads", x, H),
+            reference.call("split_heads", x, H),
+            "What the heads hold",
+        )
+
+
+@check("split_heads", points=0.3, layer="laws")
+def test_split_gives_each_head_neighbouring_features(student, probe):
+    """Head h holds the h-th block of neighbouring features of every token, in order."""
+    B, T, H, d = 3, 5, 4, 6
+    x = probe.normal(B, T, H * d)
+    heads = tensor_like(student.call("split_heads", x, H), (B, H, T, d), "The result")
+
+    for h in range(H):
+        agrees(heads[:, h], x[..., h * d : (h + 1) * d], "What one head holds")
+
+
+@check("split_heads", points=0.2, layer="laws")
+def test_split_refuses_a_share_that_is_no_whole_number(student, probe):
+    """Where num_heads does not divide the number of features, it raises."""
+    for features, num_heads in ((8, 3), (5, 2), (3, 4), (10, 4)):
+        refused = student.refuses("split_heads", probe.normal(2, 12, features), num_heads)
+        expect(
+            refused, "Heads that can't share the features evenly are served.", Status.NOT_REFUSED
+        )
+
+
+@check("split_heads", points=0.1, layer="laws")
+def test_split_leaves_its_input_alone(student, reference, probe):
+    """The heads are right, and the input is afterwards what it was."""
+    x = probe.normal(3, 5, 8)
+
+    agrees(
+        student.call("split_heads", x, 2),
+        reference.call("split_heads", x, 2),
+        "What the heads hold",
+    )
+    expect(student.keeps_inputs("split_heads", x, 2), "split_heads writes into its input.")
+
+
+@check("split_heads", points=0.3, layer="gradients")
+def test_split_passes_gradients_back(student, reference, probe):
+    """Every feature gets back the gradient of the place to which it went."""
+    x, back = probe.normal(3, 5, 24), probe.normal(3, 4, 5, 6)
+
+    same_gradients(
+        student.gradients("split_heads", x, 4, cotangent=back),
+        reference.gradients("split_heads", x, 4, cotangent=back),
+    )
+
+
+@check("split_heads", points=0.1, layer="forbidden")
+def test_split_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    few, many = probe.normal(2, 5, 12), probe.normal(2, 11, 12)
+
+    agrees(
+        student.call("split_heads", many, 3),
+        reference.call("split_heads", many, 3),
+        "What the heads hold",
+    )
+    ran = student.operators("split_heads", few, 3)
+    keeps_operators(ran, student.operators("split_heads", many, 3), AT_ONCE)
+
+
+# merge_heads
+
+
+@check("merge_heads", points=0.1, layer="shapes")
+def test_merge_gives_every_token_one_vector(student):
+    """4 heads of size 3: (2, 4, 6, 3) becomes (2, 6, 12)."""
+    merged = student.call("merge_heads", torch.ones(2, 4, 6, 3))
+
+    tensor_like(merged, (2, 6, 12), "merge_heads of (2, 4, 6, 3)")
+
+
+@check("merge_heads", points=0.9, layer="probe")
+def test_merge_puts_heads_side_by_side(student, reference, probe):
+    """For unseen numbers of items, heads, tokens and features, every number finds its place."""
+    for B, H, T, d in ((3, 4, 5, 6), (2, 3, 7, 4), (4, 2, 3, 5), (5, 2, 1, 3), (1, 3, 4, 5)):
+        x = probe.normal(B, H, T, d)
+
+        agrees(student.call("merge_heads", x), reference.call("merge_heads", x), "The result")
+
+
+@check("merge_heads", points=0.4, layer="laws")
+def test_merge_undoes_the_split(student, probe):
+    """Vectors cut into one block per head come back whole."""
+    for B, T, H, d in ((3, 5, 4, 6), (2, 6, 1, 7)):
+        x = probe.normal(B, T, H * d)
+        heads = torch.stack(x.split(d, dim=-1), dim=1)
+
+        agrees(student.call("merge_heads", heads), x, "What was cut and merged again")
+
+
+@check("merge_heads", points=0.1, layer="laws")
+def test_merge_leaves_its_input_alone(student, reference, probe):
+    """The result is right, and the input is afterwards what it was."""
+    x = probe.normal(3, 2, 5, 4)
+
+    agrees(student.call("merge_heads", x), reference.call("merge_heads", x), "The result")
+    expect(student.keeps_inputs("merge_heads", x), "merge_heads writes into its input.")
+
+
+@check("merge_heads", points=0.4, layer="gradients")
+def test_merge_passes_gradients_back(student, reference, probe):
+    """Every head gets back the gradients of the places to which its numbers went."""
+    x, back = probe.normal(3, 4, 5, 6), probe.normal(3, 5, 24)
+
+    same_gradients(
+        student.gradients("merge_heads", x, cotangent=back),
+        reference.gradients("merge_heads", x, cotangent=back),
+    )
+
+
+@check("merge_heads", points=0.1, layer="forbidden")
+def test_merge_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    few, many = probe.normal(2, 3, 5, 4), probe.normal(2, 3, 11, 4)
+
+    agrees(student.call("merge_heads", many), reference.call("merge_heads", many), "The result")
+    ran = student.operators("merge_heads", few)
+    keeps_operators(ran, student.operators("merge_heads", many), AT_ONCE)
+
+
+# MultiHeadAttention
+
+
+@check(NAME, points=0.1, layer="signature")
+def test_heads_are_built_by_the_names_of_their_arguments(student):
+    """It takes d_in, d_out, context_length, dropout, num_heads, and qkv_bias as an option."""
+    sizes = {"d_in": 3, "d_out": 8, "context_length": 6, "dropout": 0.0, "num_heads": 2}
+
+    student.new(NAME, **sizes)
+    student.new(NAME, **sizes, qkv_bias=True)
+
+
+@check(NAME, points=0.1, layer="shapes")
+def test_heads_give_each_token_a_vector_of_d_out(student, documented, inputs):
+    """The batch of two texts, (2, 6, 3), gives context vectors (2, 6, 2)."""
+    batch = inputs.expand(*documented["ch03.batch.shape"].value)
+    context = student.new(NAME, 3, 2, 6, 0.0, num_heads=2)(batch)
+
+    shape = tuple(documented["ch03.mha.context.shape"].value)
+    tensor_like(context, shape, "MultiHeadAttention(3, 2, 6, 0.0, 2)(batch)")
+
+
+@check(NAME, points=0.5, layer="parameters")
+def test_heads_draw_the_documented_weights(student, documented):
+    """Seeded with 123, W_query, W_key, W_value and then out_proj get the documented weights."""
+    found = student.new(NAME, 3, 2, 6, 0.0, num_heads=2, seed=123).parameters()
+
+    for layer in QKV:
+        expect(f"{layer}.bias" not in found, f"{layer} has a bias that nobody asked for.")
+    entries = {f"{name}.weight": f"ch03.causal.{name.lower()}.weight" for name in QKV}
+    entries |= {f"out_proj.{part}": f"ch03.mha.out_proj.{part}" for part in ("weight", "bias")}
+    for name, entry in entries.items():
+        expect(name in found, f"There is no parameter {name}.")
+        documented[entry].matches(found[name].value, name)
+
+
+@check(NAME, points=0.2, layer="parameters")
+def test_heads_draw_anew_under_another_seed(student, reference, probe):
+    """For other sizes and seeds the four layers are drawn in the same order too."""
+    sizes = (FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H)
+    found = student.new(NAME, *sizes, seed=probe.seed).parameters()
+    drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
+
+    for name, parameter in drawn.items():
+        expect(name in found, f"There is no parameter {name}.")
+        agrees(found[name].value, parameter.value, name)
+
+
+@check(NAME, points=0.1, layer="parameters")
+def test_heads_take_biases_when_asked(student, reference, probe):
+    """With qkv_bias=True queries, keys and values have biases, drawn with their weights."""
+    sizes = (FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H, True)
+    found = student.new(NAME, *sizes, seed=probe.seed).parameters()
+    drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
+
+    for name, parameter in drawn.items():
+        expect(name in found, f"There is no parameter {name}.")
+        agrees(found[name].value, parameter.value, name)
+
+
+@check(NAME, points=0.7, layer="documented")
+def test_heads_reproduce_the_documented_context(student, documented, inputs):
+    """Seeded with 123, two heads give the documented context vectors."""
+    batch = inputs.expand(*documented["ch03.batch.shape"].value)
+    attention = student.new(NAME, 3, 2, 6, 0.0, num_heads=2, seed=123)
+
+    context = documented["ch03.mha.context"]
+    context.matches(attention(batch), "MultiHeadAttention(3, 2, 6, 0.0, 2)(batch)")
+
+
+@check(NAME, points=0.1, layer="documented")
+def test_heads_count_as_many_parameters_as_documented(student, documented):
+    """With 768 features, 1024 tokens and 12 heads there are 2,360,064 parameters."""
+    shapes = student.new(NAME, 768, 768, 1024, 0.0, num_heads=12).shapes()
+
+    count = sum(torch.Size(shape).numel() for shape in shapes.values())
+    wanted = documented["ch03.mha.parameter_count"].value
+    expect(count == wanted, f"There are {count:,} parameters; {wanted:,} are documented.")
+
+
+@check(NAME, points=1.0, layer="probe")
+def test_heads_attend_with_any_weights(student, reference, probe):
+    """With other weights, for 2, 3 and 4 heads and fewer tokens than fit, it is right too."""
+    for s in (FOUR, THREE, TWO):
+        yours, ours, _ = both(student, reference, probe, s)
+        x = tokens(probe, s)
+
+        agrees(yours(x), ours(x), "The context")
+
+
+@check(NAME, points=0.3, layer="probe")
+def test_heads_serve_every_length_in_turn(student, reference, probe):
+    """One module serves long and short inputs one after the other, a single token included."""
+    yours, ours, _ = both(student, reference, probe, FOUR)
+    x = tokens(probe, FOUR, FOUR.context)
+
+    for T, B in ((FOUR.context, 3), (1, 2), (5, 1), (1, 1), (FOUR.context, 2)):
+        part = x[:B, :T].contiguous()
+        agrees(yours(part), ours(part), "The context")
+
+
+@check(NAME, points=0.3, layer="probe")
+def test_heads_use_their_biases(student, reference, probe):
+    """With qkv_bias=True the biases take part in queries, keys and values."""
+    yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
+    x = tokens(probe, THREE)
+
+    agrees(yours(x), ours(x), "The context")
+
+
+@check(NAME, points=0.3, layer="laws")
+def test_heads_work_each_on_their_own_block(student, reference, probe):
+    """Other weights for one head change that head's block before out_proj, and nothing else."""
+    s, h = FOUR, 2
+    yours, _, weights = both(student, reference, probe, s)
+    yours.load({"out_proj.weight": torch.eye(s.d_out), "out_proj.bias": torch.zeros(s.d_out)})
+    x, own = tokens(probe, s), torch.zeros(s.d_out, dtype=torch.bool)
+    own[h * s.d : (h + 1) * s.d] = True
+
+    before = tensor_like(yours(x), (s.B, s.T, s.d_out), "The context")
+    others = probe.weights(**{f"{name}__weight": (s.d_out, s.d_in) for name in QKV})
+    mixed = {name: torch.where(own[:, None], others[name], weights[name]) for name in others}
+    after = tensor_like(yours.load(mixed)(x), (s.B, s.T, s.d_out), "The context")
+    changed = (before - after).abs() > 1e-4
+    expect(changed[..., own].any(), "A head's own weights do not reach its block.")
+    expect(not changed[..., ~own].any(), "One head's weights change what other heads give.")
+
+
+@check(NAME, points=0.2, layer="laws")
+def test_heads_never_look_ahead(student, reference, probe):
+    """Other tokens at the end change what the last tokens get, and nothing before them."""
+    yours, _, _ = both(student, reference, probe, TWO)
+    x = tokens(probe, TWO)
+    others = x.clone()
+    others[:, 5:] = tokens(probe, TWO, TWO.T - 5)
+
+    before = tensor_like(yours(x), (TWO.B, TWO.T, TWO.d_out), "The context")
+    after = tensor_like(yours(others), (TWO.B, TWO.T, TWO.d_out), "The context")
+    expect(not torch.allclose(before[:, 5:], after[:, 5:]), "Tokens do not hear their own change.")
+    agrees(after[:, :5], before[:, :5], "With other tokens at the end, what the first tokens get")
+
+
+@check(NAME, points=0.1, layer="laws")
+def test_heads_give_the_first_token_its_own_value(student, reference, probe):
+    """The first token sees nothing but itself: it gets its own value, passed through out_proj."""
+    yours, _, weights = both(student, reference, probe, THREE)
+    x = tokens(probe, THREE)
+
+    context = tensor_like(yours(x), (THREE.B, THREE.T, THREE.d_out), "The context")
+    value = x[:, 0] @ weights["W_value.weight"].T
+    alone = value @ weights["out_proj.weight"].T + weights["out_proj.bias"]
+    agrees(context[:, 0], alone, "The first token's context vector")
+
+
+@check(NAME, points=0.2, layer="laws")
+def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
+    """Each item of a batch gets what it would get alone, and the input stays as it was."""
+    yours, ours, _ = both(student, reference, probe, FOUR)
+    x = tokens(probe, FOUR)
+
+    together = tensor_like(yours(x), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
+    agrees(together, ours(x), "The context")
+    for item in range(FOUR.B):
+        agrees(yours(x[item : item + 1]), together[item : item + 1], "An item on its own")
+    expect(yours.keeps_inputs(x), "The call writes into its input.")
+
+
+@check(NAME, points=0.1, layer="laws")
+def test_heads_refuse_an_uneven_share(student, probe):
+    """Where num_heads does not divide d_out it raises, at the latest when called."""
+    for d_out, num_heads in ((8, 3), (5, 2), (3, 4)):
+        sizes = (7, d_out, 12, 0.0, num_heads)
+        refused = student.refuses(NAME, *sizes)
+        refused = refused or student.new(NAME, *sizes).refuses(probe.normal(2, 12, 7))
+        expect(refused, "Heads that can't share d_out evenly are served.", Status.NOT_REFUSED)
+
+
+@check(NAME, points=0.1, layer="laws")
+def test_heads_refuse_more_tokens_than_fit(student, reference, probe):
+    """context_length tokens are served; for more it raises."""
+    yours, ours, _ = both(student, reference, probe, FOUR)
+    x = tokens(probe, FOUR, FOUR.context)
+
+    agrees(yours(x), ours(x), "The context")
+    for T in (FOUR.context + 1, 2 * FOUR.context):
+        refused = yours.refuses(tokens(probe, FOUR, T))
+        expect(refused, "More tokens than context_length are served.", Status.NOT_REFUSED)
+
+
+@check(NAME, points=0.1, layer="laws")
+def test_heads_keep_mask_as_a_buffer(student):
+    """`mask` is a buffer: it moves with the module, and no optimizer trains it."""
+    attention = student.new(NAME, 3, 8, 6, 0.0, num_heads=2)
+
+    expect("mask" not in attention.parameters(), "mask is a parameter; an optimizer trains it.")
+    expect("mask" in attention.buffers(), "There is no buffer named mask.")
+    place = attention.move("meta").get("mask", "")
+    expect(place.startswith("meta"), "mask stays behind when the module moves.")
+
+
+@check(NAME, points=0.1, layer="laws")
+def test_heads_leave_the_seed_to_the_caller(student, probe):
+    """Neither building nor calling it seeds torch's generator."""
+    x, drawn = tokens(probe, FOUR), []
+    for seed in (5, 6):
+        yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H, seed=seed)
+        built = student.draws_next()
+        tensor_like(yours(x, seed=seed), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
+        drawn.append((built, student.draws_next()))
+
+    expect(not torch.equal(drawn[0][0], drawn[1][0]), "Building it seeds torch's generator.")
+    expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling it seeds torch's generator.")
+
+
+# Dropout: a token's value says twice which token it is, so that outputs read as weights
+
+WIDE = Sizes(B=3, T=12, H=2, d=24, d_in=15, context=13)
+P = 0.3
+
+
+def readable(student, reference, probe):
+    """Build both modules so that their outputs show the attention weights, each weight twice."""
+    s = WIDE
+    once = torch.cat([torch.eye(s.T), torch.zeros(s.T, s.d_in - s.T)], dim=1)  # (T, d_in)
+    weights = {f"{name}.weight": probe.normal(s.d_out, s.d_in, scale=0.4) for name in QKV}
+    weights["W_value.weight"] = once.repeat(2 * s.H, 1)  # (d_out, d_in)
+    weights["out_proj.weight"], weights["out_proj.bias"] = torch.eye(s.d_out), torch.zeros(s.d_out)
+    x = tokens(probe, s)
+    x[..., : s.T] = torch.eye(s.T)
+    sizes = (s.d_in, s.d_out, s.context, P, s.H)
+    return student.new(NAME, *sizes).load(weights), reference.new(NAME, *sizes).load(weights), x
+
+
+def read(context):
+    """Read the attention weights, (B, H, T, T), and the same once more."""
+    s = WIDE
+    answer = tensor_like(context, (s.B, s.T, s.d_out), "The context")
+    return answer.view(s.B, s.T, s.H, 2, s.T).permute(3, 0, 2, 1, 4)
+
+
+@check(NAME, points=0.2, layer="laws")
+def test_heads_drop_nothing_in_eval_mode(student, reference, probe):
+    """In eval mode every weight is kept, each time; back in training, weights are dropped again."""
+    yours, ours, x = readable(student, reference, probe)
+
+    read(yours(x))
+    for _ in range(2):
+        agrees(yours.eval()(x), ours.eval()(x), "The context in eval mode")
+    weights, _ = read(yours.train()(x))
+    visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
+    expect((weights[..., visible].abs() < 1e-6).any(), "Nothing is dropped in training mode.")
+
+
+@check(NAME, points=0.4, layer="laws")
+def test_heads_drop_single_weights_in_training(student, reference, probe):
+    """In training, weights are dropped one by one, after softmax, and the others make up for it."""
+    yours, ours, x = readable(student, reference, probe)
+    (whole, _), (weights, twice) = read(ours.eval()(x)), read(yours(x))
+    visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
+    dropped = (weights.abs() < 1e-6) & visible
+
+    expect(dropped.any(), "Nothing is dropped in training mode.")
+    expect(torch.allclose(weights, twice), "Parts of a context vector vanish without the rest.")
+    kept = torch.where(dropped, weights, whole / (1 - P))
+    expect(torch.allclose(weights, kept, atol=1e-4), "What is kept is not weight / (1 - dropout).")
+    share = float(dropped[..., visible].float().mean())  # of 468 weights: 0.02 is one deviation
+    expect(abs(share - P) < 0.15, "Far more or far fewer weights are dropped than dropout says.")
+    long = dropped[..., 6:, :7]  # weights that every row here sees
+    alone = "Weights vanish together: a whole row or column, or alike in all heads or items."
+    expect((long.any(-1) & ~long.all(-1)).float().mean() > 0.5, alone)
+    expect((long.any(-2) & ~long.all(-2)).float().mean() > 0.5, alone)
+    expect(not torch.equal(dropped[0], dropped[1]), alone)
+    expect(not torch.equal(dropped[:, 0], dropped[:, 1]), alone)
+    again, _ = read(yours(x))
+    expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
+
+
+@check(NAME, points=0.3, layer="gradients")
+def test_heads_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and the weights and biases of all four layers."""
+    yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
+    x, back = tokens(probe, THREE), probe.normal(THREE.B, THREE.T, THREE.d_out)
+
+    same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+
+
+@check(NAME, points=0.4, layer="forbidden")
+def test_heads_are_built_by_hand(student, reference, probe):
+    """It computes attention in steps of its own, not by torch's ready attention."""
+    yours, ours, _ = both(student, reference, probe, FOUR)
+    x = tokens(probe, FOUR)
+
+    agrees(yours(x), ours(x), "The context")
+    avoids(student, NAME, READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+
+
+@check(NAME, points=0.1, layer="forbidden")
+def test_heads_need_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    yours, ours, _ = both(student, reference, probe, FOUR)
+    few, many = tokens(probe, FOUR, 4), tokens(probe, FOUR, FOUR.context - 1)
+
+    agrees(yours(many), ours(many), "The context")
+    keeps_operators(yours.operators(few), yours.operators(many), AT_ONCE)
