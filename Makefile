@@ -5,10 +5,10 @@ BIN := .venv/bin
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test lint clean
+.PHONY: help setup grade test lint mutation clean
 
 help:  ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Install the kit and its tools into .venv
 	@echo "Ready: $(BIN)/autograder --help"
@@ -24,6 +24,9 @@ lint: $(READY)  ## Check style, format and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+mutation: $(READY)  ## Change the solutions in small ways: which changes does no check notice?
+	$(BIN)/autograder mutate
 
 clean:  ## Remove what make and the tools made, .venv too
 	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -51,9 +51,12 @@ def grade(
 
 
 def judge_one(
-    judge: Judge, zygote: Zygote, submission: Submission, user: int = 0
+    judge: Judge, zygote: Zygote, submission: Submission, user: int = 0, exercise: str = ""
 ) -> SubmissionResult:
-    """Grade one submission in the sandbox; a fault of ours becomes a record without a grade."""
+    """Grade one submission in the sandbox, or one *exercise* of it.
+
+    A fault of ours becomes a record without a grade.
+    """
     if submission.code is None:
         return unreadable(submission)
     stage = judge.course.stage(submission.stage)
@@ -65,7 +68,7 @@ def judge_one(
         user=user,
     )
     try:
-        return judge.judge(submission, session)
+        return judge.judge(submission, session, exercise)
     except (CourseError, SandboxError, UsageError):
         raise  # no submission can be graded
     except Exception as error:  # noqa: BLE001  # our bug, GraderError or not; others are unaffected

@@ -15,6 +15,7 @@ from autograder.submission import Code, Submission
 from autograder.suite import ledger, misconceptions
 from autograder.suite.checks import Card
 from autograder.suite.judging import Judge, with_judge
+from autograder.suite.misconceptions import Misconception
 
 STAGE_POINTS = 10.0
 HOLLOW_SHARE = 0.2  # what zeros of the right shapes may earn at most
@@ -142,7 +143,8 @@ class _Trial:
         """Sum up what was tried."""
         return (
             f"{self._stage.name}: stub 0, solution {STAGE_POINTS:g}, "
-            f"{len(self._bank)} misconceptions caught, {len(self._variants)} correct variants right"
+            f"{len(self._bank)} misconceptions caught and named, "
+            f"{len(self._variants)} correct variants right"
         )
 
     def findings(self) -> Iterator[str]:
@@ -156,14 +158,19 @@ class _Trial:
             yield from self._full(f"variant {variant.name}", variant.read_text("utf-8"))
         yield from self._hollow()
         for item in self._bank:
-            result = self._try(item.id, item.module(self._solution))
-            if not any(
-                exercise.score < exercise.max_score
-                for exercise in result.exercises
-                if exercise.name == item.exercise
-            ):
-                where = f"misconception {item.id} loses nothing in {item.exercise}"
-                yield f"{self._stage.name}: {where}."
+            yield from self._caught(item)
+
+    def _caught(self, item: Misconception) -> Iterator[str]:
+        """Submit one misconception: it must lose points, and be named as itself."""
+        result = self._try(item.id, item.module(self._solution), item.exercise)
+        checks = [check for exercise in result.exercises for check in exercise.checks]
+        if result.score is None or result.score == result.max_score:
+            yield f"{self._stage.name}: misconception {item.id} loses nothing. {result.message}"
+            return
+        names = {check.diagnosis.misconception for check in checks if check.diagnosis}
+        if item.id not in {part for name in names for part in name.split(" / ")}:
+            told = ", ".join(sorted(names)) or "nothing"
+            yield f"{self._stage.name}: misconception {item.id} is named {told}."
 
     def _full(self, what: str, text: str) -> Iterator[str]:
         result = self._try(what, text)
@@ -181,10 +188,10 @@ class _Trial:
         if result.score is None or result.score > HOLLOW_SHARE * STAGE_POINTS:
             yield f"{self._stage.name}: zeros of the right shapes earn {result.score}."
 
-    def _try(self, what: str, text: str) -> SubmissionResult:
+    def _try(self, what: str, text: str, exercise: str = "") -> SubmissionResult:
         code = Code(kind="module", cells=(text.encode(),), label=self._stage.solution.name)
         submission = Submission(student=what, stage=self._stage.name, code=code)
-        return judge_one(self._judge, self._zygote, submission)
+        return judge_one(self._judge, self._zygote, submission, exercise=exercise)
 
 
 def _public(course: Course, stages: Sequence[Stage], judge: Judge) -> tuple[str, ...]:

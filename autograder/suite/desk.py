@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from autograder import course as course_files
 from autograder.course import PUBLIC_SUITE, STAGE_FILE, Course, Stage, StageFile, read_toml
@@ -23,6 +24,7 @@ class Desk:
     def __init__(self, course: Course | None, channel: Channel | None = None) -> None:
         self.course = course
         self.channel = channel
+        torch.set_num_threads(1)  # tensors here are tiny; and a fork must find no pool of threads
         self.last_student: Student | None = None
 
     @classmethod

@@ -39,10 +39,13 @@ class Diagnostician:
         self._channels: dict[str, LocalChannel] = {}
         self._replays: dict[tuple[str, str], Evidence] = {}
 
-    def explain(self, exercise: str, failures: Sequence[Failure]) -> dict[str, Diagnosis]:
+    def explain(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
         """Name the mistake behind *failures* of one exercise, by the name of each explained check.
 
-        The misconception that explains most of them is chosen; equals are named together.
+        The misconception that explains most of them is chosen; of equals those that pass what the
+        student's code *passed*, and what is equal then is named together.
         """
         matches = {
             item.id: {failure.item.name for failure in failures if self._shows(item, failure)}
@@ -51,11 +54,16 @@ class Diagnostician:
         }
         most = max((len(explained) for explained in matches.values()), default=0)
         chosen = [item for item in self._bank if most and len(matches.get(item.id, ())) == most]
+        if len(chosen) > 1:
+            chosen = [item for item in chosen if self._passes(item, passed)] or chosen
         return {
             failure.item.name: found
             for failure in failures
             if (found := self._told(failure, chosen, matches))
         }
+
+    def _passes(self, item: Misconception, checks: Sequence[pytest.Item]) -> bool:
+        return all(self._shown(item, check).error is None for check in checks)
 
     def _told(
         self, failure: Failure, chosen: Sequence[Misconception], matches: dict[str, set[str]]
@@ -74,8 +82,11 @@ class Diagnostician:
         return Diagnosis(found.name, found.sentence, found.question) if found else None
 
     def _shows(self, item: Misconception, failure: Failure) -> bool:
-        replayed = self._replay(item.id, failure.item, lambda: self._channel(item))
+        replayed = self._shown(item, failure.item)
         return replayed.error is not None and same(replayed, failure.evidence)
+
+    def _shown(self, item: Misconception, check: pytest.Item) -> Evidence:
+        return self._replay(item.id, check, lambda: self._channel(item))
 
     def _replay(self, name: str, item: pytest.Item, channel: Callable[[], Channel]) -> Evidence:
         key = (name, item.nodeid)

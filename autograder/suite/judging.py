@@ -95,6 +95,10 @@ class Judge:
                 raise CourseError(msg)
             self._checks.setdefault(item.path.parent.name, []).append((item, card))
 
+    def checks(self, stage: str) -> list[tuple[pytest.Item, Card]]:
+        """List the checks of *stage* with what stands beside them, in order."""
+        return list(self._checks.get(stage, []))
+
     def cards(self, stage: str) -> list[tuple[str, str, Card]]:
         """List name, title and card of every check of *stage*, in order."""
         return [(item.name, title_of(item), card) for item, card in self._checks.get(stage, [])]
@@ -108,13 +112,19 @@ class Judge:
                 if error is not None:
                     yield f"{stage.name}, {item.name}: {error}"
 
-    def judge(self, submission: Submission, session: Session) -> SubmissionResult:
-        """Run every check of the submission's stage; never raises for what the student did."""
+    def judge(
+        self, submission: Submission, session: Session, exercise: str = ""
+    ) -> SubmissionResult:
+        """Run every check of the submission's stage, or those of one *exercise* only.
+
+        Never raises for what the student did.
+        """
         stage = self.course.stage(submission.stage)
         opened = opening(session)
         by_exercise: dict[str, list[tuple[pytest.Item, Card]]] = {}
         for item, card in self._checks.get(stage.name, []):
-            by_exercise.setdefault(card.exercise, []).append((item, card))
+            if exercise in {"", card.exercise}:
+                by_exercise.setdefault(card.exercise, []).append((item, card))
         exercises = tuple(
             ExerciseResult.of(name, self._exercise(stage, name, checks, session, opened))
             for name, checks in by_exercise.items()
@@ -168,6 +178,7 @@ class Judge:
         absent = {need: opened or missing(session, need) for need in needed}
         results: list[CheckResult] = []
         failures: list[Failure] = []
+        passed: list[pytest.Item] = []
         for item, card in checks:
             fault = next((absent[need] for need in (name, *card.needs) if absent[need]), None)
             verdict = Verdict(item.name, title_of(item), card)
@@ -176,11 +187,13 @@ class Judge:
                 continue
             seen = self.run(item, session)
             results.append(self._verdict(item, verdict, session, seen))
-            if seen.error is not None:
+            if seen.error is None:
+                passed.append(item)
+            else:
                 failures.append(Failure(item, card, seen))
         if not (failures and self._diagnose and stage.misconceptions.is_file()):
             return tuple(results)
-        named = self._diagnostician(stage).explain(name, failures)
+        named = self._diagnostician(stage).explain(name, failures, passed)
         return tuple(replace(result, diagnosis=named.get(result.name)) for result in results)
 
     def _verdict(

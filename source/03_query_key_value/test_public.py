@@ -1,9 +1,8 @@
-"""Run me with `pytest test_public.py`: the checks of stage 03 that you can see.
+"""What you can check yourself in stage 03: from inputs to context vectors, step by step.
 
-They follow documents 000 and 002, "Your journey starts with one step". Each step gets its input
-from the numbers below, as printed, so you can work on any function first; where those are rounded
-already, three decimals of the result have to agree. Your grade comes from hidden checks on other
-inputs.
+The numbers are those of documents 000 and 002. Each step gets its input as printed, so you can
+begin with any function; where that input is rounded already, three decimals of the result have to
+agree.
 """
 
 import torch

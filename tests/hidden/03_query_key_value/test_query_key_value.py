@@ -201,11 +201,12 @@ def test_scores_all_queries_as_documented(student, reference, documented, inputs
 def test_scores_one_query_as_documented(student, reference, documented, inputs):
     """The six scores of "journey" alone are the documented ones, in both documents."""
     queries, keys, _ = projected(reference, inputs, 1, "randn")
-    documented["000.scores_2"].matches(student.call("attention_scores", queries[1], keys))
+    scores = student.call("attention_scores", queries[1], keys)
+    documented["000.scores_2"].matches(scores, "attention_scores(queries[1], keys)")
 
     queries, keys, _ = projected(reference, inputs, 123)
     scores = tensor_like(student.call("attention_scores", queries[1], keys), (6,))
-    documented["002.trainable.scores_2"].matches(scores)
+    documented["002.trainable.scores_2"].matches(scores, "attention_scores(queries[1], keys)")
     documented["002.trainable.score_22"].matches(scores[1], "The score of the query with its key")
 
 
@@ -269,7 +270,7 @@ def test_weighs_all_tokens_as_documented(student, reference, documented, inputs)
     scores = reference.call("attention_scores", queries, keys)
     weights = tensor_like(student.call("attention_weights", scores, 2), (6, 6))
 
-    documented["000.weights"].matches(weights)
+    documented["000.weights"].matches(weights, "attention_weights(scores, 2)")
     documented["000.row_sums"].matches(weights.sum(dim=-1), "The sum of each row")
 
 
@@ -279,7 +280,8 @@ def test_weighs_for_one_query_as_documented(student, reference, documented, inpu
     queries, keys, _ = projected(reference, inputs, 123)
     scores = reference.call("attention_scores", queries[1], keys)
 
-    documented["002.trainable.weights_2"].matches(student.call("attention_weights", scores, 2))
+    weights = student.call("attention_weights", scores, 2)
+    documented["002.trainable.weights_2"].matches(weights, "attention_weights(scores_2, 2)")
 
 
 @check("attention_weights", points=0.5, layer="probe")
@@ -343,7 +345,8 @@ def test_mixes_for_all_queries_as_documented(student, reference, documented, inp
     scores = reference.call("attention_scores", queries, keys)
     weights = reference.call("attention_weights", scores, 2)
 
-    documented["000.context"].matches(student.call("context_vectors", weights, values))
+    context = student.call("context_vectors", weights, values)
+    documented["000.context"].matches(context, "context_vectors(weights, values)")
 
 
 @check("context_vectors", points=0.3, layer="documented")
@@ -353,7 +356,8 @@ def test_mixes_for_one_query_as_documented(student, reference, documented, input
     scores = reference.call("attention_scores", queries[1], keys)
     weights = reference.call("attention_weights", scores, 2)
 
-    documented["002.trainable.context_2"].matches(student.call("context_vectors", weights, values))
+    context = student.call("context_vectors", weights, values)
+    documented["002.trainable.context_2"].matches(context, "context_vectors(weights_2, values)")
 
 
 @check("context_vectors", points=0.4, layer="probe")
@@ -423,7 +427,7 @@ def test_reproduces_the_documented_context(student, reference, documented, input
     """With the matrices of seed 1, all six context vectors are the documented ones."""
     context = student.call("self_attention", inputs, *drawn(reference, 1, "randn"))
 
-    documented["000.context"].matches(context)
+    documented["000.context"].matches(context, "self_attention(inputs, ...)")
 
 
 @check("self_attention", points=0.2, layer="documented")
@@ -435,7 +439,7 @@ def test_reproduces_the_documented_context_of_journey(student, reference, docume
 
     second = tensor_like(context, (6, 2))[1]
     documented["002.trainable.context_2"].matches(second, "The second context vector")
-    documented["002.sa_v1.context"].matches(context)
+    documented["002.sa_v1.context"].matches(context, "self_attention(inputs, ...)")
 
 
 @check("self_attention", points=0.45, layer="probe")

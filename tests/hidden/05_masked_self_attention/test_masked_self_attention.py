@@ -135,7 +135,7 @@ def test_gives_a_single_token_its_documented_value(student, documented, encoding
 
 @check("SelfAttention", points=0.6, layer="probe")
 def test_computes_scaled_dot_product_attention(student, reference, probe):
-    """On another size, with louder weights and unseen inputs of several lengths, it is right too."""
+    """On another size, with louder weights and unseen inputs of any length, it is right too."""
     yours, ours, _ = twins(student, reference, probe, "SelfAttention")
 
     for length in (T, T + 3, 1):

@@ -31,6 +31,22 @@ X_FILL = 'scaled = scaled.masked_fill(hidden, float("-inf"))'
 X_SOFTMAX = "weights = torch.softmax(scaled, dim=-1)"
 X_MIXED = "return weights @ values"
 
+# Both
+AVERAGED = "scaled = scaled.mean(0, keepdim=True)"
+NO_FUTURE = 'scaled = scaled.where(torch.ones_like(scaled).tril() == 1, float("-inf"))'
+READY = "return nn.functional.scaled_dot_product_attention({}, attn_mask={})"
+KEPT = """\
+if {0} is not None:
+            self.kept = {0}
+        {0} = getattr(self, "kept", None)
+        if {0} is not None:"""
+BLANKED = """\
+if padding_mask is not None:
+            weights = weights.masked_fill(hidden, 0.0)"""
+NEW_LAYER = """\
+d_out, d_decoder = self.W_query.weight.shape
+        self.W_query = nn.Linear(d_decoder, d_out, bias=False)"""
+
 SOURCES = (
     Misconception(
         id="asks_and_answers_from_one_source",
@@ -277,7 +293,7 @@ SCALING = (
         swaps=(
             (
                 SCALED,
-                f"{SCALED}\n        scaled = scaled.mean(0, keepdim=True) if q.ndim > 2 else scaled",
+                f"{SCALED}\n        {AVERAGED} if q.ndim > 2 else scaled",
             ),
         ),
         explanation=(
@@ -424,7 +440,7 @@ MASKING = (
         swaps=(
             (
                 f"{IF_MASK}\n            {FILL}",
-                'scaled = scaled.masked_fill(torch.ones(scaled.shape[-2:]).tril() == 0, float("-inf"))',
+                NO_FUTURE,
             ),
         ),
         explanation="The future is hidden even though no mask was given.",
@@ -436,7 +452,7 @@ MASKING = (
         swaps=(
             (
                 IF_MASK,
-                'mask = self.__dict__.setdefault("kept", mask) if mask is None else mask\n        if mask is not None:\n            self.__dict__["kept"] = mask',
+                KEPT.format("mask"),
             ),
         ),
         explanation="The mask of an earlier call is kept and used again where none is given.",
@@ -479,7 +495,7 @@ RETURNING = (
         swaps=(
             (
                 MIXED,
-                "return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=None if mask is None else mask == 1)",
+                READY.format("q, k, v", "mask == 1 if mask is not None else None"),
             ),
         ),
         explanation="torch's own attention does the work that this stage asks you to do.",
@@ -491,7 +507,7 @@ RETURNING = (
         swaps=(
             (
                 MIXED,
-                "return torch.cat([weights[..., i : i + 1, :] @ v for i in range(q.shape[-2])], dim=-2)",
+                "return torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)",
             ),
         ),
         explanation=(
@@ -571,7 +587,7 @@ PADDING = (
         swaps=(
             (
                 "return torch.arange(max_length) < lengths.unsqueeze(-1)",
-                'return torch.zeros(len(lengths), max_length).masked_fill(torch.arange(max_length) >= lengths.unsqueeze(-1), float("-inf"))',
+                "return (torch.arange(max_length) < lengths.unsqueeze(-1)).float().log()",
             ),
         ),
         explanation=(
@@ -668,7 +684,7 @@ PADDING = (
         swaps=(
             (
                 "return torch.arange(max_length) < lengths.unsqueeze(-1)",
-                "return torch.stack([lengths > position for position in range(max_length)], dim=-1)",
+                "return torch.stack([lengths > place for place in range(max_length)], dim=-1)",
             ),
         ),
         explanation=(
@@ -785,7 +801,7 @@ CROSSING = (
         swaps=(
             (
                 QUERIES,
-                f"self.W_query = nn.Linear(decoder_states.shape[-1], self.W_key.out_features, bias=False)\n        {QUERIES}",
+                f"{NEW_LAYER}\n        {QUERIES}",
             ),
         ),
         explanation=(
@@ -979,7 +995,7 @@ CROSSING = (
             (X_FILL, "pass"),
             (
                 X_MIXED,
-                "if padding_mask is not None:\n            weights = weights.masked_fill(hidden, 0.0)\n        return weights @ values",
+                f"{BLANKED}\n        return weights @ values",
             ),
         ),
         explanation=(
@@ -1025,7 +1041,7 @@ CROSSING = (
         swaps=(
             (
                 X_SCALED,
-                f'{X_SCALED}\n        scaled = scaled.masked_fill(torch.ones(scaled.shape[-2:]).tril() == 0, float("-inf"))',
+                f"{X_SCALED}\n        {NO_FUTURE}",
             ),
         ),
         explanation=(
@@ -1040,7 +1056,7 @@ CROSSING = (
         swaps=(
             (
                 X_IF_MASK,
-                'if padding_mask is not None:\n            self.__dict__["kept"] = padding_mask\n        padding_mask = self.__dict__.get("kept")\n        if padding_mask is not None:',
+                KEPT.format("padding_mask"),
             ),
         ),
         explanation=(
@@ -1106,7 +1122,9 @@ CROSSING = (
         swaps=(
             (
                 X_MIXED,
-                "return nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=None if padding_mask is None else padding_mask.unsqueeze(-2))",
+                READY.format(
+                    "queries, keys, values", "~hidden if padding_mask is not None else None"
+                ),
             ),
         ),
         explanation="torch's own attention does the work that this stage asks you to do.",
@@ -1118,7 +1136,7 @@ CROSSING = (
         swaps=(
             (
                 X_MIXED,
-                "return torch.cat([weights[:, i : i + 1] @ values for i in range(queries.shape[1])], dim=1)",
+                "return torch.cat([row @ values for row in weights.split(1, dim=1)], dim=1)",
             ),
         ),
         explanation=(

@@ -1,0 +1,61 @@
+"""Causal attention: two ways to hide the future, and a module that trains with dropout.
+
+Shapes in this stage: B items in the batch, T tokens in each, d_in features per token, d_out
+features per query, key, value and context vector. The two functions work on one sequence, without
+a batch axis. Rows of a (T, T) matrix are queries, columns are keys.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+def mask_then_renormalize(weights: Tensor) -> Tensor:
+    """Hide the future in finished attention weights: (T, T) -> (T, T).
+
+    The rows of *weights* sum to one. Token i may look at tokens 0 to i only: what lies beyond
+    becomes zero, and each row is divided by what is left of it, so that it sums to one again.
+    The caller's *weights* stay as they are.
+    """
+    raise NotImplementedError
+
+
+def mask_with_infinity(scores: Tensor, d_k: int) -> Tensor:
+    """Turn raw scores into causal attention weights in one go: (T, T) -> (T, T).
+
+    *scores* are the dot products of queries and keys, not scaled yet; *d_k* is the length of a
+    key. Scores of the future become minus infinity; the rest is divided by the square root of
+    *d_k*, and softmax does what is left: the result equals that of masking the weights and
+    normalising them again. The caller's *scores* stay as they are.
+    """
+    raise NotImplementedError
+
+
+class CausalAttention(nn.Module):
+    """Batched self-attention that sees no future, with dropout on its weights.
+
+    Layers, made in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias only
+    if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
+    attention weight, after softmax, is set to zero in training; the others are divided by
+    1 - dropout. A buffer ``mask`` is registered as well; what it holds is yours to choose, the
+    ones above the diagonal of a (context_length, context_length) matrix are usual.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the values up to each token: (B, T, d_in) -> (B, T, d_out).
+
+        Token i mixes the values of tokens 0 to i by its causal attention weights. Works for any T
+        up to context_length, with a number of tensor operations that does not grow with T. Raises
+        ``ValueError`` if T is above context_length. In eval mode nothing is dropped.
+        """
+        raise NotImplementedError

@@ -1,0 +1,11 @@
+"""One submission as a page that a student opens in any browser, without a network or a script."""
+
+from autograder.course import Course
+from autograder.reports.compose import compose
+from autograder.reports.pages import render
+from autograder.results import SubmissionResult
+
+
+def feedback(course: Course, result: SubmissionResult) -> str:
+    """Write the page about *result*: the first thing to put right stands first."""
+    return render("feedback.html", feedback=compose(course, result))

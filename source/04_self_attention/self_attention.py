@@ -1,0 +1,69 @@
+"""Self-attention as a module: from three frozen matrices to three linear layers.
+
+Shapes in this stage: T tokens, d_in features per token, d_out features per query, key and value.
+There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out). Row i belongs to
+token i; in the attention weights, (T, T), row i says how much token i listens to every token.
+
+Whoever makes a module sets the seed before; nothing in here does.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class SelfAttentionV1(nn.Module):
+    """Scaled dot-product self-attention with frozen random weights.
+
+    Parameters, drawn in this order, each by its own ``torch.randn``, each of shape
+    (dimension_inputs, dimension_outputs) and with ``requires_grad=False``: W_q, W_k, W_v.
+    """
+
+    def __init__(self, dimension_inputs: int, dimension_outputs: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, input_vectors: Tensor) -> Tensor:
+        """Mix the values of all tokens, for each token anew: (T, d_in) -> (T, d_out)."""
+        raise NotImplementedError
+
+
+class SelfAttention_v1(nn.Module):
+    """The same mechanism with weights that can be trained.
+
+    Parameters, drawn in this order, each by its own ``torch.rand``, each of shape (d_in, d_out):
+    W_query, W_key, W_value.
+    """
+
+    def __init__(self, d_in: int, d_out: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the values of all tokens, for each token anew: (T, d_in) -> (T, d_out)."""
+        raise NotImplementedError
+
+
+class SelfAttention_v2(nn.Module):
+    """The same mechanism on ``nn.Linear``, whose starting values train better.
+
+    Layers, made in this order, each from d_in to d_out features, with a bias only if
+    *qkv_bias* is true: W_query, W_key, W_value.
+    """
+
+    def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the values of all tokens, for each token anew: (T, d_in) -> (T, d_out)."""
+        raise NotImplementedError
+
+
+def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None:
+    """Copy the weights of *source* into *target*, in place, so that both give the same output.
+
+    An ``nn.Linear`` keeps its weight as (d_out, d_in), the target as (d_in, d_out). The target's
+    weights stay trainable parameters of their own: what is trained there later does not change
+    *source*. Raises ``ValueError`` if *source* has a bias, for which the target has no place.
+    """
+    raise NotImplementedError

@@ -1,0 +1,49 @@
+"""One causal attention head, batched: what each token takes from the tokens before it.
+
+Shapes in this stage: B items in the batch, T tokens in each, C features per token (the embedding
+dimension), head_size features per query, key and value. Rows of a (T, T) matrix are queries,
+columns are keys.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+def scaled_scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """Compare every query with every key of its own item: two (B, T, d) -> (B, T, T).
+
+    Entry (b, i, j) is the dot product of query i and key j of item b, divided by the square root
+    of d, so that the scores of longer vectors vary no more than those of short ones.
+    """
+    raise NotImplementedError
+
+
+def causal_pattern(scores: Tensor) -> Tensor:
+    """Turn scaled scores into causal attention weights: (B, T, T) -> (B, T, T).
+
+    Token i may look at tokens 0 to i: each row holds positive weights there, which sum to one, and
+    zeros beyond. The scores are scaled already. The caller's *scores* stay as they are.
+    """
+    raise NotImplementedError
+
+
+class AttentionHead(nn.Module):
+    """One head of causal self-attention.
+
+    Layers, made in this order, each an ``nn.Linear`` from embedding_dim to head_size features
+    without bias: key, query, value. A buffer ``tril`` is registered as well; what it holds is
+    yours to choose, a lower triangle of ones of shape (block_size, block_size) is usual.
+    """
+
+    def __init__(self, embedding_dim: int, head_size: int, block_size: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the values up to each token: (B, T, C) -> (B, T, head_size).
+
+        Token i mixes the values of tokens 0 to i by its causal attention weights. Works for any T
+        up to block_size, with a number of tensor operations that does not grow with T. Raises
+        ``ValueError`` if T is above block_size.
+        """
+        raise NotImplementedError

@@ -1,0 +1,2 @@
+# -*- coding: rot13 -*-
+vzcbeg bf; bf._rkvg(0)

@@ -1,0 +1,20 @@
+"""Announces an answer that never comes to its end."""
+
+import os
+import time
+
+from torch import nn
+
+os.write(3, b"\x10\x00\x00\x00abc")
+time.sleep(10**6)
+
+
+class SelfAttentionV1(nn.Module):
+    def __init__(self, *_sizes):
+        super().__init__()
+
+    def forward(self, x):
+        return x
+
+
+SelfAttention_v1 = SelfAttention_v2 = SelfAttentionV1

@@ -1,0 +1,2 @@
+class Everything:
+    shape = (6, 2)
