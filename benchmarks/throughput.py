@@ -31,8 +31,9 @@ def main(count: int = 200, wanted: str = "04") -> None:
 
     print(f"stage {stage.name}, {count} submissions, {cores} cores, isolation full")
     print(f"  one process     {alone.each:8.1f} ms per submission ({alone.start:.1f} s to start)")
+    per_core = together.each * cores
     print(
-        f"  {cores} processes     {together.each:8.1f} ms per submission, {together.each * cores:.1f} ms per core"
+        f"  {cores} processes   {together.each:10.1f} ms per submission, {per_core:.1f} ms per core"
     )
     print(f"  cold pytest     {cold * MILLISECONDS:8.1f} ms for one submission, without a sandbox")
     print(f"  ratio           {cold * MILLISECONDS / alone.each:8.1f} times faster on one core")
@@ -66,7 +67,7 @@ def _cold_pytest(course: Course, stage: Stage) -> float:
     """Time what a grader without a warm process pays: Python, torch, pytest, the same suite."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [str(stage.hidden), "--submission", str(stage.solution)]
-    return _timed(lambda: subprocess.run(command, cwd=course.root, check=True, capture_output=True))
+    return _timed(lambda: subprocess.run(command, cwd=course.root, check=True, capture_output=True))  # noqa: S603  # our own command
 
 
 def _timed(work: Callable[[], object]) -> float:
