@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Optional
 
 import typer
 
@@ -13,6 +13,7 @@ from autograder.errors import AutograderError, UsageError
 
 if TYPE_CHECKING:  # commands load what they use
     from autograder.course import Course
+    from autograder.results import Results
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -56,6 +57,10 @@ def grade(
         Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
         typer.Option(metavar="FILE", help="Write the record here (docs/results.md)."),
     ] = None,
+    report: Annotated[
+        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+        typer.Option(metavar="DIR", help="Write a page per submission and the class report here."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Grading processes (default: one a core).")] = 0,
     isolation: IsolationOption = None,
     course: CourseOption = None,
@@ -65,7 +70,7 @@ def grade(
     Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere.
     """
     with _plain_errors():
-        _grade(paths, stage, json, jobs, isolation, course)
+        _grade(paths, stage, _Files(json, report), jobs, isolation, course)
 
 
 @app.command()
@@ -154,7 +159,7 @@ def doctor(*, course: CourseOption = None) -> None:
 def _grade(
     paths: list[Path],
     stage: str,
-    json: Path | None,
+    files: "_Files",
     jobs: int,
     isolation: str | None,
     course: Path | None,
@@ -168,8 +173,7 @@ def _grade(
     from autograder.suite.probe import course_secret  # noqa: PLC0415  # imports torch
 
     found = _course(course)
-    if json is not None:
-        _check_writable(json)
+    files.check()
     only = found.stage(stage) if stage else None
     submissions = [item for path in paths for item in collect(path, found.stages, only)]
     if not course_secret(found.root):
@@ -185,22 +189,43 @@ def _grade(
             jobs=jobs or None,
             on_result=lambda _result: advance(),
         )
-    if json is not None:
-        json.write_bytes(to_json(results))
+    if files.json is not None:
+        files.json.write_bytes(to_json(results))
+    if files.report is not None:
+        typer.echo(f"report: {_write_report(found, results, files.report)}")
     Console(highlight=False).print(table(results))
     if any(result.status is Status.GRADER_ERROR for result in results.submissions):
         typer.echo("The grader itself failed; those submissions have no grade.", err=True)
         raise typer.Exit(1)
 
 
-def _check_writable(json: Path) -> None:
-    """Refuse before the grading, which takes its time, what would fail after it."""
-    if json.is_dir():
-        msg = f"{json} is a folder; name a file for the record."
-        raise UsageError(msg)
-    if not json.resolve().parent.is_dir():
-        msg = f"There is no folder {json.parent} to write {json.name} into."
-        raise UsageError(msg)
+class _Files(NamedTuple):
+    """What a grading run is to write."""
+
+    json: Path | None
+    report: Path | None
+
+    def check(self) -> None:
+        """Refuse before the grading, which takes its time, what would fail after it."""
+        if self.json is not None and self.json.is_dir():
+            msg = f"{self.json} is a folder; name a file for the record."
+            raise UsageError(msg)
+        if self.json is not None and not self.json.resolve().parent.is_dir():
+            msg = f"There is no folder {self.json.parent} to write {self.json.name} into."
+            raise UsageError(msg)
+        if self.report is not None and self.report.exists() and not self.report.is_dir():
+            msg = f"{self.report} is a file; name a folder for the report."
+            raise UsageError(msg)
+
+
+def _write_report(course: "Course", results: "Results", folder: Path) -> Path:
+    from autograder.reports.folder import write  # noqa: PLC0415  # imports jinja2
+
+    try:
+        return write(course, results, folder)
+    except OSError as error:
+        msg = f"The report can't be written: {error}."
+        raise UsageError(msg) from None
 
 
 def _course(folder: Path | None) -> "Course":

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context
 from typing import Literal
@@ -106,14 +107,22 @@ def _in_processes(
         initializer=_take_seat,
         initargs=(judge, zygote, seats),
     )
+    done: dict[int, SubmissionResult] = {}
     with pool:
         futures: dict[Future[SubmissionResult], int] = {
             pool.submit(_in_seat, submission): index for index, submission in enumerate(submissions)
         }
-        done = {
-            futures[future]: _told(future.result(), on_result) for future in as_completed(futures)
-        }
+        for future in as_completed(futures):
+            done[futures[future]] = _told(_result(future, submissions[futures[future]]), on_result)
     return [done[index] for index in range(len(submissions))]
+
+
+def _result(future: Future[SubmissionResult], submission: Submission) -> SubmissionResult:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        ended = GraderError("A grading process was ended from outside, perhaps for its memory.")
+        return failed_grading(submission, ended)
 
 
 def _take_seat(judge: Judge, zygote: Zygote, seats: "object") -> None:

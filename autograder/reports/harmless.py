@@ -54,7 +54,7 @@ def lines(text: str, limit: int = MAX_MESSAGE) -> str:
     """Keep the lines of *text*, at most *limit* characters and ``MAX_LINES`` lines."""
     kept = [item.rstrip() for item in _visible(text, limit).strip().split("\n")]
     if len(kept) > MAX_LINES:
-        kept = [*kept[:MAX_LINES], f"… ({len(kept) - MAX_LINES} lines more)"]
+        kept = [*kept[:MAX_LINES], "… (more lines)"]
     return _cut("\n".join(kept), limit, len(text))
 
 

@@ -3,6 +3,7 @@
 from rich.table import Table
 from rich.text import Text
 
+from autograder.reports.harmless import harmless
 from autograder.results import Outcome, Results, Status, SubmissionResult
 
 
@@ -13,7 +14,7 @@ def table(results: Results) -> Table:
     view.add_column("stage", overflow="fold")
     view.add_column("points", justify="right", no_wrap=True)
     view.add_column("first trouble", overflow="fold", ratio=1)
-    for result in results.submissions:
+    for result in map(harmless, results.submissions):
         view.add_row(
             Text(result.student), Text(result.stage or "?"), _points(result), Text(trouble(result))
         )

@@ -35,7 +35,7 @@ class Session:
         self._worker: Worker | None = None
         self._broken: Fault | None = None
         self._exercise = ""
-        self._lost: dict[str, int] = {}
+        self._lost: dict[str, list[Status]] = {}
         self._spent = 0.0
         self._number = 0
 
@@ -57,10 +57,10 @@ class Session:
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Do one request in the worker; raises ``Fault`` if it crashes, hangs or talks nonsense."""
         limits = self._zygote.limits
-        if self._lost.get(self._exercise, 0) >= limits.restarts_per_exercise:
-            times = limits.restarts_per_exercise
-            sentence = f"Not run: {self._exercise} has crashed or hung {times} times."
-            raise Fault(Status.TIMEOUT, sentence)
+        lost = self._lost.get(self._exercise, [])
+        if len(lost) >= limits.restarts_per_exercise:
+            sentence = f"Not run: {self._exercise} has crashed or hung {len(lost)} times."
+            raise Fault(lost[-1], sentence)
         self._left()  # before a worker is started in vain
         return self._request(self._alive(), limits.call_seconds, verb, fields)
 
@@ -113,8 +113,8 @@ class Session:
         start = time.monotonic()
         try:
             return worker.ask(request, min(seconds, left))
-        except Fault:
-            self._lost[self._exercise] = self._lost.get(self._exercise, 0) + 1
+        except Fault as fault:
+            self._lost.setdefault(self._exercise, []).append(fault.status)
             self.printed = worker.printed
             self._worker = None
             raise

@@ -33,8 +33,10 @@ from autograder.sandbox.wire import LENGTH, BadMessageError, Reply, Request, pac
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
 CONTROL_SECONDS = 20.0  # a fork or a kill; the zygote does nothing else
+PATIENCE = 20  # how many times its limit a call may take where others hold the processor
 WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
 PIPE_CHUNK = 65_536
+OPEN_FILES = 64  # what is deleted but open escapes the watch on the folder: bounded by this
 MIB = 1 << 20
 
 
@@ -115,6 +117,7 @@ class Zygote:
             private=str(private),
             memory_bytes=self.limits.memory_mib * MIB,
             file_bytes=self.limits.disk_mib * MIB,
+            open_files=OPEN_FILES,
         )
 
     def _receive(self, control: socket.socket, seconds: float) -> dict[str, int]:
@@ -125,6 +128,40 @@ class Zygote:
                 return {key: value for key, value in answer.items() if isinstance(value, int)}
         msg = f"the sandbox's zygote does not answer (exit code {self._process.poll()})"
         raise GraderError(msg)
+
+
+class _Clock:
+    """The time that a worker has: of the processor, so that a busy machine fails no right answer.
+
+    A worker that sleeps uses its time up as well; one that waits for its turn does not, within
+    reason. Without /proc, time is the clock's on the wall.
+    """
+
+    def __init__(self, pid: int, seconds: float) -> None:
+        self._stat = Path(f"/proc/{pid}/stat")
+        self._seconds = seconds
+        self._used_before = self._read()[1]
+        now = time.monotonic()
+        self._deadline = now + seconds
+        self._last = now + PATIENCE * seconds
+
+    def left(self) -> float:
+        """Seconds until the worker must be looked at again; 0 or less: its time is up."""
+        now = time.monotonic()
+        if now >= self._deadline:
+            state, used = self._read()
+            unused = self._seconds - (used - self._used_before)
+            if state in {"R", "D"} and unused > 0:  # it would run if it were let
+                self._deadline = min(now + unused, self._last)
+        return self._deadline - now
+
+    def _read(self) -> tuple[str, float]:
+        """Return the worker's state and the processor seconds that it has used."""
+        try:
+            fields = self._stat.read_text("ascii", "replace").rpartition(")")[2].split()
+            return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, IndexError, ValueError):  # no Linux, or it has just ended
+            return "", 0.0
 
 
 class Worker:
@@ -153,7 +190,7 @@ class Worker:
     def wait_confined(self) -> None:
         """Wait until the worker has locked itself up; no student code has run before that."""
         try:
-            self._reply(0, time.monotonic() + CONTROL_SECONDS)
+            self._reply(0, _Clock(self._pid, CONTROL_SECONDS))
         except (Fault, BadMessageError) as error:
             self.end()
             msg = f"a worker could not be confined ({error}); run `autograder doctor`"
@@ -161,10 +198,10 @@ class Worker:
 
     def ask(self, request: Request, seconds: float) -> Reply:
         """Send *request* and wait for its reply; after a ``Fault`` the worker is gone."""
-        deadline = time.monotonic() + seconds
+        clock = _Clock(self._pid, seconds)
         try:
-            self._send(pack(request), deadline)
-            return self._reply(request.number, deadline)
+            self._send(pack(request), clock)
+            return self._reply(request.number, clock)
         except BadMessageError as error:
             self.end()
             sentence = "Your program wrote into the grader's connection"
@@ -185,22 +222,22 @@ class Worker:
         remove(self._private)
         return status
 
-    def _reply(self, number: int, deadline: float) -> Reply:
-        (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
+    def _reply(self, number: int, clock: _Clock) -> Reply:
+        (size,) = LENGTH.unpack(self._receive(LENGTH.size, clock))
         if size > self._limits.answer_mib * MIB:
             msg = f"a message of {size} bytes is announced"
             raise BadMessageError(msg)
-        reply = unpack_reply(self._receive(size, deadline))
+        reply = unpack_reply(self._receive(size, clock))
         if reply.number != number:
             msg = "an answer that nobody asked for arrived"
             raise BadMessageError(msg)
         self._measure_disk()  # a call that came back sooner than it was watched
         return reply
 
-    def _send(self, data: bytes, deadline: float) -> None:
+    def _send(self, data: bytes, clock: _Clock) -> None:
         view = memoryview(data)
         while view:
-            self._wait(deadline, sending=True)
+            self._wait(clock, sending=True)
             try:
                 view = view[self._wire.send(view) :]
             except BlockingIOError:
@@ -208,11 +245,11 @@ class Worker:
             except OSError:
                 raise self._crash() from None
 
-    def _receive(self, size: int, deadline: float) -> bytes:
+    def _receive(self, size: int, clock: _Clock) -> bytes:
         """Read exactly *size* bytes."""
         data = bytearray()
         while len(data) < size:
-            self._wait(deadline)
+            self._wait(clock)
             try:
                 part = self._wire.recv(min(size - len(data), MIB))
             except BlockingIOError:
@@ -224,11 +261,11 @@ class Worker:
             data += part
         return bytes(data)
 
-    def _wait(self, deadline: float, *, sending: bool = False) -> None:
+    def _wait(self, clock: _Clock, *, sending: bool = False) -> None:
         """Wait for the wire, keep the output pipe empty and the private folder small."""
         wire = self._wire.fileno()
         while True:
-            left = deadline - time.monotonic()
+            left = clock.left()
             if left <= 0:
                 raise Fault(Status.TIMEOUT, "Your code did not come back in time.")
             ready = select.select(
