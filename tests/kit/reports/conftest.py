@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.results import (
     CheckResult,
@@ -21,6 +22,20 @@ from autograder.results import (
 )
 
 TOKENS = ("Your", "journey", "starts", "with", "one", "step")
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "'\"><img src=x onerror=alert(1)>",
+    "</style></title></textarea><svg onload=alert(1)>",
+    "{{ 7 * 7 }}{% include 'x' %}<a href='javascript:alert(1)'>x</a>",
+    "\x1b[2J\x1b[31m\x1b]52;c;aGk=\x07\x9b1mALL TESTS PASSED",
+    "[red]x[/red] [link=http://a]y[/link] :smile:",
+    '=HYPERLINK("http://a")',
+    "../../etc/passwd\x00.html",
+    "\u202egnp.exe\u2066\ud800",
+    "x" * 1_000_000,
+    "<b>\n" * 250_000,
+    "e" + "\u0301" * 1_000_000,
+)
 PHONE = 360
 DESKTOP = 1280
 FLAGS = (
@@ -109,6 +124,47 @@ def trouble(check: MakeCheck, weights: Grid, diagnosis: Diagnosis) -> CheckResul
     )
 
 
+@pytest.fixture
+def graded_class(
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults, trouble: CheckResult
+) -> Results:
+    """A small class: one complete, two with the same mistake, one unreadable, one of our own."""
+    return results(
+        submission(check(), student="ada"),
+        submission(
+            check(), trouble, student="alan", notices=("cell 7 raised",), ignored=("a.txt",)
+        ),
+        submission(trouble, student="emmy"),
+        submission(student="ruth", status=Status.UNREADABLE, message="Nothing was handed in."),
+        submission(student="zoe", status=Status.GRADER_ERROR, score=None, message="Ours."),
+    )
+
+
+@pytest.fixture
+def hostile(
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults, weights: Grid
+) -> Results:
+    """A class whose every text tries to be more than text."""
+    checks = (
+        check(
+            Outcome.FAILED,
+            title=f"{text} title",
+            message=f"{text} message",
+            diagnosis=Diagnosis(text, f"{text} explanation", f"{text} hint"),
+            grid=replace(weights, rows=(text,) * 6, yours=((text,) * 6,) * 6),
+        )
+        for text in HOSTILE
+    )
+    return results(
+        *(
+            submission(
+                item, student=text, message=text, notices=(text,) * 500, ignored=(text,) * 500
+            )
+            for text, item in zip(HOSTILE, checks, strict=True)
+        )
+    )
+
+
 class Browser:
     """Chromium behind a pipe: it measures pages on which no script may run."""
 
@@ -141,6 +197,7 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
+        self._ask("Page.navigate", url="about:blank")  # the last page's policy goes with it
         frame = self._ask("Page.getFrameTree")["frameTree"]["frame"]["id"]
         self._ask("Page.setDocumentContent", frameId=frame, html=page)
         if unfold:

@@ -51,7 +51,7 @@ def test_a_megabyte_becomes_a_few_lines_and_says_so():
     """What is cut is told."""
     assert line("x" * 1_000_000, 80) == "x" * 80 + " … (of 1,000,000 characters)"
     assert len(lines("x" * 1_000_000)) < MAX_MESSAGE + 50
-    assert lines("a\n" * 100).splitlines()[-1] == f"… ({100 - MAX_LINES} lines more)"
+    assert lines("a\n" * 100).splitlines()[MAX_LINES:] == ["… (more lines)"]
 
 
 def test_a_number_of_many_digits_gets_an_exponent(check: MakeCheck, submission: MakeSubmission):
