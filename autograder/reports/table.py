@@ -28,7 +28,8 @@ def trouble(result: SubmissionResult) -> str:
     for exercise in result.exercises:
         for check in exercise.checks:
             if check.outcome is not Outcome.PASSED:
-                return f"{exercise.name}: {_line(check.message)}"
+                told = check.diagnosis.explanation if check.diagnosis else check.message
+                return f"{exercise.name}: {_line(told)}"
     return ""
 
 

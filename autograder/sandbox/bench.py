@@ -56,6 +56,8 @@ class Bench:
         return Reply(number=request.number, problem=problem)
 
     def _do(self, request: Request) -> Reply:
+        if request.fresh:
+            self._objects.clear()
         args = [decode(value, self._find) for value in request.args]
         kwargs = {key: decode(value, self._find) for key, value in request.kwargs.items()}
         before = [arg.clone() if isinstance(arg, Tensor) else None for arg in args]

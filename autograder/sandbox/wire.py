@@ -91,7 +91,10 @@ Value = (
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to do in the worker; *name* is a definition or a mode, *handle* a module."""
+    """One thing to do in the worker; *name* is a definition or a mode, *handle* a module.
+
+    *fresh* begins a check: modules that an earlier one had made are let go.
+    """
 
     number: int
     verb: Verb
@@ -101,6 +104,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     kwargs: dict[str, Value] = {}
     seed: int | None = None
     cells: tuple[bytes, ...] = ()
+    fresh: bool = False
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

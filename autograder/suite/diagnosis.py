@@ -47,12 +47,10 @@ class Diagnostician:
         The misconception that explains most of them is chosen; of equals those that pass what the
         student's code *passed*, and what is equal then is named together.
         """
-        matches = {
-            item.id: {failure.item.name for failure in failures if self._shows(item, failure)}
-            for item in self._bank
-            if item.exercise == exercise
-        }
-        most = max((len(explained) for explained in matches.values()), default=0)
+        matches = self._matches(
+            [item for item in self._bank if item.exercise == exercise], failures
+        )
+        most = max(map(len, matches.values()), default=0)
         chosen = [item for item in self._bank if most and len(matches.get(item.id, ())) == most]
         if len(chosen) > 1:
             chosen = [item for item in chosen if self._passes(item, passed)] or chosen
@@ -61,6 +59,25 @@ class Diagnostician:
             for failure in failures
             if (found := self._told(failure, chosen, matches))
         }
+
+    def _matches(
+        self, bank: Sequence[Misconception], failures: Sequence[Failure]
+    ) -> dict[str, set[str]]:
+        """Say which failures each of *bank* shows as well, replaying no more than it takes.
+
+        The first failed check tells most mistakes apart. Only where none of those that show it
+        explains most of the failures are the others tried too.
+        """
+        first, others = failures[0], failures[1:]
+        leading = [item for item in bank if self._shows(item, first)]
+        matches = {item.id: {first.item.name} | self._shown_by(item, others) for item in leading}
+        if 2 * max(map(len, matches.values()), default=0) <= len(failures):
+            rest = [item for item in bank if item.id not in matches]
+            matches |= {item.id: self._shown_by(item, others) for item in rest}
+        return matches
+
+    def _shown_by(self, item: Misconception, failures: Sequence[Failure]) -> set[str]:
+        return {failure.item.name for failure in failures if self._shows(item, failure)}
 
     def _passes(self, item: Misconception, checks: Sequence[pytest.Item]) -> bool:
         return all(self._shown(item, check).error is None for check in checks)

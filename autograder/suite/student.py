@@ -152,6 +152,7 @@ class Student:
             args=tuple(_encode(arg) for arg in args),
             kwargs={key: _encode(value) for key, value in (kwargs or {}).items()},
             seed=self._seed if seed is None else seed,
+            fresh=self._seed is not None,
         )
         self._seed = (
             None  # the first request of a check seeds, so that a check runs alike each time
