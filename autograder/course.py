@@ -17,6 +17,7 @@ from autograder.errors import CourseError, UsageError
 COURSE_FILE = "course.toml"
 STAGE_FILE = "stage.toml"
 PUBLIC_SUITE = "test_public.py"
+FINGERPRINTS = "fingerprints.json"
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -118,6 +119,11 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return self.source / PUBLIC_SUITE
 
     @property
+    def fingerprints(self) -> Path:
+        """What known mistakes show to the public suite, built by ``release``."""
+        return self.source / FINGERPRINTS
+
+    @property
     def assignment(self) -> Path:
         """The folder that students receive."""
         return self.root / "assignments" / self.name
@@ -192,6 +198,37 @@ class Course(msgspec.Struct, frozen=True, dict=True):
                 msg = f"{path}: prerequisite {prerequisite!r} is no stage of {COURSE_FILE}."
                 raise CourseError(msg)
         return Stage(self.root, name, file)
+
+
+class _StageAlone(Stage, frozen=True, dict=True):
+    """A stage whose folder is all there is of the course."""
+
+    @property
+    def source(self) -> Path:
+        """The folder that the student has."""
+        return self.root
+
+
+class Handout(Course, frozen=True, dict=True):
+    """One stage in a folder of its own, as students receive it: *root* is that folder."""
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The one stage; its name is the folder's."""
+        file = read_toml(self.root / STAGE_FILE, StageFile)
+        return (_StageAlone(self.root, self.root.name, file),)
+
+
+def is_handout(folder: Path) -> bool:
+    """Whether *folder* holds what a student needs to check their work."""
+    return (folder / STAGE_FILE).is_file() and (folder / PUBLIC_SUITE).is_file()
+
+
+def handout(folder: Path) -> Handout:
+    """Read the stage in *folder*, where no ``course.toml`` need be."""
+    root = folder.resolve()
+    file = CourseFile(format_version=1, id="handout", title="Handout", stages=(root.name,))
+    return Handout(root, file)
 
 
 def find_root(start: Path) -> Path:

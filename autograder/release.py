@@ -1,11 +1,14 @@
 """Build what students receive, in one direction: solutions → source → assignments.
 
 nbgrader ships every file of ``source/<stage>/`` as it stands and strips notebooks only, so
-nothing of a solution or a hidden suite may ever lie there.
+nothing of a solution or a hidden suite may ever lie there. Of the misconceptions, students receive
+fingerprints: numbers, which cost time to make, so that a digest of their sources tells if they are
+stale.
 """
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autograder import markers
@@ -13,8 +16,14 @@ from autograder.course import Course, Stage
 from autograder.errors import CourseError
 
 
+FINGERPRINTS_VERSION = 1  # one more whenever the same sources would give another file
+
+
 def plan(course: Course) -> dict[Path, bytes]:
-    """Return what every built file should hold; raises ``CourseError`` if it gave secrets away."""
+    """Return what every built file should hold; raises ``CourseError`` if it gave secrets away.
+
+    Fingerprints are taken as they are; ``stale`` knows if they should be made anew.
+    """
     built: dict[Path, bytes] = {}
     for stage in course.stages:
         stub = markers.strip(_read_solution(stage), str(stage.solution)).encode()
@@ -30,11 +39,14 @@ def plan(course: Course) -> dict[Path, bytes]:
 
 def stale(course: Course) -> tuple[Path, ...]:
     """Name every built file that is missing, differs, or should not be there."""
-    return _stale(course, plan(course))
+    unprinted = {stage.fingerprints for stage in _unprinted(course)}
+    return tuple(sorted({*_stale(course, plan(course)), *unprinted}))
 
 
 def build(course: Course) -> tuple[Path, ...]:
     """Write what is stale, remove what is surplus, and name both."""
+    plan(course)  # refuses before anything is written
+    printed = tuple(_build_fingerprints(course, _unprinted(course)))
     built = plan(course)
     changed = _stale(course, built)
     for path in changed:
@@ -42,7 +54,7 @@ def build(course: Course) -> tuple[Path, ...]:
             _write(path, built[path])
         else:
             path.unlink()
-    return changed
+    return tuple(sorted({*changed, *printed}))
 
 
 def leaks(course: Course) -> Iterator[str]:
@@ -58,6 +70,56 @@ def leaks(course: Course) -> Iterator[str]:
                 for place, line in _lines_of(path):
                     if markers.bare(line) in secret:
                         yield f"{path}:{place}: a line of the solution, {markers.bare(line)!r}."
+
+
+def made_from(stage: Stage) -> str:
+    """Return the digest of what the fingerprints of *stage* are made from."""
+    total = hashlib.sha256(b"%d" % FINGERPRINTS_VERSION)
+    for path in (stage.solution, stage.misconceptions, stage.public_suite):
+        content = path.read_bytes()
+        total.update(b":%d:" % len(content) + content)
+    return total.hexdigest()
+
+
+def _unprinted(course: Course) -> list[Stage]:
+    """List the stages whose fingerprints are missing or made from other sources."""
+    return [
+        stage
+        for stage in course.stages
+        if stage.misconceptions.is_file()
+        and stage.public_suite.is_file()
+        and _told_source(stage.fingerprints) != made_from(stage)
+    ]
+
+
+def _told_source(path: Path) -> str:
+    if path.is_symlink():
+        return ""
+    try:
+        return str(json.loads(path.read_bytes())["made_from"])
+    except (OSError, ValueError, KeyError, TypeError):  # whatever it is, it is not ours
+        return ""
+
+
+def _build_fingerprints(course: Course, stages: Sequence[Stage]) -> Iterator[Path]:
+    if not stages:
+        return
+    from autograder.suite import fingerprints  # noqa: PLC0415  # imports torch, for this step only
+    from autograder.suite.judging import with_judge  # noqa: PLC0415  # likewise
+
+    made = with_judge(
+        course,
+        stages,
+        lambda judge: [
+            fingerprints.make(stage, judge.checks(stage.name), judge.run, made_from(stage))
+            for stage in stages
+        ],
+        public=True,
+        diagnose=False,
+    )
+    for stage, known in zip(stages, made, strict=True):
+        _write(stage.fingerprints, fingerprints.to_json(known))
+        yield stage.fingerprints
 
 
 def _stale(course: Course, built: dict[Path, bytes]) -> tuple[Path, ...]:
@@ -111,9 +173,11 @@ def _refuse_secrets(path: Path, course: Course, stage: Stage) -> None:
 
 
 def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield each line with its place: its number, or in a notebook its cell's."""
+    """Yield each line with its place: its number, in a notebook its cell's, in JSON its string's."""
     if not path.is_file():
         return
+    if path.suffix == ".json":
+        yield from _lines_of_json(path)
     try:
         cells = json.loads(_text(path))["cells"] if path.suffix == ".ipynb" else None
     except (ValueError, KeyError, TypeError):  # no notebook, whatever its name says
@@ -128,11 +192,22 @@ def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
                 yield f"cell {number}", line
 
 
+def _lines_of_json(path: Path) -> Iterator[tuple[str, str]]:
+    try:
+        strings = list(_strings(json.loads(_text(path))))
+    except ValueError:  # searched by its lines alone
+        return
+    for number, text in enumerate(strings, start=1):
+        for line in text.split("\n"):
+            yield f"string {number}", line
+
+
 def _strings(value: object) -> Iterator[str]:
     """Yield every string in decoded JSON: a cell's source, its outputs, its metadata."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
+        yield from value
         yield from _strings(list(value.values()))
     elif isinstance(value, list):
         for item in value:

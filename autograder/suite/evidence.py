@@ -1,9 +1,11 @@
 """What one run of one check showed: every answer in order, and how it ended.
 
-Two runs show the same if all their answers agree as tightly as float32 allows and they ended
-alike. Only then may one run's name be given to the other.
+Two runs are alike if all their answers agree as tightly as float32 allows and they ended alike.
+They show the same if something besides an exception's text says so: many a mistake ends in the
+same text. Only then may one run's name be given to the other.
 """
 
+import itertools
 import math
 import re
 from typing import Any, NamedTuple
@@ -31,18 +33,48 @@ class Evidence(NamedTuple):
         return self.answers[-1][1] if self.answers else None
 
 
-def same(left: Evidence, right: Evidence) -> bool:
-    """Whether two runs can't be told apart; where neither answered, their last words must agree."""
+NOTHING = Evidence((), None)
+
+
+def same(left: Evidence, right: Evidence, ours: Evidence = NOTHING) -> bool:
+    """Whether two runs are alike, and more than the text of an exception makes them so."""
+    return alike(left, right, ours) and (
+        bool(_telling(left)) or _words(left.error) == _words(right.error)
+    )
+
+
+def alike(left: Evidence, right: Evidence, ours: Evidence = NOTHING) -> bool:
+    """Whether two runs can't be told apart; *ours* is the solution's run of the same check.
+
+    Where neither answered, a check's last words must agree; an exception's words quote a line of
+    the code, so that of these only type and text count.
+    """
     if not _ended_alike(left.error, right.error):
         return False
-    mine, theirs = _telling(left), _telling(right)
-    if not mine and not theirs:
+    mine, theirs = _telling(left, ours), _telling(right, ours)
+    if not mine and not theirs and not isinstance(left.error, Raised):
         return _words(left.error) == _words(right.error)
     return len(mine) == len(theirs) and all(map(_equal, mine, theirs))
 
 
-def _telling(evidence: Evidence) -> list[Any]:
-    return [answer for verb, answer in evidence.answers if verb not in SILENT]
+def _telling(evidence: Evidence, ours: Evidence = NOTHING) -> list[Any]:
+    """Return the answers without what only tells an idiom."""
+    asked = itertools.zip_longest(evidence.answers, ours.answers[: len(evidence.answers)])
+    return [_judged(*answer, known) for answer, known in asked if answer[0] not in SILENT]
+
+
+def _judged(verb: str, answer: Any, known: tuple[str, Any] | None) -> Any:
+    """Return the part of *answer* that a check can judge.
+
+    What a buffer holds is the student's to choose, and no check knows what a parameter should hold
+    that the solution doesn't have: that they are there is all.
+    """
+    if not isinstance(answer, dict) or verb not in {"buffers", "parameters"}:
+        return answer
+    if verb == "buffers":
+        return dict.fromkeys(answer)
+    ours = known[1] if known and known[0] == verb and isinstance(known[1], dict) else answer
+    return {name: value if name in ours else None for name, value in answer.items()}
 
 
 def _ended_alike(left: BaseException | None, right: BaseException | None) -> bool:
@@ -74,7 +106,8 @@ def _equal(left: Any, right: Any) -> bool:  # noqa: PLR0911  # one kind of answe
         case list() | tuple():
             return len(left) == len(right) and all(map(_equal, left, right))
         case float():
-            return math.isclose(left, right, rel_tol=SAME_RTOL, abs_tol=SAME_ATOL)
+            both_nan = math.isnan(left) and math.isnan(right)
+            return both_nan or math.isclose(left, right, rel_tol=SAME_RTOL, abs_tol=SAME_ATOL)
         case RemoteModule():
             return True
         case _:
@@ -86,4 +119,5 @@ def _equal_tensors(left: Tensor, right: Tensor) -> bool:
         return False
     if not left.is_floating_point():
         return torch.equal(left, right)
-    return torch.allclose(left, right, rtol=SAME_RTOL, atol=SAME_ATOL, equal_nan=True)
+    mine, theirs = left.double(), right.double()  # torch compares no float8
+    return torch.allclose(mine, theirs, rtol=SAME_RTOL, atol=SAME_ATOL, equal_nan=True)

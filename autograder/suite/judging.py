@@ -14,13 +14,13 @@ import pytest
 from _pytest.runner import runtestprotocol  # the way that plugins run an item again
 from msgspec.structs import replace
 
-from autograder.course import Course, Stage
+from autograder.course import Course, Handout, Stage
 from autograder.errors import CourseError, GraderError
 from autograder.results import CheckResult, ExerciseResult, SubmissionResult
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import Session
 from autograder.submission import Submission
-from autograder.suite import plugin
+from autograder.suite import fingerprints, plugin
 from autograder.suite.checks import Card, Layer, card_of, title_of
 from autograder.suite.desk import Desk
 from autograder.suite.diagnosis import Diagnostician, Failure
@@ -86,7 +86,7 @@ class Judge:
         self._diagnose = diagnose
         self._desk = desk
         self._ends: list[BaseException | None] = []
-        self._diagnosticians: dict[str, Diagnostician] = {}
+        self._diagnosticians: dict[str, Diagnostician | None] = {}
         self._checks: dict[str, list[tuple[pytest.Item, Card]]] = {}
         for item in items:
             card = card_of(item)
@@ -191,9 +191,10 @@ class Judge:
                 passed.append(item)
             else:
                 failures.append(Failure(item, card, seen))
-        if not (failures and self._diagnose and stage.misconceptions.is_file()):
+        diagnostician = self._diagnostician(stage) if failures and self._diagnose else None
+        if diagnostician is None:
             return tuple(results)
-        named = self._diagnostician(stage).explain(name, failures, passed)
+        named = diagnostician.explain(name, failures, passed)
         return tuple(replace(result, diagnosis=named.get(result.name)) for result in results)
 
     def _verdict(
@@ -206,16 +207,24 @@ class Judge:
     def _blame(
         self, item: pytest.Item, verdict: Verdict, session: Session, error: BaseException
     ) -> CheckResult:
-        """Decide whose fault an unforeseen exception is: if the solution passes, the answer's."""
+        """Decide whose fault an unforeseen exception is: if the solution passes, the answer's.
+
+        A student's copy has no solution; its public suite was proven on one by ``verify``.
+        """
+        if isinstance(self.course, Handout) and isinstance(error, Exception):
+            return verdict.unusable()
         ours = self.run(item, solution_channel(self._desk.stage(item).solution))
         if ours.error is None and isinstance(error, Exception):
             return verdict.unusable()
         msg = f"{item.nodeid} failed on {session.module}: {type(error).__name__}: {error}"
         raise GraderError(msg) from error
 
-    def _diagnostician(self, stage: Stage) -> Diagnostician:
+    def _diagnostician(self, stage: Stage) -> Diagnostician | None:
+        """Return who knows the mistakes of *stage*: by the wrong code, else by its fingerprints."""
         if stage.name not in self._diagnosticians:
-            self._diagnosticians[stage.name] = Diagnostician(stage, self.run)
+            knows = stage.misconceptions.is_file()
+            by_code = Diagnostician(stage, self.run) if knows else None
+            self._diagnosticians[stage.name] = by_code or fingerprints.recogniser(stage)
         return self._diagnosticians[stage.name]
 
 
