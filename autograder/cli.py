@@ -19,7 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Teach attention mechanisms, and grade them: release, grade, verify, doctor.",
+    help="Teach attention mechanisms, and grade them: check, release, grade, verify, doctor.",
 )
 CourseOption = Annotated[
     Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
@@ -39,6 +39,36 @@ def _main(
     if version:
         typer.echo(f"autograder {__version__}")
         raise typer.Exit
+
+
+@app.command()
+def check(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="[STAGE | FILE]",
+            help="A stage by name or number, a .py or a .ipynb (default: the stage's folder here).",
+        ),
+    ] = "",
+    *,
+    hidden: Annotated[
+        bool, typer.Option("--hidden", help="Add the hidden suite, where the course has it.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Check your own work: what holds, what is wrong first, and where to go on.
+
+    Exit code 0 when every check passed, 1 when something is left to do.
+    """
+    from rich.console import Console  # noqa: PLC0415  # commands load what they use
+
+    from autograder.study import place, run, view  # noqa: PLC0415  # imports torch when it runs
+
+    with _plain_errors():
+        report = run.check(place.find(what, Path.cwd(), course, hidden=hidden))
+        typer.echo(view.text(report, Console(highlight=False), Path.cwd()), nl=False)
+        if not report.complete:
+            raise typer.Exit(1)
 
 
 @app.command()

@@ -41,7 +41,7 @@ def grade(
     wanted = {submission.stage for submission in submissions if submission.code is not None}
     stages = [stage for stage in course.stages if stage.name in wanted]
     if stages:
-        work = partial(_grade_all, course, submissions, level, jobs or _cores(), on_result)
+        work = partial(_grade_all, course, submissions, level, jobs or cores(), on_result)
         graded = with_judge(course, stages, work, diagnose=diagnose)
     else:
         graded = [_told(unreadable(submission), on_result) for submission in submissions]
@@ -145,7 +145,8 @@ def _told(result: SubmissionResult, on_result: OnResult) -> SubmissionResult:
     return result
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Count the processor cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux

@@ -15,7 +15,6 @@ from autograder import markers
 from autograder.course import Course, Stage
 from autograder.errors import CourseError
 
-
 FINGERPRINTS_VERSION = 1  # one more whenever the same sources would give another file
 
 
@@ -122,6 +121,15 @@ def _build_fingerprints(course: Course, stages: Sequence[Stage]) -> Iterator[Pat
         yield stage.fingerprints
 
 
+def texts(path: Path) -> list[str]:
+    """List every line of every string in the JSON file at *path*; none if it is no JSON."""
+    try:
+        strings = _strings(json.loads(_text(path)))
+        return [markers.bare(line) for text in strings for line in text.split("\n")]
+    except ValueError:
+        return []
+
+
 def _stale(course: Course, built: dict[Path, bytes]) -> tuple[Path, ...]:
     outdated = {path for path, content in built.items() if not _holds(path, content)}
     present = {path for stage in course.stages for path in _files(stage.assignment)}
@@ -173,7 +181,7 @@ def _refuse_secrets(path: Path, course: Course, stage: Stage) -> None:
 
 
 def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield each line with its place: its number, in a notebook its cell's, in JSON its string's."""
+    """Yield each line with its place: its number, or that of its cell, or of its string in JSON."""
     if not path.is_file():
         return
     if path.suffix == ".json":
@@ -193,13 +201,8 @@ def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _lines_of_json(path: Path) -> Iterator[tuple[str, str]]:
-    try:
-        strings = list(_strings(json.loads(_text(path))))
-    except ValueError:  # searched by its lines alone
-        return
-    for number, text in enumerate(strings, start=1):
-        for line in text.split("\n"):
-            yield f"string {number}", line
+    for number, text in enumerate(texts(path), start=1):
+        yield f"string {number}", text
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -1,18 +1,24 @@
 """The course proves itself: everything that would embarrass us in front of a class is a finding."""
 
 import ast
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from autograder import markers, release
 from autograder.course import Course, Stage
-from autograder.grade import judge_one
+from autograder.grade import cores, judge_one
 from autograder.results import Outcome, SubmissionResult
 from autograder.sandbox.confine import probe
 from autograder.sandbox.supervisor import Zygote
 from autograder.submission import Code, Submission
-from autograder.suite import ledger, misconceptions
+from autograder.suite import fingerprints, ledger, misconceptions
 from autograder.suite.checks import Card
 from autograder.suite.judging import Judge, with_judge
 from autograder.suite.misconceptions import Misconception
@@ -34,20 +40,37 @@ def verify(course: Course, only: Stage | None = None) -> Report:
     stages = [only] if only else list(course.stages)
     findings = [*_built(course), *_strangers(course)]
     findings += [finding for stage in stages for finding in _described(stage)]
-    hidden = with_judge(course, stages, lambda judge: _hidden(course, stages, judge))
-    public = with_judge(course, stages, lambda judge: _public(course, stages, judge), public=True)
-    used = _unused(course, stages, hidden.used)
-    lines = (*hidden.lines, f"ledger: {hidden.documented} documented tensors, each used and true")
-    return Report(
-        lines if not used else hidden.lines, (*findings, *hidden.findings, *public, *used)
-    )
+    proofs = _prove_all(course, stages)
+    used = frozenset().union(*(proof.used for proof in proofs))
+    findings += [finding for proof in proofs for finding in proof.findings]
+    unused = _unused(course, stages, used)
+    told = {name: line for proof in proofs for name, line in proof.lines}
+    lines = [told[stage.name] for stage in stages]
+    if not unused:
+        lines.append(f"ledger: {len(_wanted(course, stages))} documented tensors, used and true")
+    return Report(tuple(lines), (*findings, *unused))
 
 
-class _Hidden(NamedTuple):
-    lines: tuple[str, ...]
+class _Proof(NamedTuple):
+    lines: tuple[tuple[str, str], ...]  # a stage's name and what was proven of it
     findings: tuple[str, ...]
     used: frozenset[str]
-    documented: int
+
+
+def _prove_all(course: Course, stages: Sequence[Stage]) -> list[_Proof]:
+    """Prove the stages on all cores; they have nothing to do with each other."""
+    many = min(cores(), len(stages)) if hasattr(os, "fork") else 1
+    shares = [stages[first::many] for first in range(many)]
+    if many == 1:
+        return [_prove(course, stages)]
+    with ProcessPoolExecutor(many, mp_context=get_context("fork")) as pool:
+        return list(pool.map(partial(_prove, course), shares))
+
+
+def _prove(course: Course, stages: Sequence[Stage]) -> _Proof:
+    hidden = with_judge(course, stages, lambda judge: _hidden(course, stages, judge))
+    public = with_judge(course, stages, lambda judge: _public(course, stages, judge), public=True)
+    return hidden._replace(findings=(*hidden.findings, *public))
 
 
 def _built(course: Course) -> Iterator[str]:
@@ -86,8 +109,8 @@ def _public_parts(node: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef 
     return [node, *(part for part in methods if not part.name.startswith("_"))]
 
 
-def _hidden(course: Course, stages: Sequence[Stage], judge: Judge) -> _Hidden:
-    lines: list[str] = []
+def _hidden(course: Course, stages: Sequence[Stage], judge: Judge) -> _Proof:
+    lines: list[tuple[str, str]] = []
     findings: list[str] = []
     entries = ledger.shared(course.ledger)
     entries.used.clear()
@@ -98,9 +121,8 @@ def _hidden(course: Course, stages: Sequence[Stage], judge: Judge) -> _Hidden:
         for stage in stages:
             trial = _Trial(judge, zygote, stage)
             findings += [*_cards(stage, judge), *trial.findings()]
-            lines.append(trial.line())
-    wanted = [entry for entry in entries.values() if set(entry.stage) & {s.name for s in stages}]
-    return _Hidden(tuple(lines), (*untrue, *findings), frozenset(entries.used), len(wanted))
+            lines.append((stage.name, trial.line()))
+    return _Proof(tuple(lines), (*untrue, *findings), frozenset(entries.used))
 
 
 def _cards(stage: Stage, judge: Judge) -> Iterator[str]:
@@ -205,6 +227,7 @@ def _public(course: Course, stages: Sequence[Stage], judge: Judge) -> tuple[str,
                 findings += [
                     f"{stage.name}, public suite on {path.parent.parent.name}: {w}" for w in wrong
                 ]
+            findings += _printed(stage, judge)
     return tuple(findings)
 
 
@@ -224,12 +247,45 @@ def _public_mistakes(
     ]
 
 
-def _unused(course: Course, stages: Sequence[Stage], used: frozenset[str]) -> tuple[str, ...]:
+def _printed(stage: Stage, judge: Judge) -> Iterator[str]:
+    """Make the fingerprints of *stage* again: those that are there tell the same, and no code."""
+    path = stage.fingerprints
+    if not path.is_file():
+        return  # stale, as `_built` says
+    try:
+        known = fingerprints.from_json(path.read_bytes())
+        again = fingerprints.make(stage, judge.checks(stage.name), judge.run, known.made_from)
+        wrong = list(fingerprints.changes(known, again))
+    except (msgspec.MsgspecError, IndexError) as error:
+        wrong = [f"it can't be read, {error}"]
+    if wrong:
+        what = f"{stage.name}: {path.name} does not tell what the misconceptions show"
+        yield f"{what}: {wrong[0]}. Delete it and run `autograder release`."
+    yield from _printed_code(stage, path)
+
+
+def _printed_code(stage: Stage, path: Path) -> Iterator[str]:
+    """Find lines of wrong answers, which are nearly the solution, where numbers should be."""
+    solution = stage.solution.read_text("utf-8")
+    given = set(map(markers.bare, markers.strip(solution, stage.solution.name).split("\n")))
+    told = set(release.texts(path))
+    for item in misconceptions.read(stage.misconceptions):
+        wrong = set(map(markers.bare, item.module(solution).split("\n"))) - given - {""}
+        for line in sorted(wrong & told):
+            yield f"{stage.name}: {path.name} holds a line of {item.id}, {line!r}."
+
+
+def _wanted(course: Course, stages: Sequence[Stage]) -> list[ledger.Entry]:
+    """List the documented tensors that *stages* are to use."""
     names = {stage.name for stage in stages}
+    return [entry for entry in ledger.shared(course.ledger).values() if set(entry.stage) & names]
+
+
+def _unused(course: Course, stages: Sequence[Stage], used: frozenset[str]) -> tuple[str, ...]:
     return tuple(
         f"documented.toml: no check uses {entry.name}."
-        for entry in ledger.shared(course.ledger).values()
-        if set(entry.stage) & names and entry.name not in used
+        for entry in _wanted(course, stages)
+        if entry.name not in used
     )
 
 

@@ -13,7 +13,7 @@ from autograder.course import Stage
 from autograder.results import Diagnosis
 from autograder.suite import misconceptions, readings
 from autograder.suite.checks import Card, WrongAnswer
-from autograder.suite.evidence import Evidence, same
+from autograder.suite.evidence import Evidence, alike, same
 from autograder.suite.local import LocalChannel, solution_channel
 from autograder.suite.misconceptions import Misconception
 from autograder.suite.student import Channel
@@ -27,6 +27,41 @@ class Failure(NamedTuple):
     item: pytest.Item
     card: Card
     evidence: Evidence
+
+
+class _Trial:
+    """One misconception, tried on one failed check after the other."""
+
+    def __init__(self, item: Misconception, failures: Sequence[Failure]) -> None:
+        self.item = item
+        self.explained: set[str] = set()
+        self._failures = failures
+        self._done = 0
+        self._tells = False
+
+    @property
+    def open(self) -> bool:
+        return self._done < len(self._failures)
+
+    @property
+    def told(self) -> bool:
+        """Whether it was tried on all checks and more than an exception's text speaks for it."""
+        return self._tells and not self.open
+
+    @property
+    def most(self) -> int:
+        """How many checks it can explain yet."""
+        return len(self.explained) + len(self._failures) - self._done
+
+    @property
+    def failure(self) -> Failure:
+        return self._failures[self._done]
+
+    def note(self, shows: bool | None) -> None:  # noqa: FBT001  # what ``_shows`` answers
+        if shows is not False:
+            self.explained.add(self.failure.item.name)
+        self._tells = self._tells or bool(shows)
+        self._done += 1
 
 
 class Diagnostician:
@@ -63,21 +98,15 @@ class Diagnostician:
     def _matches(
         self, bank: Sequence[Misconception], failures: Sequence[Failure]
     ) -> dict[str, set[str]]:
-        """Say which failures each of *bank* shows as well, replaying no more than it takes.
+        """Say which failures each of *bank* shows as well, if any of them tells something.
 
-        The first failed check tells most mistakes apart. Only where none of those that show it
-        explains most of the failures are the others tried too.
+        The most promising is replayed first, and what can't explain as many as the best any more
+        is given up: that spares most replays and changes no name.
         """
-        first, others = failures[0], failures[1:]
-        leading = [item for item in bank if self._shows(item, first)]
-        matches = {item.id: {first.item.name} | self._shown_by(item, others) for item in leading}
-        if 2 * max(map(len, matches.values()), default=0) <= len(failures):
-            rest = [item for item in bank if item.id not in matches]
-            matches |= {item.id: self._shown_by(item, others) for item in rest}
-        return matches
-
-    def _shown_by(self, item: Misconception, failures: Sequence[Failure]) -> set[str]:
-        return {failure.item.name for failure in failures if self._shows(item, failure)}
+        trials = [_Trial(item, failures) for item in bank]
+        while trial := _next(trials):
+            trial.note(self._shows(trial.item, trial.failure))
+        return {trial.item.id: trial.explained for trial in trials if trial.told}
 
     def _passes(self, item: Misconception, checks: Sequence[pytest.Item]) -> bool:
         return all(self._shown(item, check).error is None for check in checks)
@@ -90,7 +119,7 @@ class Diagnostician:
 
     def _reading(self, failure: Failure) -> Diagnosis | None:
         """Say what the last answer looks like beside the solution's answer to the same request."""
-        ours = self._replay("", failure.item, lambda: solution_channel(self._stage.solution))
+        ours = self._ours(failure.item)
         last = len(failure.evidence.answers) - 1
         if not isinstance(failure.evidence.error, WrongAnswer) or not 0 <= last < len(ours.answers):
             return None
@@ -98,12 +127,18 @@ class Diagnostician:
         found = readings.read(answer, expected) if verb == asked else None
         return Diagnosis(found.name, found.sentence, found.question) if found else None
 
-    def _shows(self, item: Misconception, failure: Failure) -> bool:
-        replayed = self._shown(item, failure.item)
-        return replayed.error is not None and same(replayed, failure.evidence)
+    def _shows(self, item: Misconception, failure: Failure) -> bool | None:
+        """Whether *item* shows the same; ``None``: only an exception's text speaks for it."""
+        replayed, seen = self._shown(item, failure.item), failure.evidence
+        if replayed.error is None or not alike(replayed, seen, ours := self._ours(failure.item)):
+            return False
+        return same(replayed, seen, ours) or None
 
     def _shown(self, item: Misconception, check: pytest.Item) -> Evidence:
         return self._replay(item.id, check, lambda: self._channel(item))
+
+    def _ours(self, check: pytest.Item) -> Evidence:
+        return self._replay("", check, lambda: solution_channel(self._stage.solution))
 
     def _replay(self, name: str, item: pytest.Item, channel: Callable[[], Channel]) -> Evidence:
         key = (name, item.nodeid)
@@ -116,6 +151,13 @@ class Diagnostician:
             text = item.module(self._stage.solution.read_text("utf-8"))
             self._channels[item.id] = LocalChannel(f"{self._stage.module}_{item.id}", text.encode())
         return self._channels[item.id]
+
+
+def _next(trials: Sequence[_Trial]) -> _Trial | None:
+    """Return the most promising trial that may still be as good as the best one that is done."""
+    best = max((trial.most for trial in trials if trial.told), default=0)
+    waiting = [trial for trial in trials if trial.open and trial.most >= best]
+    return max(waiting, key=lambda trial: (trial.most, len(trial.explained)), default=None)
 
 
 def _diagnosis(chosen: Sequence[Misconception]) -> Diagnosis:

@@ -60,7 +60,7 @@ def alike(left: Evidence, right: Evidence, ours: Evidence = NOTHING) -> bool:
 def _telling(evidence: Evidence, ours: Evidence = NOTHING) -> list[Any]:
     """Return the answers without what only tells an idiom."""
     asked = itertools.zip_longest(evidence.answers, ours.answers[: len(evidence.answers)])
-    return [_judged(*answer, known) for answer, known in asked if answer[0] not in SILENT]
+    return [_judged(verb, answer, known) for (verb, answer), known in asked if verb not in SILENT]
 
 
 def _judged(verb: str, answer: Any, known: tuple[str, Any] | None) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
+from msgspec.structs import asdict, replace
 from torch import Tensor
 
 from autograder.course import Stage
@@ -80,9 +81,7 @@ class Recogniser(Diagnostician):
 
     def __init__(self, known: Fingerprints) -> None:
         self._seen = known.seen()
-        self._bank = tuple(
-            Misconception(**msgspec.structs.asdict(mistake)) for mistake in known.mistakes
-        )
+        self._bank = tuple(Misconception(**asdict(mistake)) for mistake in known.mistakes)
 
     def _passes(self, item: Misconception, checks: Sequence[pytest.Item]) -> bool:
         return not any((check.name, item.id) in self._seen for check in checks)
@@ -111,22 +110,18 @@ def recogniser(stage: Stage) -> Recogniser | None:
 def make(
     stage: Stage, checks: Sequence[tuple[pytest.Item, Card]], run: Run, made_from: str
 ) -> Fingerprints:
-    """Run the public *checks* of *stage* on every misconception and keep what those that fail show."""
-    solution = stage.solution.read_text("utf-8")
+    """Run the public *checks* of *stage* on every misconception; keep what shows in failures.
+
+    What several misconceptions show alike, and what is answered more than once, stands there once.
+    """
     bank = misconceptions.read(stage.misconceptions)
     table: dict[str, int] = {}
     prints: dict[Print, list[str]] = {}
-    for item in bank:
-        channel = LocalChannel(f"{stage.module}_{item.id}", item.module(solution).encode())
-        for check in (check for check, card in checks if card.exercise == item.exercise):
-            evidence = run(check, channel)
-            if evidence.error is not None:
-                taken, answers = take(check.name, evidence)
-                places = tuple(table.setdefault(_compact(one), len(table)) for one in answers)
-                found = msgspec.structs.replace(taken, answers=places)
-                prints.setdefault(found, []).append(item.id)
+    for name, item, evidence in _failing(stage, bank, checks, run):
+        taken, answers = take(name, evidence)
+        places = tuple(table.setdefault(_compact(answer), len(table)) for answer in answers)
+        prints.setdefault(replace(taken, answers=places), []).append(item.id)
     shown = {name for names in prints.values() for name in names}
-    order = [check.name for check, _ in checks]
     return Fingerprints(
         made_from=made_from,
         mistakes=tuple(
@@ -135,11 +130,24 @@ def make(
             if item.id in shown
         ),
         answers=tuple(map(json.loads, table)),
-        prints=tuple(
-            msgspec.structs.replace(found, of=tuple(names))
-            for found, names in sorted(prints.items(), key=lambda one: order.index(one[0].check))
-        ),
+        prints=tuple(replace(found, of=tuple(names)) for found, names in prints.items()),
     )
+
+
+def _failing(
+    stage: Stage,
+    bank: Sequence[Misconception],
+    checks: Sequence[tuple[pytest.Item, Card]],
+    run: Run,
+) -> Iterator[tuple[str, Misconception, Evidence]]:
+    """Yield name, misconception and evidence of each check that one of its exercise fails."""
+    solution = stage.solution.read_text("utf-8")
+    for item in bank:
+        channel = LocalChannel(f"{stage.module}_{item.id}", item.module(solution).encode())
+        for check in (check for check, card in checks if card.exercise == item.exercise):
+            evidence = run(check, channel)
+            if evidence.error is not None:
+                yield check.name, item, evidence
 
 
 def take(check: str, evidence: Evidence) -> tuple[Print, list[Any]]:
@@ -254,6 +262,6 @@ def _compact(value: Any) -> str:
 
 
 def _lined(value: Any) -> str:
-    if not isinstance(value, list):
+    if not isinstance(value, list | tuple):
         return _compact(value)
     return "[\n" + ",\n".join(map(_compact, value)) + "\n]"

@@ -15,6 +15,8 @@ from torch import Tensor
 CLOSE = 1e-4  # as tight as a check compares, relative to values of order one
 SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and what people type
 MIN_EVIDENCE = 4  # entries; fewer could agree by chance
+MAX_HEADS = 4  # 24 orders; more are not worth the time
+MAX_DRAWN = 1 << 12  # entries; drawing more by every seed is not worth the time
 
 
 class Reading(NamedTuple):
@@ -29,17 +31,37 @@ Reader = Callable[[Tensor, Tensor, Sequence[str]], Reading | None]
 
 
 def read(answer: object, expected: object, axes: Sequence[str] = ()) -> Reading | None:
-    """Say what *answer* looks like beside *expected*; *axes* names the expected axes."""
-    if not isinstance(answer, Tensor) or not isinstance(expected, Tensor):
+    """Say what *answer* looks like beside *expected*; *axes* names the expected axes.
+
+    Of several tensors, such as the parameters of a module, the first that says something is told.
+    """
+    if isinstance(answer, dict) and isinstance(expected, dict):
+        pairs = [(answer[name], expected[name]) for name in expected if name in answer]
+    elif isinstance(answer, list | tuple) and isinstance(expected, list | tuple):
+        pairs = list(zip(answer, expected, strict=False))
+    elif isinstance(answer, Tensor) and isinstance(expected, Tensor):
+        return read_tensor(answer.detach(), expected.detach(), axes)
+    else:
         return None
-    mine, wanted = answer.detach(), expected.detach()
-    names = list(axes) if len(axes) == wanted.ndim else [f"{n}" for n in range(wanted.ndim)]
+    return next((found for mine, wanted in pairs if (found := read(mine, wanted))), None)
+
+
+def read_tensor(mine: Tensor, wanted: Tensor, axes: Sequence[str] = ()) -> Reading | None:
+    """Say what tensor *mine* looks like beside *wanted*."""
+    names = [f"axis {name}" for name in axes]
+    if len(names) != wanted.ndim:
+        names = [f"the {_nth(axis)} axis" for axis in range(wanted.ndim)]
     if mine.shape != wanted.shape:
         return read_shape(tuple(mine.shape), tuple(wanted.shape), names)
-    if mine.dtype != wanted.dtype or not wanted.is_floating_point():
+    if mine.is_complex() or wanted.is_complex():
         return None
-    readers = READERS if mine.isfinite().all() else (not_a_number,)
-    return next((found for reader in readers if (found := reader(mine, wanted, names))), None)
+    exact, right = mine.double(), wanted.double()  # one dtype, which every reading can compare
+    if torch.allclose(exact, right, rtol=CLOSE, atol=CLOSE, equal_nan=True):
+        return other_dtype(mine, wanted)
+    if not (mine.is_floating_point() and wanted.is_floating_point()):
+        return None
+    readers = READERS if exact.isfinite().all() else (not_a_number, infinite)
+    return next((found for reader in readers if (found := reader(exact, right, names))), None)
 
 
 def read_shape(
@@ -47,45 +69,62 @@ def read_shape(
 ) -> Reading | None:
     """Name the axis that is missing, extra, swapped, or of the wrong size."""
     question = "Which axis should each step keep, and which should it sum over?"
-    for axis, name in enumerate(names):
-        if mine == wanted[:axis] + wanted[axis + 1 :]:
-            return Reading("axis_missing", f"The axis {name} is missing.", question)
-    for axis in range(len(mine)):
-        if mine[:axis] + mine[axis + 1 :] == wanted:
-            return Reading("axis_extra", f"There is one axis too many, the {_nth(axis)}.", question)
+    missing = [axis for axis in range(len(wanted)) if mine == wanted[:axis] + wanted[axis + 1 :]]
+    if missing:
+        which = _capital(names[missing[0]]) if len(missing) == 1 else "One axis"
+        return Reading("axis_missing", f"{which} is missing.", question)
+    extra = [axis for axis in range(len(mine)) if mine[:axis] + mine[axis + 1 :] == wanted]
+    if extra:
+        which = f", the {_nth(extra[0])}" if len(extra) == 1 else ""
+        return Reading("axis_extra", f"There is one axis too many{which}.", question)
     if len(mine) != len(wanted):
         return None
-    for left, right in itertools.combinations(range(len(wanted)), 2):
-        swapped = list(wanted)
-        swapped[left], swapped[right] = swapped[right], swapped[left]
-        if mine == tuple(swapped):
-            sentence = f"The axes {names[left]} and {names[right]} are swapped."
-            return Reading("axes_swapped", sentence, "Rows are queries: who stands in which row?")
-    wrong = [name for name, mine_, want in zip(names, mine, wanted, strict=True) if mine_ != want]
+    wrong = [axis for axis in range(len(wanted)) if mine[axis] != wanted[axis]]
+    if len(wrong) == 2 and mine == _swapped(wanted, *wrong):  # noqa: PLR2004  # two change places
+        sentence = f"{_capital(names[wrong[0]])} and {names[wrong[1]]} are swapped."
+        return Reading("axes_swapped", sentence, "Rows are queries: who stands in which row?")
     if len(wrong) == 1:
-        sentence = f"The axis {wrong[0]} has another size than the exercise asks for."
+        sentence = f"{_capital(names[wrong[0]])} has another size than the exercise asks for."
         return Reading("axis_size", sentence, question)
     return None
 
 
+def other_dtype(mine: Tensor, wanted: Tensor) -> Reading | None:
+    """See the right numbers in another dtype."""
+    if mine.dtype == wanted.dtype:
+        return None
+    sentence = "These are the right numbers, but their dtype is another one."
+    return Reading("other_dtype", sentence, "Which dtype goes in, and which step changes it?")
+
+
 def not_a_number(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
-    """Say in which rows NaN or infinity stands."""
+    """Say in which rows NaN stands."""
     del names
-    strange = ~mine.isfinite() & wanted.isfinite()
+    strange = mine.isnan() & wanted.isfinite()
     if mine.ndim < 2 or not strange.any():  # noqa: PLR2004  # a vector has no rows
         return None
     rows = strange.any(-1).reshape(-1, mine.shape[-2])
+    if rows.all():
+        sentence = "Every row is NaN."
+        question = "Does something multiply 0 by infinity, or divide infinity by infinity?"
+        return Reading("nan_everywhere", sentence, question)
     if rows[:, 0].any() and not rows[:, 1:].any():
         sentence = "Only the first row is NaN: its query sees nothing at all."
         return Reading("nan_first_row", sentence, "May a token look at itself?")
     if rows[:, -1].any() and not rows[:, :-1].any():
         sentence = "Only the last row is NaN: its query sees nothing at all."
         return Reading("nan_last_row", sentence, "Which entries does the mask hide, and which not?")
-    if rows.all():
-        sentence = "Every row is NaN."
-        question = "Does something multiply 0 by infinity, or divide infinity by infinity?"
-        return Reading("nan_everywhere", sentence, question)
     return None
+
+
+def infinite(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
+    """See infinities that no softmax has turned into zeros."""
+    del names
+    if mine.isnan().any() or not (mine.isinf() & wanted.isfinite()).any():
+        return None
+    sentence = "Some entries are infinite."
+    question = "Which step turns minus infinity into a weight of zero, and does it come after?"
+    return Reading("infinite", sentence, question)
 
 
 def transposed(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
@@ -93,7 +132,7 @@ def transposed(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | 
     del names
     if mine.ndim < 2 or mine.shape[-1] != mine.shape[-2]:  # noqa: PLR2004  # a vector has no transpose
         return None
-    if not _close(mine.mT, wanted) or _close(mine, wanted):
+    if not _close(mine.mT, wanted):
         return None
     sentence = "These are the right numbers, transposed: rows and columns are exchanged."
     return Reading(
@@ -103,20 +142,20 @@ def transposed(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | 
 
 def constant_factor(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
     """See the right numbers times one constant, and name it if it is a size or a root of one."""
-    if mine.numel() < MIN_EVIDENCE or float(wanted.abs().max()) < CLOSE:
+    if int((wanted.abs() > CLOSE).sum()) < MIN_EVIDENCE:
         return None
     factor = float((mine * wanted).sum() / (wanted * wanted).sum())
-    if abs(factor - 1) < CLOSE or abs(factor) < CLOSE or not _close(mine, wanted * factor):
+    if abs(factor) < CLOSE or not _close(mine / factor, wanted):
         return None
-    named = _named_factor(factor, wanted.shape, names)
-    sentence = f"Every entry is the right one times {named or f'{factor:.4f}'}."
+    named = _named_factor(factor, wanted.shape, names) or "one constant"  # its digits would tell
+    sentence = f"Every entry is the right one times {named}."
     return Reading("constant_factor", sentence, "Where is the scale applied, and how often?")
 
 
 def columns_sum_to_one(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
     """See weights normalised over the queries instead of the keys."""
     del names
-    if mine.ndim < 2 or not _ones(wanted.sum(-1)) or _ones(mine.sum(-1)):  # noqa: PLR2004  # rows and columns
+    if mine.ndim < 2 or not _weights(wanted) or _ones(mine.sum(-1)):  # noqa: PLR2004  # rows and columns
         return None
     if _ones(mine.sum(-2)):
         sentence = "Your columns sum to one, your rows don't."
@@ -128,7 +167,7 @@ def columns_sum_to_one(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Re
     if mine.ndim > 2 and _ones(mine.sum(0)):  # noqa: PLR2004  # a batch or heads in front
         sentence = "Your weights sum to one over the first axis."
         return Reading("first_axis_sums_to_one", sentence, "Which axis holds the keys?")
-    if _ones(mine.sum((-2, -1))):
+    if _ones(mine.sum((-2, -1))) or _ones(mine.sum()):
         sentence = "Your whole matrix sums to one, not each of its rows."
         return Reading(
             "matrix_sums_to_one", sentence, "How many queries share one distribution here?"
@@ -139,7 +178,7 @@ def columns_sum_to_one(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Re
 def rows_do_not_sum_to_one(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
     """See weights that were not normalised, or were changed afterwards."""
     del names
-    if not mine.ndim or not _ones(wanted.sum(-1)) or _ones(mine.sum(-1)):
+    if not _weights(wanted) or _ones(mine.sum(-1)):
         return None
     if (mine < 0).any():
         sentence = (
@@ -184,33 +223,36 @@ def repeated_blocks(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Readi
     for size in _block_sizes(mine):
         mine_blocks, wanted_blocks = torch.split(mine, size, -1), torch.split(wanted, size, -1)
         alike = all(_close(block, mine_blocks[0]) for block in mine_blocks)
-        if alike and not _close(wanted_blocks[0], wanted_blocks[1]):
+        if size > 1 and alike and not _close(wanted_blocks[0], wanted_blocks[1]):
             sentence = f"Your result repeats the same block of {size} columns: all heads are equal."
             return Reading("heads_repeated", sentence, "Does each head have parameters of its own?")
     return None
 
 
-def reordered_blocks(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
-    """See the right heads in another order, or their columns interleaved."""
+def interleaved_blocks(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
+    """See the right heads with their columns interleaved."""
     del names
     for size in _block_sizes(mine):
-        heads = mine.shape[-1] // size
-        blocks = torch.split(wanted, size, -1)
-        if heads <= 4:  # noqa: PLR2004  # 24 orders; more are not worth the time
-            for order in itertools.permutations(blocks):
-                if _close(mine, torch.cat(order, -1)):
-                    sentence = "The right blocks of columns stand in another order."
-                    return Reading(
-                        "heads_reordered", sentence, "In which order are the heads concatenated?"
-                    )
-        interleaved = wanted.reshape(*wanted.shape[:-1], heads, size).mT.flatten(-2)
-        if _close(mine, interleaved):
+        blocks = wanted.reshape(*wanted.shape[:-1], -1, size)
+        if _close(mine, blocks.mT.flatten(-2)):
             sentence = "The columns of the heads are interleaved instead of standing side by side."
-            return Reading(
-                "heads_interleaved",
-                sentence,
-                "Which axis does view or reshape run through fastest?",
-            )
+            question = "Which axis does view or reshape run through fastest?"
+            return Reading("heads_interleaved", sentence, question)
+    return None
+
+
+def reordered_blocks(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
+    """See the right heads in another order."""
+    del names
+    for size in _block_sizes(mine):
+        blocks = torch.split(wanted, size, -1)
+        if len(blocks) > MAX_HEADS:
+            continue
+        for order in itertools.permutations(blocks):
+            if _close(mine, torch.cat(order, -1)):
+                sentence = "The right blocks of columns stand in another order."
+                question = "In which order are the heads concatenated?"
+                return Reading("heads_reordered", sentence, question)
     return None
 
 
@@ -222,7 +264,8 @@ def shifted_rows(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading 
     for shift, word in ((1, "later"), (-1, "earlier")):
         moved = wanted.roll(shift, -2)
         inner = slice(1, None) if shift > 0 else slice(None, -1)
-        if _close(mine[..., inner, :], moved[..., inner, :]):
+        found, there = mine[..., inner, :], moved[..., inner, :]
+        if _close(found, there) and not _close(found, wanted[..., inner, :]):
             sentence = f"Your rows are the right ones, one token {word}."
             return Reading(
                 "rows_shifted",
@@ -245,8 +288,8 @@ def same_everywhere(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Readi
 
 def drawn_otherwise(mine: Tensor, wanted: Tensor, names: Sequence[str]) -> Reading | None:
     """See numbers that torch draws under another seed, distribution or order."""
-    del names
-    if mine.ndim != 2 or mine.numel() < MIN_EVIDENCE or _close(mine, wanted):  # noqa: PLR2004  # weight matrices
+    del wanted, names
+    if mine.ndim != 2 or not MIN_EVIDENCE <= mine.numel() <= MAX_DRAWN:  # noqa: PLR2004  # weight matrices
         return None
     for seed, (name, draw), turn in itertools.product(SEEDS, _DRAWS.items(), range(4)):
         if _close(mine, _drawn(seed, draw, turn, tuple(mine.shape))):
@@ -265,6 +308,7 @@ READERS: tuple[Reader, ...] = (
     constant_factor,
     same_everywhere,
     repeated_blocks,
+    interleaved_blocks,
     reordered_blocks,
     shifted_rows,
     drawn_otherwise,
@@ -282,28 +326,38 @@ def _drawn(seed: int, draw: Callable[..., Tensor], turn: int, shape: tuple[int, 
         torch.manual_seed(seed)
         for _ in range(turn):
             draw(*shape)
-        return draw(*shape)
+        return draw(*shape).double()
 
 
 def _named_factor(factor: float, shape: Sequence[int], names: Sequence[str]) -> str:
-    for size, name in zip(shape, names, strict=True):
-        if size < 2:  # noqa: PLR2004  # one has no root of its own
-            continue
+    for size, name in reversed(list(zip(shape, names, strict=True))):  # features stand last
         for value, text in (
-            (math.sqrt(size), f"√{name} = √{size}"),
-            (1 / math.sqrt(size), f"1/√{name} = 1/√{size}"),
-            (float(size), f"{name} = {size}"),
-            (1 / size, f"1/{name} = 1/{size}"),
+            (math.sqrt(size), f"the root of the size of {name}"),
+            (1 / math.sqrt(size), f"one over the root of the size of {name}"),
+            (float(size), f"the size of {name}"),
+            (1 / size, f"one over the size of {name}"),
         ):
-            if abs(factor - value) < CLOSE * max(1.0, value):
+            if size > 1 and abs(factor - value) < CLOSE * value:
                 return text
-    return ""
+    return "minus one" if abs(factor + 1) < CLOSE else ""
 
 
 def _block_sizes(tensor: Tensor) -> Iterator[int]:
+    """Yield the sizes of equal blocks of columns, the largest first."""
     width = tensor.shape[-1] if tensor.ndim else 0
     if tensor.numel() >= MIN_EVIDENCE:
-        yield from (size for size in range(1, width // 2 + 1) if width % size == 0)
+        yield from (size for size in range(width // 2, 0, -1) if width % size == 0)
+
+
+def _swapped(sizes: tuple[int, ...], left: int, right: int) -> tuple[int, ...]:
+    swapped = list(sizes)
+    swapped[left], swapped[right] = swapped[right], swapped[left]
+    return tuple(swapped)
+
+
+def _weights(wanted: Tensor) -> bool:
+    """Whether every row sums to one, and is more than the one itself."""
+    return wanted.ndim > 0 and wanted.shape[-1] > 1 and _ones(wanted.sum(-1))
 
 
 def _ones(sums: Tensor) -> bool:
@@ -316,3 +370,7 @@ def _close(left: Tensor, right: Tensor) -> bool:
 
 def _nth(index: int) -> str:
     return ("first", "second", "third", "fourth", "fifth")[index] if index < 5 else f"{index + 1}th"  # noqa: PLR2004  # words run out
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

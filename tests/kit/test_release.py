@@ -223,3 +223,44 @@ def test_what_the_public_suite_shows_is_no_secret(course, stage):
     write(stage.source / "notes.md", SOLVED)
 
     assert list(release.leaks(course)) == []
+
+
+def test_fingerprints_are_built_once_and_handed_out(tiny):
+    """They stand in both folders; a second build has nothing to do."""
+    stage = tiny.stages[0]
+    copy = stage.assignment / stage.fingerprints.name
+
+    assert {stage.fingerprints, copy} <= set(release.build(tiny))
+    assert copy.read_bytes() == stage.fingerprints.read_bytes()
+    assert release.stale(tiny) == ()
+    assert release.build(tiny) == ()
+
+
+@pytest.mark.parametrize("changed", ["solution", "misconceptions", "public_suite"])
+def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
+    """A digest of the sources tells, so that nothing has to run to know."""
+    stage = tiny.stages[0]
+    release.build(tiny)
+    source = getattr(stage, changed)
+    source.write_text(source.read_text() + "\n")
+
+    assert stage.fingerprints in release.stale(tiny)
+    assert stage.fingerprints in release.build(tiny)
+    assert release.stale(tiny) == ()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"made_from": 1}', "\0"])
+def test_torn_fingerprints_are_stale(tiny, text):
+    """Whatever lies in their place is built anew."""
+    release.build(tiny)
+    tiny.stages[0].fingerprints.write_text(text)
+
+    assert tiny.stages[0].fingerprints in release.stale(tiny)
+
+
+def test_a_leak_in_fingerprints_is_named(course, stage):
+    """A line of the solution within a string of JSON is a leak as well."""
+    path = stage.source / "fingerprints.json"
+    path.write_text(json.dumps({"mistakes": [f"Try this:\n  {SOLVED}"]}))
+
+    assert list(release.leaks(course)) == [f"{path}:string 3: a line of the solution, {SOLVED!r}."]

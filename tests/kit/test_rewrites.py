@@ -25,7 +25,7 @@ VARIANTS = sorted((ROOT / "tests/hidden").glob("*/variants/*.py"))
 
 def name_of(path: Path) -> str:
     """Return what tells a submission from the others."""
-    return f"{path.relative_to(ROOT).as_posix()}"
+    return path.relative_to(ROOT / "tests").as_posix()
 
 
 def stage_of(path: Path) -> courses.Stage:

@@ -73,3 +73,21 @@ def test_the_public_suite_judges_the_module_beside_it(run: Run, tiny: Course):
     stub.write_text("def double(x):\n    return x + x\n")
 
     assert run(tiny.stages[0].public_suite) == {"doubles_one": "passed"}
+
+
+def test_stages_that_were_not_handed_in_are_passed_over(
+    run: Run, write_course: Callable[..., Course], tmp_path: Path
+):
+    """A folder that holds one stage of two is judged in that one; the other is no failure."""
+    two = write_course(stages=("01_tiny", "02_tiny"))
+    place = tmp_path / "alice" / "02_tiny"
+    place.mkdir(parents=True)
+    (place / "tiny.py").write_bytes(two.stages[1].solution.read_bytes())
+
+    ends = run(two.root / "tests" / "hidden", "--submission", tmp_path / "alice")
+
+    assert ends == {
+        "doubles_the_documented_numbers": "passed",
+        "doubles_unseen_numbers": "passed",
+        "scales_each_feature": "passed",
+    }

@@ -1,0 +1,1 @@
+"""What students run themselves, on their own machine and their own code."""

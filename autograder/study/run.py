@@ -1,0 +1,103 @@
+"""A student's own run: the suites that are there, on one file, confined as far as any machine can.
+
+``process`` guards against accidents only, and needs to: the code is the student's own.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from autograder.course import Course, Stage
+from autograder.errors import CourseError, GraderError, UsageError
+from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
+from autograder.sandbox.supervisor import Zygote
+from autograder.study.place import Place
+from autograder.submission import Submission, collect
+
+if TYPE_CHECKING:  # imports torch
+    from autograder.suite.judging import Judge
+
+
+class Report(NamedTuple):
+    """What was checked, by the public suite and perhaps the *hidden* one, and how it went."""
+
+    file: Path
+    stage: Stage
+    hidden: bool
+    result: SubmissionResult
+
+    @property
+    def checks(self) -> tuple[CheckResult, ...]:
+        """Every check that ran, or should have."""
+        return tuple(check for exercise in self.result.exercises for check in exercise.checks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do."""
+        return bool(self.checks) and all(is_done(exercise) for exercise in self.result.exercises)
+
+
+def is_done(exercise: ExerciseResult) -> bool:
+    """Whether every check of *exercise* passed: in the public suite points say nothing."""
+    return all(check.outcome is Outcome.PASSED for check in exercise.checks)
+
+
+def check(place: Place) -> Report:
+    """Check the file at *place*; raises ``UsageError`` if its suite can't be used."""
+    stage = place.stage
+    submission = next(collect(place.file, place.public.stages, stage))
+    if submission.code is None:
+        raise UsageError(submission.problem)
+    limits = (place.course or place.public).limits
+    with Zygote("process", limits) as zygote:  # first: it imports torch while we do
+        try:
+            results = [_judged(place.public, submission, zygote, public=True)]
+        except CourseError as error:
+            raise UsageError(_unusable(stage, error)) from None
+        if place.course:
+            results.append(_judged(place.course, submission, zygote, public=False))
+    for result in results:
+        if result.status is Status.GRADER_ERROR:
+            raise GraderError(result.message)
+    return Report(place.file, stage, len(results) > 1, _merged(stage, results))
+
+
+def _judged(
+    course: Course, submission: Submission, zygote: Zygote, *, public: bool
+) -> SubmissionResult:
+    from autograder.grade import judge_one  # noqa: PLC0415  # imports torch
+    from autograder.suite.judging import with_judge  # noqa: PLC0415  # imports torch
+
+    def work(judge: "Judge") -> SubmissionResult:
+        if public:  # the first to run; a zygote is ready once
+            zygote.wait_ready()
+        return judge_one(judge, zygote, submission)
+
+    return with_judge(course, [course.stage(submission.stage)], work, public=public)
+
+
+def _merged(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
+    """Put the checks of all suites under their exercises, in the order of *stage*."""
+    checks: dict[str, tuple[CheckResult, ...]] = {item.name: () for item in stage.exercises}
+    for result in results:
+        for exercise in result.exercises:
+            checks[exercise.name] = checks.get(exercise.name, ()) + exercise.checks
+    exercises = tuple(ExerciseResult.of(name, found) for name, found in checks.items() if found)
+    first = results[0]
+    return SubmissionResult(
+        student=first.student,
+        stage=first.stage,
+        status=first.status,
+        score=None,
+        max_score=None,
+        message=first.message,
+        notices=first.notices,
+        exercises=exercises,
+    )
+
+
+def _unusable(stage: Stage, error: CourseError) -> str:
+    why = str(error).strip().rpartition("\n")[2].removeprefix("E ").strip()  # pytest's last word
+    return (
+        f"{stage.public_suite} can't be used as it is ({why}). "
+        "Put the file that you received back in its place."
+    )

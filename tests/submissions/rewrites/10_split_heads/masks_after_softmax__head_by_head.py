@@ -1,0 +1,31 @@
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_out % num_heads:
+            raise ValueError("uneven")
+        self.num_heads, self.p = num_heads, dropout
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.register_buffer("mask", torch.ones(context_length, context_length).tril())
+
+    def forward(self, x):
+        T = x.size(1)
+        if T > len(self.mask):
+            raise ValueError("too long")
+        heads = [layer(x).chunk(self.num_heads, dim=-1) for layer in (self.W_query, self.W_key, self.W_value)]
+        weights = []
+        for q, k, _ in zip(*heads):
+            w = F.softmax(torch.bmm(q, k.mT) / math.sqrt(q.size(-1)), dim=-1)
+            weights.append(w * self.mask[:T, :T])
+        weights = F.dropout(torch.stack(weights, 1), self.p, self.training)
+        values = torch.stack(heads[2], 1)
+        return self.out_proj((weights @ values).transpose(1, 2).flatten(2))
