@@ -1,5 +1,6 @@
 """Which file a student means, and which suites there are to check it."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ def find(what: str, start: Path, root: Path | None = None, *, hidden: bool = Fal
     above. Raises ``UsageError`` with what to do.
     """
     path = start / what
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on what can be no path
         folder, file = _named(what, start, root).assignment, None
     elif path.is_dir():
         folder, file = path, None

@@ -33,7 +33,7 @@ def text(report: Report, console: Console, here: Path) -> str:
     with console.capture() as capture:
         for part in _parts(report, console.width, here):
             console.print(part)
-    return "\n".join(line.rstrip() for line in capture.get().split("\n"))
+    return "\n".join(row.rstrip() for row in capture.get().split("\n"))
 
 
 def _parts(report: Report, width: int, here: Path) -> Iterator[RenderableType]:
@@ -74,7 +74,7 @@ def _state(check: CheckResult) -> tuple[str, str, str]:
     if check.status is Status.NOT_IMPLEMENTED:
         return "·", "not written yet", "bold"
     if check.outcome is Outcome.SKIPPED:
-        return "·", "not reached", "bold"
+        return "·", "not there yet" if check.status is Status.MISSING else "not reached", "bold"
     return "✗", "not right yet", "bold red"
 
 

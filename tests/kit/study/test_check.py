@@ -81,6 +81,16 @@ def test_a_syntax_error_is_told_once(check, handed_out):
     assert "· transfer_weights  not reached" in result.output
 
 
+def test_what_is_not_defined_is_not_there_yet(check, handed_out, solution):
+    """A file that ends early is told what it lacks."""
+    hand_in(handed_out, solution.partition("class SelfAttention_v2")[0])
+    result = check(handed_out)
+
+    assert result.exit_code == 1, result.output
+    assert "✓ SelfAttention_v1" in result.output
+    assert "· SelfAttention_v2  not there yet" in result.output
+
+
 def test_an_answer_that_breaks_a_check_is_the_answers_fault(check, handed_out):
     """There is no solution to compare with; the student hears that the answer is odd."""
     stub = (handed_out / "self_attention.py").read_text()
@@ -128,6 +138,7 @@ def test_a_notebook_is_checked_as_well(check, handed_out, solution):
         pytest.param([], "self_attention.py", "Put yours there, or name it", id="no-module"),
         pytest.param(["--hidden"], "", "stays with your instructor", id="hidden"),
         pytest.param(["gone.py"], "", "no file or folder gone.py", id="no-file"),
+        pytest.param(["long" * 99], "", "no file or folder", id="no-path-at-all"),
         pytest.param(["4"], "", "no file or folder 4", id="stage-without-a-course"),
     ],
 )

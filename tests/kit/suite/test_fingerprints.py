@@ -8,12 +8,15 @@ import torch
 
 from autograder import course as courses
 from autograder import markers, release, verify
-from autograder.course import Course
+from autograder.course import Course, Stage
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.wire import OpaqueValue
-from autograder.suite import fingerprints
+from autograder.suite import fingerprints, misconceptions
+from autograder.suite.diagnosis import Diagnostician, Failure
 from autograder.suite.evidence import Evidence
-from autograder.suite.judging import with_judge
+from autograder.suite.judging import Judge, with_judge
+from autograder.suite.local import LocalChannel
+from autograder.suite.misconceptions import Misconception
 
 MAX_BYTES = 300_000  # of one stage; a student downloads them all
 
@@ -35,6 +38,20 @@ def raised(text: str) -> Raised:
     """An exception of the student's code."""
     message = f"f raised ValueError in line 3: x + y\n{text}"
     return Raised("ValueError", text, message, public="f raised an exception.")
+
+
+def named(knows: Diagnostician, judge: Judge, stage: Stage, item: Misconception) -> object:
+    """What is said when misconception *item* is handed in to the public suite."""
+    text = item.module(stage.solution.read_text("utf-8"))
+    channel = LocalChannel(f"handed_in_{item.id}", text.encode())
+    seen = [
+        Failure(check, card, judge.run(check, channel))
+        for check, card in judge.checks(stage.name)
+        if card.exercise == item.exercise
+    ]
+    failures = [one for one in seen if one.evidence.error is not None]
+    passed = [one.item for one in seen if one.evidence.error is None]
+    return knows.explain(item.exercise, failures, passed)
 
 
 @pytest.fixture
@@ -130,6 +147,22 @@ def test_changes_are_told(known):
         "test_doubles_one sees something else in squares"
     ]
     assert list(fingerprints.changes(silent, known)) == ["test_doubles_one fails squares"]
+
+
+def test_fingerprints_name_what_the_code_names(pytestconfig):
+    """On every known mistake of a stage, numbers and wrong code lead to the same diagnosis."""
+    course = courses.load(pytestconfig.rootpath)
+    stage = course.stage("02")
+
+    def work(judge: Judge) -> list[str]:
+        by_code, by_numbers = Diagnostician(stage, judge.run), fingerprints.recogniser(stage)
+        return [
+            item.id
+            for item in misconceptions.read(stage.misconceptions)
+            if named(by_numbers, judge, stage, item) != named(by_code, judge, stage, item)
+        ]
+
+    assert with_judge(course, [stage], work, public=True) == []
 
 
 @pytest.mark.parametrize(
