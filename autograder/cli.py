@@ -1,5 +1,7 @@
 """Words in, words out: the only room that prints and exits."""
 
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from autograder.errors import AutograderError, UsageError
 
 if TYPE_CHECKING:  # commands load what they use
     from autograder.course import Course
-    from autograder.results import Results
+    from autograder.results import Results, SubmissionResult
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -223,10 +225,20 @@ def _grade(
         files.json.write_bytes(to_json(results))
     if files.report is not None:
         typer.echo(f"report: {_write_report(found, results, files.report)}")
+    if len(results.submissions) == 1:
+        typer.echo(_feedback(found, results.submissions[0]))
     Console(highlight=False).print(table(results))
     if any(result.status is Status.GRADER_ERROR for result in results.submissions):
         typer.echo("The grader itself failed; those submissions have no grade.", err=True)
         raise typer.Exit(1)
+
+
+def _feedback(course: "Course", result: "SubmissionResult") -> str:
+    """Lay out one submission in full, as wide and as colourful as the terminal is."""
+    from autograder.reports.text import feedback_text  # noqa: PLC0415  # imports rich
+
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return feedback_text(course, result, shutil.get_terminal_size().columns, colour=colour)
 
 
 class _Files(NamedTuple):

@@ -88,7 +88,7 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType
     if exercise.first:
         parts += _finding(exercise.first, width)
     if exercise.hints:
-        parts.append(Text(f"Stuck? autograder hint {exercise.name}", style="dim"))
+        parts.append(Text("Stuck? Its three hints stand in stage.toml.", style="dim"))
     for finding in exercise.later:
         parts += [] if finding.silent else ["", *_finding(finding, width)]
     silent = sum(finding.silent for finding in exercise.later)

@@ -30,7 +30,7 @@ class Layer(StrEnum):
     @property
     def hidden(self) -> bool:
         """Whether its inputs are secret, so that messages may not speak of values."""
-        return self in {Layer.PROBE, Layer.LAWS, Layer.GRADIENTS}
+        return self in {Layer.PROBE, Layer.LAWS, Layer.GRADIENTS, Layer.FORBIDDEN}
 
 
 class Card(NamedTuple):

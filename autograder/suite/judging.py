@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import pytest
 from _pytest.runner import runtestprotocol  # the way that plugins run an item again
-from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
 from autograder.errors import CourseError, GraderError
@@ -176,26 +175,26 @@ class Judge:
         session.begin(name)
         needed = dict.fromkeys(need for _, card in checks for need in (name, *card.needs))
         absent = {need: opened or missing(session, need) for need in needed}
-        results: list[CheckResult] = []
+        results: list[tuple[Verdict, CheckResult]] = []
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
         for item, card in checks:
             fault = next((absent[need] for need in (name, *card.needs) if absent[need]), None)
-            verdict = Verdict(item.name, title_of(item), card)
+            verdict = Verdict(item.name, title_of(item), card, self.course.reveal)
             if fault is not None:
-                results.append(verdict.skipped(fault))
+                results.append((verdict, verdict.skipped(fault)))
                 continue
             seen = self.run(item, session)
-            results.append(self._verdict(item, verdict, session, seen))
+            results.append((verdict, self._verdict(item, verdict, session, seen)))
             if seen.error is None:
                 passed.append(item)
             else:
                 failures.append(Failure(item, card, seen))
         diagnostician = self._diagnostician(stage) if failures and self._diagnose else None
-        if diagnostician is None:
-            return tuple(results)
-        named = diagnostician.explain(name, failures, passed)
-        return tuple(replace(result, diagnosis=named.get(result.name)) for result in results)
+        named = diagnostician.explain(name, failures, passed) if diagnostician else {}
+        return tuple(
+            verdict.diagnosed(result, named.get(result.name)) for verdict, result in results
+        )
 
     def _verdict(
         self, item: pytest.Item, verdict: Verdict, session: Session, seen: Evidence

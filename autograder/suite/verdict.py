@@ -2,7 +2,8 @@
 
 from msgspec.structs import replace
 
-from autograder.results import CheckResult, Outcome, Status
+from autograder.course import Reveal
+from autograder.results import CheckResult, Diagnosis, Outcome, Status
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import Card, WrongAnswer
 
@@ -10,10 +11,11 @@ from autograder.suite.checks import Card, WrongAnswer
 class Verdict:
     """Turns the end of one check into its record."""
 
-    def __init__(self, name: str, title: str, card: Card) -> None:
+    def __init__(self, name: str, title: str, card: Card, reveal: Reveal) -> None:
         self._name = name
         self._title = title
         self._card = card
+        self._reveal = reveal
 
     def passed(self) -> CheckResult:
         """Full points."""
@@ -36,14 +38,27 @@ class Verdict:
         if isinstance(error, WrongAnswer):
             message = self._say(error.message, error.public)
             result = self._result(Outcome.FAILED, error.status, message)
-            return result if self._card.layer.hidden else replace(result, grid=error.grid)
+            shown = self._reveal.documented_values and not self._card.layer.hidden
+            return replace(result, grid=error.grid) if shown else result
         if isinstance(error, Fault):
             message = self._say(error.message, error.public)
             return self._result(Outcome.ERRORED, error.status, message)
         return None
 
+    def diagnosed(self, result: CheckResult, diagnosis: Diagnosis | None) -> CheckResult:
+        """Add the mistake's name, unless the course keeps silent about hidden checks."""
+        return result if self._silent else replace(result, diagnosis=diagnosis)
+
+    @property
+    def _silent(self) -> bool:
+        return self._card.layer.hidden and self._reveal.hidden_checks == "nothing"
+
     def _say(self, message: str, public: str) -> str:
-        return public if self._card.layer.hidden else message
+        """Say as much as the course reveals: all, the property only, or nothing."""
+        if self._silent:
+            return ""
+        shown = self._reveal.documented_values and not self._card.layer.hidden
+        return message if shown else public
 
     def _result(
         self, outcome: Outcome, status: Status, message: str, points: float = 0.0

@@ -25,7 +25,7 @@ def test_the_terminal_tells_what_the_page_tells(
         "Tiny things", "Feedback for alice", "2 of 6 points", "2 checks left",
         "✗ not right yet: The weights are the documented ones.", "differs in 6 of 36 entries",
         "It looks like this: forgets to scale.", "How long are the vectors?",
-        "autograder hint double", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
+        "Its three hints stand in stage.toml", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
     ):  # fmt: skip
         assert words in text
 
