@@ -59,7 +59,7 @@ def test_accepts_a_copy_where_the_exact_name_is_missing(collected, write, class_
 def test_prefers_the_exact_name_to_a_copy(collected, write, class_):
     """Also where the copy lies nearer to the top."""
     write("alice/self_attention (1).py", b"copy")
-    write("alice/work/self_attention.py", b"exact")
+    write("alice/draft/self_attention.py", b"exact")
 
     [submission] = collected(class_ / "alice")
 
