@@ -75,6 +75,20 @@ def test_a_graded_submission_is_told_and_recorded(invoke: Invoke, module: Path, 
 
 
 @pytest.mark.usefixtures("lent_zygote")
+def test_a_single_submission_is_told_in_full_and_on_a_page(
+    invoke: Invoke, module: Path, tmp_path: Path
+):
+    """With --report there is a page for the class, from which one leads to the student."""
+    pages = tmp_path / "pages"
+    result = invoke("grade", module, "--report", pages, "--jobs", 1, "--isolation", probe().level)
+
+    assert result.exit_code == 0, result.output
+    assert "Tiny things\nFeedback for" in result.output
+    assert f"report: {pages / 'index.html'}" in result.output.replace("\n", "")
+    assert len(list(pages.glob("*.html"))) == 2
+
+
+@pytest.mark.usefixtures("lent_zygote")
 def test_a_bad_grade_is_no_failure_of_the_grader(invoke: Invoke, module: Path):
     """Exit code 0 when grading worked, whatever the grades."""
     module.write_text("while True print")
@@ -105,6 +119,7 @@ def test_a_failure_of_the_grader_is_exit_code_1(
         pytest.param(["grade", "{module}", "--stage", "9"], "no stage '9'", id="unknown-stage"),
         pytest.param(["grade", "{module}", "--json", "no/r.json"], "no folder no", id="no-folder"),
         pytest.param(["grade", "{module}", "--json", "."], ". is a folder", id="json-is-a-folder"),
+        pytest.param(["grade", "{module}", "--report", "{module}"], "is a file", id="report-file"),
         pytest.param(["grade", "nothing.py"], "nothing.py", id="nothing-there"),
         pytest.param(["verify", "--stage", "9"], "no stage '9'", id="verify-unknown-stage"),
         pytest.param(["grade"], "PATH", id="no-path"),
