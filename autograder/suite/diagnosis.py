@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pytest
+from torch import Tensor
 
 from autograder.course import Stage
 from autograder.results import Diagnosis
 from autograder.suite import misconceptions, readings
 from autograder.suite.checks import Card, WrongAnswer
 from autograder.suite.evidence import Evidence, alike, same
-from autograder.suite.local import LocalChannel, solution_channel
+from autograder.suite.local import LocalChannel, Recording, solution_channel
 from autograder.suite.misconceptions import Misconception
 from autograder.suite.student import Channel
 
@@ -73,6 +74,7 @@ class Diagnostician:
         self._bank = misconceptions.read(stage.misconceptions)
         self._channels: dict[str, LocalChannel] = {}
         self._replays: dict[tuple[str, str], Evidence] = {}
+        self._recorded: dict[str, Recording] = {}
 
     def explain(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
@@ -124,8 +126,23 @@ class Diagnostician:
         if not isinstance(failure.evidence.error, WrongAnswer) or not 0 <= last < len(ours.answers):
             return None
         (verb, answer), (asked, expected) = failure.evidence.answers[last], ours.answers[last]
-        found = readings.read(answer, expected) if verb == asked else None
+        if verb != asked:
+            return None
+        found = readings.read(answer, expected)
+        if found is None and failure.evidence.changed:
+            found = readings.input_changed()
+        if found is None:
+            found = readings.on_the_way(answer, self._steps(failure.item, last))
         return Diagnosis(found.name, found.sentence, found.question) if found else None
+
+    def _steps(self, check: pytest.Item, index: int) -> Sequence[tuple[str, Tensor]]:
+        """Return the tensors on the solution's way to its answer number *index* in *check*."""
+        if check.nodeid not in self._recorded:
+            recording = Recording(solution_channel(self._stage.solution))
+            self._run(check, recording)
+            self._recorded[check.nodeid] = recording
+        steps = self._recorded[check.nodeid].steps
+        return steps[index] if index < len(steps) else ()
 
     def _shows(self, item: Misconception, failure: Failure) -> bool | None:
         """Whether *item* shows the same; ``None``: only an exception's text speaks for it."""

@@ -22,10 +22,14 @@ SILENT = {"load", "mode", "new", "operators"}  # answers that tell an idiom, or 
 
 
 class Evidence(NamedTuple):
-    """The answers that a check saw, and what it raised in the end; ``None``: it passed."""
+    """The answers that a check saw, and what it raised in the end; ``None``: it passed.
+
+    *changed* says whether the last call wrote into an argument.
+    """
 
     answers: tuple[tuple[str, Any], ...]
     error: BaseException | None
+    changed: bool = False
 
     @property
     def last(self) -> Any:

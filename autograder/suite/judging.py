@@ -140,7 +140,9 @@ class Judge:
         error = next((end for end in self._ends if end is not None), None)
         student = self._desk.last_student
         self._desk.channel = self._desk.last_student = None
-        return Evidence(tuple(student.observed) if student else (), error)
+        if student is None:
+            return Evidence((), error)
+        return Evidence(tuple(student.observed), error, changed=bool(student.changed))
 
     def _neighbour(self, item: pytest.Item) -> pytest.Item | None:
         """Return another check of the suite, so that pytest keeps the module's fixtures up."""

@@ -6,7 +6,11 @@ Only the course's own code comes here. A student's never does.
 import contextlib
 import functools
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from autograder.errors import CourseError
 from autograder.sandbox.bench import Bench
@@ -14,6 +18,7 @@ from autograder.sandbox.source import Definition, definitions, parse
 from autograder.sandbox.wire import ListValue, Reply, Request, Verb
 
 MAX_BYTES = 1 << 26  # the course's own answers; ample
+MAX_STEPS = 200  # of one answer; a solution takes some ten
 
 
 class LocalChannel:
@@ -40,6 +45,46 @@ class LocalChannel:
         if reply.problem is not None and reply.problem.type == KeyboardInterrupt.__name__:
             raise KeyboardInterrupt  # the instructor's, not the code's
         return reply
+
+
+class Recording:
+    """A channel that notes the tensors on the way to each answer, by their functions' names."""
+
+    def __init__(self, channel: LocalChannel) -> None:
+        self._channel = channel
+        self.steps: list[list[tuple[str, Tensor]]] = []
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What the source defines and names."""
+        return self._channel.definitions
+
+    def ask(self, verb: Verb, **fields: object) -> Reply:
+        """Do one request, and note its steps."""
+        with _Steps() as watched:
+            reply = self._channel.ask(verb, **fields)
+        self.steps.append(watched.seen)
+        return reply
+
+
+class _Steps(TorchFunctionMode):
+    """Keeps what torch functions return, as the code calls them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, Tensor]] = []
+
+    def __torch_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor) and len(self.seen) < MAX_STEPS:
+            self.seen.append((getattr(func, "__name__", ""), result.detach()))
+        return result
 
 
 @functools.lru_cache(maxsize=64)  # the solutions of one course

@@ -19,6 +19,18 @@ MAX_HEADS = 4  # 24 orders; more are not worth the time
 MAX_DRAWN = 1 << 12  # entries; drawing more by every seed is not worth the time
 
 
+STEPS = {  # torch functions by name, and what they do in attention
+    "linear": "a projection",
+    "matmul": "a matrix product",
+    "__matmul__": "a matrix product",
+    "div": "the scaling",
+    "__truediv__": "the scaling",
+    "masked_fill": "the mask",
+    "softmax": "the softmax",
+    "exp": "the exponential",
+}
+
+
 class Reading(NamedTuple):
     """What a wrong tensor looks like: a short name, a sentence, a question."""
 
@@ -35,6 +47,8 @@ def read(answer: object, expected: object, axes: Sequence[str] = ()) -> Reading 
 
     Of several tensors, such as the parameters of a module, the first that says something is told.
     """
+    if whole := detached(answer, expected) or no_parameters(answer, expected):
+        return whole
     if isinstance(answer, dict) and isinstance(expected, dict):
         pairs = [(answer[name], expected[name]) for name in expected if name in answer]
     elif isinstance(answer, list | tuple) and isinstance(expected, list | tuple):
@@ -44,6 +58,52 @@ def read(answer: object, expected: object, axes: Sequence[str] = ()) -> Reading 
     else:
         return None
     return next((found for mine, wanted in pairs if (found := read(mine, wanted))), None)
+
+
+def on_the_way(answer: object, steps: Sequence[tuple[str, Tensor]]) -> Reading | None:
+    """See what the right computation has before its end, such as weights instead of contexts."""
+    if not isinstance(answer, Tensor) or answer.numel() < MIN_EVIDENCE:
+        return None
+    mine = answer.detach()
+    if not mine.is_floating_point() or bool((mine == mine.flatten()[0]).all()):
+        return None
+    for function, step in steps:
+        word = STEPS.get(function)
+        if word and step.dtype == mine.dtype and _close(mine, step):
+            sentence = f"This is a step on the way: what the right computation has after {word}."
+            return Reading("step_on_the_way", sentence, "Which step leads on from there?")
+    return None
+
+
+def detached(answer: object, expected: object) -> Reading | None:
+    """See a result that no gradient flows back from."""
+    if not isinstance(answer, dict) or not isinstance(expected, dict):
+        return None
+    mine, wanted = answer.get("gradients"), expected.get("gradients")
+    if not isinstance(mine, dict) or not isinstance(wanted, dict) or not mine:
+        return None
+    if any(item is not None for item in mine.values()):
+        return None
+    if all(item is None for item in wanted.values()):
+        return None
+    sentence = "No gradient comes back: the result is cut off from what it was computed from."
+    question = "Where do the numbers leave torch's graph: .detach(), .data, .item(), no_grad?"
+    return Reading("detached", sentence, question)
+
+
+def no_parameters(answer: object, expected: object) -> Reading | None:
+    """See a module that holds no parameters where it should."""
+    if answer != {} or not isinstance(expected, dict) or not expected:
+        return None
+    sentence = "The module has no parameters: a plain tensor as an attribute is none."
+    return Reading("no_parameters", sentence, "What turns a tensor into a parameter of its module?")
+
+
+def input_changed() -> Reading:
+    """Tell that a call wrote into its argument."""
+    sentence = "Your code writes into the tensor that it was given."
+    question = "Which operation works in place: one with += or a name that ends in an underscore?"
+    return Reading("input_changed", sentence, question)
 
 
 def read_tensor(mine: Tensor, wanted: Tensor, axes: Sequence[str] = ()) -> Reading | None:
