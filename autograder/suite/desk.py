@@ -112,10 +112,9 @@ class ByHand(Desk):
         if self._zygote is None:
             limits = self.course.limits if self.course else course_files.Limits()
             secret = self.course.root if self.course else None
-            own = self._isolation or (
-                "process" if public else None
-            )  # one's own code on one's machine
-            self._zygote = Zygote(choose_isolation(own, secret), limits)
+            usual = "process" if public else None  # a public suite judges one's own code
+            level = choose_isolation(self._isolation or usual, secret)
+            self._zygote = Zygote(level, limits)
             self._zygote.wait_ready()
         return Session(self._zygote, stage.module, code.cells, notebook=code.kind == "notebook")
 

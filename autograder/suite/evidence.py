@@ -43,7 +43,7 @@ NOTHING = Evidence((), None)
 def same(left: Evidence, right: Evidence, ours: Evidence = NOTHING) -> bool:
     """Whether two runs are alike, and more than the text of an exception makes them so."""
     return alike(left, right, ours) and (
-        bool(_telling(left)) or _words(left.error) == _words(right.error)
+        bool(_telling(left)) or words_of(left.error) == words_of(right.error)
     )
 
 
@@ -57,7 +57,7 @@ def alike(left: Evidence, right: Evidence, ours: Evidence = NOTHING) -> bool:
         return False
     mine, theirs = _telling(left, ours), _telling(right, ours)
     if not mine and not theirs and not isinstance(left.error, Raised):
-        return _words(left.error) == _words(right.error)
+        return words_of(left.error) == words_of(right.error)
     return len(mine) == len(theirs) and all(map(_equal, mine, theirs))
 
 
@@ -85,14 +85,15 @@ def _ended_alike(left: BaseException | None, right: BaseException | None) -> boo
     """Compare how two runs ended: as outcomes, and exceptions of the code's own by their text."""
     if isinstance(left, Raised) and isinstance(right, Raised):
         return (left.kind, left.text) == (right.kind, right.text)
-    return _status(left) == _status(right)
+    return status_of(left) == status_of(right)
 
 
-def _status(error: BaseException | None) -> str:
+def status_of(error: BaseException | None) -> str:
+    """Return the status that *error* carries, or its type's name."""
     return str(getattr(error, "status", type(error).__name__))
 
 
-def _words(error: BaseException | None) -> str:
+def words_of(error: BaseException | None) -> str:
     """Return the message without its numbers: a line's number says nothing about the mistake."""
     return re.sub(r"\d+", "", str(getattr(error, "message", error)))
 

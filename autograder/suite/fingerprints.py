@@ -7,8 +7,7 @@ are rounded, words of the code are digests, and of a mistake there is what a stu
 import hashlib
 import json
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -22,17 +21,15 @@ from autograder.sandbox.faults import Raised
 from autograder.sandbox.wire import OpaqueValue
 from autograder.suite import misconceptions
 from autograder.suite.checks import Card
-from autograder.suite.diagnosis import Diagnostician, Failure
-from autograder.suite.evidence import SAME_ATOL, SAME_RTOL, SILENT, Evidence
+from autograder.suite.diagnosis import Diagnostician, Failure, Run
+from autograder.suite.evidence import SAME_ATOL, SAME_RTOL, SILENT, Evidence, status_of, words_of
 from autograder.suite.local import LocalChannel
 from autograder.suite.misconceptions import Misconception
-from autograder.suite.student import Channel, RemoteModule
+from autograder.suite.student import RemoteModule
 
 DECIMALS = 6  # an order finer than what counts as the same answer
 MAX_ENTRIES = 256  # of one tensor; a larger one is told by as many, evenly spaced
 DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never meet
-
-Run = Callable[[pytest.Item, Channel], Evidence]
 
 
 class Mistake(msgspec.Struct, frozen=True):
@@ -155,12 +152,12 @@ def take(check: str, evidence: Evidence) -> tuple[Print, list[Any]]:
     error = evidence.error
     answers = [_sealed(answer) for verb, answer in evidence.answers if verb not in SILENT]
     raised = error if isinstance(error, Raised) else None
-    words = "" if answers else re.sub(r"\d+", "", str(getattr(error, "message", error)))
+    words = "" if answers else words_of(error)
     said = (raised.text if raised else "") + words  # where nothing was answered, words must agree
     taken = Print(
         check=check,
         of=(),
-        status=str(getattr(error, "status", type(error).__name__)),
+        status=status_of(error),
         kind=raised.kind if raised else "",
         said=_digest(said) if said else "",
     )
