@@ -1,0 +1,109 @@
+"""Every format by name; a new one is a new file and one line here."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import msgspec
+
+from autograder.errors import UsageError
+from autograder.exports.canvas import canvas
+from autograder.exports.classroom50 import Push, classroom50
+from autograder.exports.exported import Exported
+from autograder.exports.gradescope import Visibility, gradescope
+from autograder.exports.junit import junit
+from autograder.exports.moodle import moodle
+from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
+from autograder.exports.sheet import Sheet
+from autograder.results import Results
+
+_Value = TypeVar("_Value")
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to export, and what was asked; each format takes what it needs."""
+
+    sheet: Sheet | None = None
+    results: Results | None = None
+    download: bytes | None = None
+    stage: str = ""
+    grade_column: str = ""
+    visibility: Visibility = "visible"
+    push: Push | None = None
+
+    def the_sheet(self) -> Sheet:
+        """Return the sheet."""
+        return _given(self.sheet, "a record or a gradebook")
+
+    def the_record(self) -> Results:
+        """Return the record: a gradebook knows no checks."""
+        return _given(self.results, "a record, as `autograder grade --json` writes it")
+
+    def the_stage(self) -> str:
+        """Return the stage that was asked for, or the only one with grades."""
+        graded = [stage.name for stage in self.the_sheet().graded]
+        wanted = self.stage or (graded[0] if len(graded) == 1 else None)
+        return _given(wanted, f"one stage (--stage); there are grades in {', '.join(graded)}")
+
+
+class Format(msgspec.Struct, frozen=True):
+    """How a format is made, what its file is called, and which download it fills in."""
+
+    file: str
+    about: str
+    make: Callable[[Request], Exported]
+    fills: str = ""
+
+
+FORMATS: Final = {
+    "canvas": Format(
+        "canvas.csv",
+        "Canvas gradebook; fills in an exported one, or makes one",
+        lambda ask: canvas(ask.the_sheet(), ask.download),
+        "the gradebook exported from Canvas (optional)",
+    ),
+    "moodle": Format(
+        "moodle.csv",
+        "Moodle's offline grading worksheet, filled in, one stage",
+        lambda ask: moodle(
+            ask.the_sheet(),
+            _given(ask.download, "the worksheet downloaded from Moodle"),
+            ask.the_stage(),
+            ask.grade_column,
+        ),
+        "the worksheet downloaded from Moodle",
+    ),
+    "nbgrader": Format(
+        "grades.csv",
+        "the columns of `nbgrader export`",
+        lambda ask: nbgrader_csv(ask.the_sheet()),
+    ),
+    "exercises": Format(
+        "exercises.csv",
+        "one row a student, one column an exercise",
+        lambda ask: exercises_csv(ask.the_sheet()),
+    ),
+    "gradescope": Format(
+        "results.json",
+        "Gradescope, one submission",
+        lambda ask: gradescope(ask.the_record(), ask.visibility),
+    ),
+    "classroom50": Format(
+        "result.json",
+        "Classroom 50, one submission",
+        lambda ask: classroom50(
+            ask.the_record(), _given(ask.push, "what its runner says about the push")
+        ),
+    ),
+    "junit": Format(
+        "junit.xml",
+        "JUnit XML, a suite each submission",
+        lambda ask: junit(ask.the_record()),
+    ),
+}
+
+
+def _given(value: _Value | None, what: str) -> _Value:
+    if value is None:
+        msg = f"This format needs {what}."
+        raise UsageError(msg)
+    return value

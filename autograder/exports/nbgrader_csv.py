@@ -1,0 +1,81 @@
+"""CSV files as instructors know them from ``nbgrader export``, and one with every exercise.
+
+``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``, in its order. Two things differ:
+cells are quoted where they hold a comma, and what was not handed in has no row, where nbgrader
+writes a zero.
+
+``exercises_csv`` is for a spreadsheet: one row a student, so that it sorts, filters and averages
+without a pivot table; ``stage/exercise (max n)`` for each exercise, then ``stage (max n)`` with
+the score that counts, late penalties taken off. What stands in a header can't spoil an average.
+"""
+
+from typing import Final
+
+from autograder.exports.cells import number, text, write
+from autograder.exports.exported import Exported
+from autograder.exports.sheet import Column, Row, Score, Sheet
+
+COLUMNS: Final = (
+    "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
+    "raw_score", "late_submission_penalty", "score", "max_score",
+)  # fmt: skip
+_LONG = 254  # characters of an address, after RFC 5321
+
+
+def nbgrader_csv(sheet: Sheet) -> Exported:
+    """Write one line a stage and student, stages in the order of the course."""
+    lines = [
+        _line(stage, row, row.scores[stage.name])
+        for stage in sheet.stages
+        for row in sheet.rows
+        if stage.name in row.scores
+    ]
+    return Exported(write([COLUMNS, *lines]), sheet.remarks)
+
+
+def exercises_csv(sheet: Sheet) -> Exported:
+    """Write one line a student, a column for each exercise and each stage."""
+    stages = sheet.graded
+    exercises = {stage.name: _exercises(sheet, stage) for stage in stages}
+    header = ["student_id", "last_name", "first_name", "email"]
+    for stage in stages:
+        header += [
+            text(f"{stage.name}/{name} (max {number(most)})")
+            for name, most in exercises[stage.name].items()
+        ]
+        header.append(text(f"{stage.name} (max {number(stage.max_score) or '?'})"))
+    lines = []
+    for row in sheet.rows:
+        cells = _who(row)
+        for stage in stages:
+            cells += _points(row.scores.get(stage.name), list(exercises[stage.name]))
+        lines.append(cells)
+    # The mark in front is how Excel knows UTF-8.
+    return Exported(write([header, *lines], bom=True), sheet.remarks)
+
+
+def _line(stage: Column, row: Row, score: Score) -> list[str]:
+    most = stage.max_score if score.max_score is None else score.max_score
+    penalty = None if score.score is None else score.penalty
+    when = [text(stage.name), text(score.duedate), text(score.timestamp)]
+    return [*when, *_who(row), *map(number, (score.raw, penalty, score.score, most))]
+
+
+def _who(row: Row) -> list[str]:
+    return [text(row.student), text(row.last_name), text(row.first_name), text(row.email, _LONG)]
+
+
+def _exercises(sheet: Sheet, stage: Column) -> dict[str, float]:
+    """Return what each exercise is worth, in the order in which they first appear."""
+    known: dict[str, float] = {}
+    for _, score in sheet.scores(stage.name):
+        for name, (_, most) in score.exercises.items():
+            known.setdefault(name, most)
+    return known
+
+
+def _points(score: Score | None, exercises: list[str]) -> list[str]:
+    if score is None or score.score is None:
+        return [""] * (len(exercises) + 1)
+    earned = [score.exercises.get(name, (None, 0))[0] for name in exercises]
+    return [number(value) for value in (*earned, score.score)]

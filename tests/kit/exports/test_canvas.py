@@ -1,0 +1,255 @@
+"""The CSV file that Canvas imports."""
+
+import csv
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.errors import UsageError
+from autograder.exports.canvas import canvas
+from autograder.exports.sheet import Column, Row, Score, Sheet
+from tests.kit.exports.conftest import HOSTILE, MakeSheet, row, sheet_of_rows
+
+ROSTER = """\
+Student,ID,SIS User ID,SIS Login ID,Section,Notes,Tiny things (77),Other (78),Final Score
+,,,,,,Manual Posting,,
+    Points Possible,,,,,,10,5,(read only)
+"Lovelace, Ada",123,u1,ada,A,"likes ""engines"", comets",,4,80
+"Turing, Alan",124,u2,alan,A,,6.00,EX,
+"Noether, Emmy",125,u3,emmy,B,,EX,,
+"""
+
+
+def cells(content: bytes, delimiter: str = ",") -> list[list[str]]:
+    """What a reader sees."""
+    page = content.decode("utf-8-sig")
+    return list(csv.reader(io.StringIO(page, newline=""), delimiter=delimiter, strict=True))
+
+
+def importer_reads(header: list[str]) -> list[str]:
+    """The header rule of Canvas's importer, told again: returns the assignments' columns."""
+    if len(header) > 4 and "LastName" in header[0] and "FirstName" in header[1]:
+        names = 3
+    else:
+        names = 2
+        assert len(header) > 3
+        assert "Student" in header[0]
+        assert "ID" in header[1]
+    info = names + 1
+    if re.search(r"SIS\s+Login\s+ID", header[names]):
+        info += 1
+    elif re.search(r"SIS\s+User\s+ID", header[names]):
+        assert re.search(r"SIS\s+Login\s+ID", header[names + 1])
+        info += 2
+        info += bool(re.search(r"Integration\s+ID", header[info - 1]))
+        info += bool(re.search(r"Root\s+Account", header[info - 1]))
+    assert "Section" in header[info - 1]
+    ignored = re.compile("(Current|Final|Override) (Score|Points|Grade|Status)")
+    return [name for name in header[info:] if not ignored.search(name)]
+
+
+def test_without_a_roster_the_file_is_one_that_canvas_reads(sheet: MakeSheet):
+    """Student, ID, SIS Login ID, Section; then the stage by its title; then what it is worth."""
+    page = cells(canvas(sheet(lovelaceada_123=7.5, emmy=10.0)).content)
+
+    assert importer_reads(page[0]) == ["Tiny things"]
+    assert page[1:] == [
+        ["    Points Possible", "", "", "", "10"],
+        ["lovelaceada", "123", "lovelaceada_123", "", "7.5"],
+        ["emmy", "", "emmy", "", "10"],
+    ]
+
+
+def test_no_grade_is_an_empty_cell(sheet: MakeSheet):
+    """Empty, never 0."""
+    page = cells(canvas(sheet(ada=7.5, zoe=None)).content)
+
+    assert page[3] == ["zoe", "", "zoe", ""]
+
+
+def test_a_stage_without_grades_gets_no_column():
+    """An empty column would make an empty assignment."""
+    stages = (Column("01_tiny", "Tiny things", 10.0), Column("02_more", "More"))
+    page = cells(canvas(Sheet(stages=stages, rows=(row("ada"),))).content)
+
+    assert importer_reads(page[0]) == ["Tiny things"]
+
+
+def test_a_roster_keeps_every_other_cell(sheet: MakeSheet):
+    """Columns, notes, other assignments, special rows and their order stay."""
+    done = canvas(sheet(lovelaceada_123=7.5), ROSTER.encode())
+    before, after = cells(ROSTER.encode()), cells(done.content)
+    before[3][6] = "7.5"
+
+    assert after == before
+    assert importer_reads(after[0]) == ["Notes", "Tiny things (77)", "Other (78)"]
+    assert done.remarks == ()
+
+
+@pytest.mark.parametrize(
+    "student",
+    [
+        pytest.param("lovelaceada_123", id="number-of-a-download"),
+        pytest.param("123", id="id"),
+        pytest.param("u1", id="sis-user-id"),
+        pytest.param("ADA", id="login-in-any-case"),
+        pytest.param("Lovelace, Ada", id="name"),
+    ],
+)
+def test_a_student_is_found_by(student: str):
+    """The number at the end, any identifier, and the name where there is none."""
+    done = canvas(sheet_of_rows(row(student)), ROSTER.encode())
+
+    assert cells(done.content)[3][6] == "7.5"
+
+
+def test_first_and_last_name_find_a_student():
+    """As nbgrader's database knows them."""
+    known = row("al", first_name="Alan", last_name="Turing")
+    done = canvas(sheet_of_rows(known), ROSTER.encode())
+
+    assert cells(done.content)[4][6] == "7.5"
+
+
+@pytest.mark.parametrize(
+    ("students", "words"),
+    [
+        pytest.param(["bob_999"], "bob_999: not found in the roster", id="unknown"),
+        pytest.param(["ada_124"], "", id="the-number-counts-not-the-name"),
+        pytest.param(["124", "alan"], "row 5 of the roster fits another student too", id="twins"),
+    ],
+)
+def test_nobody_is_guessed(students: list[str], words: str):
+    """Unknown and doubtful students get no cell, and a remark each."""
+    roster = ROSTER.replace("6.00", "")
+    done = canvas(sheet_of_rows(*map(row, students)), roster.encode())
+
+    assert all(words in remark for remark in done.remarks)
+    assert [line[6] for line in cells(done.content)[3:]] == ["", "" if words else "7.5", "EX"]
+
+
+def test_identifiers_that_disagree_are_ambiguous():
+    """A number points to one row and a login to another: neither is taken."""
+    roster = ROSTER.replace(",emmy,", ",x_123,")
+    done = canvas(sheet_of_rows(row("x_123")), roster.encode())
+
+    assert done.remarks == ("x_123: could be any of rows 4, 6 of the roster, not exported",)
+
+
+def test_an_old_score_is_replaced_and_told_of(sheet: MakeSheet):
+    """The same score at two decimals is no change."""
+    assert canvas(sheet(alan=6.0), ROSTER.encode()).remarks == ()
+    assert canvas(sheet(alan=7.5), ROSTER.encode()).remarks == (
+        "alan: Tiny things (77) was 6.00 and becomes 7.5",
+    )
+
+
+def test_an_excused_student_stays_excused(sheet: MakeSheet):
+    """EX is the instructor's word."""
+    done = canvas(sheet(emmy=7.5), ROSTER.encode())
+
+    assert cells(done.content)[5][6] == "EX"
+    assert "emmy: excused" in done.remarks[0]
+
+
+def test_no_grade_leaves_the_rosters_cell(sheet: MakeSheet):
+    """An emptied cell would take the old grade away in Canvas."""
+    done = canvas(sheet(ada=1.0, alan=None), ROSTER.encode())
+
+    assert cells(done.content)[4][6] == "6.00"
+
+
+@pytest.mark.parametrize("header", ["01_tiny (77)", "01_TINY", "tiny  THINGS", "Tiny things"])
+def test_a_column_is_found_by_title_or_name(sheet: MakeSheet, header: str):
+    """With Canvas's number or without, in any case."""
+    roster = ROSTER.replace("Tiny things (77)", header)
+    after = cells(canvas(sheet(ada=7.5), roster.encode()).content)
+
+    assert after[0].count(header) == 1
+    assert after[3][6] == "7.5"
+
+
+def test_a_new_column_comes_last_with_its_points(sheet: MakeSheet):
+    """Every row of a student is as long as the header."""
+    roster = ROSTER.replace("Tiny things", "Something else")
+    after = cells(canvas(sheet(ada=7.5), roster.encode()).content)
+
+    assert importer_reads(after[0])[-1] == "Tiny things"
+    assert [line[9:] for line in after] == [["Tiny things"], [], ["10"], ["7.5"], [], []]
+
+
+def test_a_roster_without_points_gets_a_row_of_them_at_its_end(sheet: MakeSheet):
+    """At the end, where no student's row moves."""
+    roster = "".join(line for line in ROSTER.splitlines(keepends=True) if "Possible" not in line)
+    after = cells(canvas(sheet(ada=7.5, alan=6.0), roster.encode()).content)
+
+    assert after[-1] == ["    Points Possible", "", "", "", "", "", "10"]
+    assert [line[6] for line in after[2:4]] == ["7.5", "6"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        pytest.param(",10,5,", ",100,5,", "worth 100 points, and 01_tiny 10", id="other-points"),
+        pytest.param("Other (78)", "01_tiny (78)", "several columns", id="two-columns"),
+        pytest.param("Section", "Group", "Export it in Canvas", id="no-section"),
+        pytest.param("Student,ID", "Name,Number", "Export it in Canvas", id="another-table"),
+    ],
+)
+def test_a_roster_that_does_not_fit_is_refused(sheet: MakeSheet, old: str, new: str, words: str):
+    """Scores are never scaled, columns never chosen by chance."""
+    with pytest.raises(UsageError, match=words):
+        canvas(sheet(ada=7.5), ROSTER.replace(old, new).encode())
+
+
+def test_semicolons_and_a_byte_order_mark_stay(sheet: MakeSheet):
+    """As Canvas writes them where people's decimal sign is a comma."""
+    roster = b"\xef\xbb\xbfStudent;ID;SIS Login ID;Section;Tiny things (7)\r\nA;1;ada;S;\r\n"
+    done = canvas(sheet(ada=7.5), roster)
+
+    assert done.content.startswith(b"\xef\xbb\xbfStudent;ID;")
+    assert cells(done.content, ";")[1] == ["A", "1", "ada", "S", "7.5"]
+
+
+def test_last_and_first_names_in_columns_of_their_own_are_read():
+    """Canvas can export them so."""
+    roster = b"LastName,FirstName,ID,SIS Login ID,Section,T\nTuring,Alan,124,at,A,\n"
+    after = cells(canvas(sheet_of_rows(row("Alan Turing")), roster).content)
+
+    assert importer_reads(after[0]) == ["T", "Tiny things"]
+    assert after[1] == ["Turing", "Alan", "124", "at", "A", "", "7.5"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_formula_is_guarded_in_our_file_and_told_of_in_theirs(name: str):
+    """Canvas finds its students by its own cells: those stay."""
+    ours = canvas(sheet_of_rows(row("x_1", last_name=name)))
+    roster = io.StringIO(newline="")
+    csv.writer(roster).writerows([["Student", "ID", "SIS Login ID", "Section"], [name, 1, "x", ""]])
+    theirs = canvas(sheet_of_rows(row("x_1")), roster.getvalue().encode())
+
+    assert cells(ours.content)[2][0].startswith("'")
+    assert cells(theirs.content)[1][0] == name
+    assert "rows 2 of the roster" in theirs.remarks[0]
+
+
+def test_a_login_that_had_to_be_guarded_is_told_of():
+    """Canvas would look for it with the apostrophe."""
+    assert "fill in a roster" in canvas(sheet_of_rows(row("-x"))).remarks[0]
+
+
+@given(st.text(), st.floats(0, 1000))
+def test_any_name_and_score_make_a_file_that_canvas_reads(name: str, score: float):
+    """One row a student, as many cells as columns, a score with at most two decimals."""
+    scores = {"01_tiny": Score(raw=score, score=score, max_score=1000.0)}
+    rows = (Row(student="x_1", last_name=name, first_name=name, scores=scores),)
+    stages = (Column("01_tiny", "Tiny things", 1000.0),)
+    page = cells(canvas(Sheet(stages=stages, rows=rows)).content)
+
+    assert importer_reads(page[0]) == ["Tiny things"]
+    assert [len(line) for line in page] == [5, 5, 5]
+    assert re.fullmatch(r"\d+(\.\d{1,2})?", page[2][4])
+    assert abs(float(page[2][4]) - score) <= 0.0051
