@@ -18,6 +18,7 @@ COURSE_FILE = "course.toml"
 STAGE_FILE = "stage.toml"
 PUBLIC_SUITE = "test_public.py"
 FINGERPRINTS = "fingerprints.json"
+LAB = "lab.ipynb"
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -122,6 +123,11 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
     def fingerprints(self) -> Path:
         """What known mistakes show to the public suite, built by ``release``."""
         return self.source / FINGERPRINTS
+
+    @property
+    def lab(self) -> Path:
+        """The notebook that leads through the stage; a stage may have none."""
+        return self.source / LAB
 
     @property
     def assignment(self) -> Path:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder import markers
+from autograder import lab, markers
 from autograder.course import Course, Stage
 from autograder.errors import CourseError
 
@@ -33,7 +33,25 @@ def plan(course: Course) -> dict[Path, bytes]:
         built[stage.assignment / stage.stub.name] = stub
         for path in authored:
             built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
+    for stage, points in _points(course):
+        built[stage.lab] = lab.authored(stage.lab, points)
+        built[stage.assignment / stage.lab.name] = lab.released(built[stage.lab])
     return built
+
+
+def _points(course: Course) -> list[tuple[Stage, dict[str, float]]]:
+    """Add up the hidden checks of each exercise, for the stages that have a lab."""
+    stages = [stage for stage in course.stages if stage.lab.is_file()]
+    if not stages:
+        return []
+    from autograder.suite.judging import with_judge  # noqa: PLC0415  # imports torch, for labs only
+
+    return with_judge(
+        course,
+        stages,
+        lambda judge: [(stage, judge.points(stage)) for stage in stages],
+        diagnose=False,
+    )
 
 
 def stale(course: Course) -> tuple[Path, ...]:
@@ -44,9 +62,9 @@ def stale(course: Course) -> tuple[Path, ...]:
 
 def build(course: Course) -> tuple[Path, ...]:
     """Write what is stale, remove what is surplus, and name both."""
-    plan(course)  # refuses before anything is written
+    built = plan(course)  # refuses before anything is written
     printed = tuple(_build_fingerprints(course, _unprinted(course)))
-    built = plan(course)
+    built |= {_handed_out(path, course): path.read_bytes() for path in printed}
     changed = _stale(course, built)
     for path in changed:
         if path in built:
@@ -119,6 +137,12 @@ def _build_fingerprints(course: Course, stages: Sequence[Stage]) -> Iterator[Pat
     for stage, known in zip(stages, made, strict=True):
         _write(stage.fingerprints, fingerprints.to_json(known))
         yield stage.fingerprints
+
+
+def _handed_out(path: Path, course: Course) -> Path:
+    """Return where students receive what is built at *path*, below ``source/``."""
+    stage = next(stage for stage in course.stages if path.is_relative_to(stage.source))
+    return stage.assignment / path.relative_to(stage.source)
 
 
 def texts(path: Path) -> list[str]:

@@ -50,6 +50,15 @@ def compose(course: Course, result: SubmissionResult) -> Feedback:
     )
 
 
+def compose_exercise(stage: Stage, result: SubmissionResult, name: str) -> ExerciseFeedback | None:
+    """Choose the words about the exercise *name* alone; None if *result* does not tell of it."""
+    result = harmless(result)
+    for number, item in enumerate(result.exercises, start=1):
+        if item.name == name:
+            return _exercise(number, item, _hints(stage, name), told="")
+    return None
+
+
 def _opening(result: SubmissionResult) -> tuple[str, str]:
     if result.status is Status.GRADER_ERROR:
         return "No grade yet, and that is our fault", OUR_FAULT

@@ -47,6 +47,7 @@ class Zygote:
         self.isolation = isolation
         self.limits = limits
         self._roots = readable_roots()
+        self._ready: set[int] = set()
         pairs = [socket.socketpair() for _ in range(users)]
         self._controls = [ours for ours, _ in pairs]
         theirs = [control for _, control in pairs]
@@ -82,8 +83,10 @@ class Zygote:
         self._process.wait()
 
     def wait_ready(self, user: int = 0) -> None:
-        """Wait until torch is loaded; raises ``GraderError`` if that fails."""
-        self._receive(self._controls[user], START_SECONDS)
+        """Wait until torch is loaded, once; raises ``GraderError`` if that fails."""
+        if user not in self._ready:
+            self._receive(self._controls[user], START_SECONDS)
+            self._ready.add(user)
 
     def start(self, module: str, *, notebook: bool, private: Path, user: int = 0) -> "Worker":
         """Fork a worker whose private folder is *private*."""

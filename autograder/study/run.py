@@ -50,27 +50,27 @@ def check(place: Place) -> Report:
     limits = (place.course or place.public).limits
     with Zygote("process", limits) as zygote:  # first: it imports torch while we do
         try:
-            results = [_judged(place.public, submission, zygote, public=True)]
+            results = [judged(place.public, submission, zygote, public=True)]
         except CourseError as error:
             raise UsageError(_unusable(stage, error)) from None
         if place.course:
-            results.append(_judged(place.course, submission, zygote, public=False))
+            results.append(judged(place.course, submission, zygote, public=False))
     for result in results:
         if result.status is Status.GRADER_ERROR:
             raise GraderError(result.message)
     return Report(place.file, stage, len(results) > 1, _merged(stage, results))
 
 
-def _judged(
-    course: Course, submission: Submission, zygote: Zygote, *, public: bool
+def judged(
+    course: Course, submission: Submission, zygote: Zygote, *, public: bool, exercise: str = ""
 ) -> SubmissionResult:
+    """Judge *submission*, or one *exercise* of it, in a worker of *zygote*."""
     from autograder.grade import judge_one  # noqa: PLC0415  # imports torch
     from autograder.suite.judging import with_judge  # noqa: PLC0415  # imports torch
 
     def work(judge: "Judge") -> SubmissionResult:
-        if public:  # the first to run; a zygote is ready once
-            zygote.wait_ready()
-        return judge_one(judge, zygote, submission)
+        zygote.wait_ready()
+        return judge_one(judge, zygote, submission, exercise=exercise)
 
     return with_judge(course, [course.stage(submission.stage)], work, public=public)
 

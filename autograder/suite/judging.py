@@ -15,7 +15,7 @@ from _pytest.runner import runtestprotocol  # the way that plugins run an item a
 
 from autograder.course import Course, Handout, Stage
 from autograder.errors import CourseError, GraderError
-from autograder.results import CheckResult, ExerciseResult, SubmissionResult
+from autograder.results import CheckResult, ExerciseResult, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import Session
 from autograder.submission import Submission
@@ -101,6 +101,14 @@ class Judge:
     def cards(self, stage: str) -> list[tuple[str, str, Card]]:
         """List name, title and card of every check of *stage*, in order."""
         return [(item.name, title_of(item), card) for item, card in self._checks.get(stage, [])]
+
+    def points(self, stage: Stage) -> dict[str, float]:
+        """Add up what the checks of each exercise of *stage* are worth."""
+        cards = [card for _, card in self._checks.get(stage.name, [])]
+        return {
+            exercise.name: add(card.points for card in cards if card.exercise == exercise.name)
+            for exercise in stage.exercises
+        }
 
     def untrue(self, stage: Stage) -> Iterator[str]:
         """Say which documented values the solution of *stage* does not give on this machine."""

@@ -1,0 +1,147 @@
+"""A stage's lab as a file: what authors write, the instructor's master, and what students receive.
+
+nbgrader's own preprocessors make the student's version, in the order of ``nbgrader
+generate_assignment``, so that both commands write the same bytes. Points come from the hidden
+suite and stand nowhere else.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import CourseError
+
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+FORBIDDEN = frozenset({"BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "AUTOTEST"})
+SCHEME = ("BEGIN MARK SCHEME", "END MARK SCHEME")
+
+Notebook = dict[str, Any]
+
+
+def authored(path: Path, points: Mapping[str, float]) -> bytes:
+    """Return the lab at *path* as it should stand in ``source/``.
+
+    *points* are those of each exercise, by name. Outputs and what editors leave behind are gone;
+    raises ``CourseError`` if a grade cell is missing, twice there, or belongs to no exercise.
+    """
+    import nbformat  # noqa: PLC0415  # one second, for those who build
+
+    try:
+        notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)
+        nbformat.validate(notebook)
+    except Exception as error:
+        msg = f"{path} is no notebook of format 4: {str(error).splitlines()[0]}"
+        raise CourseError(msg) from error
+    _check_cells(path, notebook.cells, points)
+    for number, cell in enumerate(notebook.cells):
+        told = cell.metadata.get("nbgrader")
+        cell.metadata = {"nbgrader": _told(told, points)} if told else {}
+        cell.id = f"cell-{number:02}"
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return written(notebook)
+
+
+def released(text: bytes) -> bytes:
+    """Return what students receive of the authored lab *text*."""
+    notebook = _prepared(text)
+    for step in _steps("ClearHiddenTests", "ClearMarkScheme", "ComputeChecksums"):
+        notebook, _ = step.preprocess(notebook, {})
+    return written(notebook)
+
+
+def master(text: bytes) -> Notebook:
+    """Return the instructor's version of the authored lab *text*: with the mark schemes."""
+    return dict(_prepared(text))
+
+
+def points(notebook: Notebook) -> dict[str, float]:
+    """Return what each grade cell of *notebook* is worth that the grader serves, in order."""
+    told = (cell["metadata"].get("nbgrader", {}) for cell in notebook["cells"])
+    return {
+        cell["grade_id"]: cell["points"]
+        for cell in told
+        if cell.get("grade") and not cell["solution"]
+    }
+
+
+def written(notebook: Any) -> bytes:
+    """Encode *notebook*, always in the same way."""
+    import nbformat  # noqa: PLC0415  # one second, for those who build
+
+    text: str = nbformat.writes(nbformat.from_dict(notebook), version=nbformat.NO_CONVERT)
+    return (text.rstrip("\n") + "\n").encode()
+
+
+def _prepared(text: bytes) -> Any:
+    import nbformat  # noqa: PLC0415  # one second, for those who build
+
+    notebook = nbformat.reads(text.decode(), as_version=4)
+    for step in _steps("LockCells", "ClearSolutions", "ClearOutput", "ComputeChecksums"):
+        notebook, _ = step.preprocess(notebook, {})
+    return notebook
+
+
+def _steps(*names: str) -> list[Any]:
+    from nbgrader import preprocessors  # noqa: PLC0415  # two seconds, for those who build
+
+    steps = [getattr(preprocessors, name)() for name in names]
+    for step in steps:
+        if hasattr(step, "enforce_metadata"):
+            step.enforce_metadata = False  # a mark scheme may stand in a locked question
+    return steps
+
+
+def _check_cells(path: Path, cells: Sequence[Any], points: Mapping[str, float]) -> None:
+    ids = [cell.metadata["nbgrader"]["grade_id"] for cell in cells if "nbgrader" in cell.metadata]
+    for twin in (name for name, count in Counter(ids).items() if count > 1):
+        msg = f"{path}: two cells are named {twin!r}."
+        raise CourseError(msg)
+    for cell in cells:
+        _check_cell(path, cell, points)
+    graded = [cell.metadata["nbgrader"]["grade_id"] for cell in cells if _is_check(cell)]
+    if missing := [name for name in points if name not in graded]:
+        msg = f'{path} has no grade cell for {missing[0]}: add lab.check("{missing[0]}").'
+        raise CourseError(msg)
+
+
+def _check_cell(path: Path, cell: Any, points: Mapping[str, float]) -> None:
+    told = cell.metadata.get("nbgrader", {})
+    name = told.get("grade_id", "")
+    for marker in FORBIDDEN:
+        if marker in cell.source:
+            msg = f"{path}: {marker!r} has no place in a lab; solutions stand in solutions/ only."
+            raise CourseError(msg)
+    if any(marker in cell.source for marker in SCHEME) and not (name and told.get("locked")):
+        msg = f"{path}: a mark scheme may only stand in a locked cell that has an id."
+        raise CourseError(msg)
+    if _is_check(cell) and name not in points:
+        msg = f"{path}: the grade cell {name!r} belongs to no exercise of stage.toml."
+        raise CourseError(msg)
+    if _is_check(cell) and cell.source.strip() != f'lab.check("{name}")':
+        msg = f'{path}: the grade cell {name} must hold lab.check("{name}") and nothing else.'
+        raise CourseError(msg)
+
+
+def _is_check(cell: Any) -> bool:
+    told = cell.metadata.get("nbgrader", {})
+    return bool(told.get("grade") and not told.get("solution") and cell.cell_type == "code")
+
+
+def _told(told: Mapping[str, Any], points: Mapping[str, float]) -> dict[str, Any]:
+    """Return nbgrader's metadata of one cell, complete, with the points of its exercise."""
+    kept = {
+        "grade": bool(told.get("grade")),
+        "grade_id": told["grade_id"],
+        "locked": bool(told.get("locked")),
+        "schema_version": 3,
+        "solution": bool(told.get("solution")),
+        "task": bool(told.get("task")),
+    }
+    if kept["grade"] or kept["task"]:
+        by_hand = kept["solution"] or kept["task"]
+        kept["points"] = float(told["points"] if by_hand else points[told["grade_id"]])
+    return kept

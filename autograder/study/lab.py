@@ -1,0 +1,130 @@
+"""A stage's lab, in a notebook beside the student's module: checks in place, and soft landings.
+
+The notebook's kernel never judges: every check runs in a worker of its own, as in the terminal.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from autograder.errors import AutograderError, GraderError
+from autograder.reports import card
+from autograder.reports.compose import compose_exercise
+from autograder.results import Outcome, Status, SubmissionResult
+from autograder.sandbox.supervisor import Zygote
+from autograder.study.pictures import heatmaps
+from autograder.study.place import Place, find
+from autograder.study.run import judged
+from autograder.submission import collect
+
+__all__ = ["Lab", "heatmaps"]
+
+EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
+PUBLIC_ONLY = "The hidden suite, which gives the points, stays with your instructor."
+
+
+class NotPassedError(AssertionError):
+    """What `nbgrader validate` is to find in a cell whose exercise is not right yet."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]  # the sentences; a stack of our own files would help nobody
+
+
+class Checked:
+    """How one exercise stands: a card where HTML is shown, else plain lines."""
+
+    def __init__(self, passed: bool, html: str, text: str) -> None:  # noqa: FBT001  # a fact, no flag
+        self.passed = passed
+        self._html = html
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+
+class Lab:
+    """The stage in *folder*, by default where the notebook lies.
+
+    A sandbox is started once and stays warm, so that a check takes a fraction of a second.
+    """
+
+    def __init__(self, folder: str | Path = ".") -> None:
+        self._folder = Path(folder).resolve()
+        self._zygote: Zygote | None = None
+
+    def check(self, exercise: str) -> Checked:
+        """Check *exercise* in the module as it lies on disk: save your file first.
+
+        Under `nbgrader validate` an exercise that is not right yet raises ``NotPassedError``.
+        Raises ``GraderError`` where points are to be given: no student's kernel gives any.
+        """
+        if os.environ.get(EXECUTION) == "autograde":
+            msg = (
+                "This cell is graded by `autograder`, in its sandbox. nbgrader_config.py of the "
+                "course sets that up; run nbgrader where that file lies."
+            )
+            raise GraderError(msg)
+        checked = self._check(exercise)
+        if not checked.passed and os.environ.get(EXECUTION) == "validate":
+            raise NotPassedError(repr(checked))
+        return checked
+
+    @contextmanager
+    def needs(self, *exercises: str) -> Iterator[None]:
+        """Run what stands below; where *exercises* don't serve yet, say so and let the tour go on.
+
+        Nothing that is raised inside gets out: one line tells what it was.
+        """
+        try:
+            yield
+        except NotImplementedError:
+            print(f"First {self._named(exercises)}: this comes alive once it is written.")  # noqa: T201  # it speaks in a notebook
+        except Exception as error:  # noqa: BLE001  # whatever half-written code raises
+            told = str(error).strip().split("\n")[0][:200]
+            print(  # noqa: T201  # likewise
+                f"This needs {self._named(exercises)}, which does not serve yet: "
+                f"{type(error).__name__}: {told}"
+            )
+
+    def _check(self, exercise: str) -> Checked:
+        place = find("", self._folder)
+        known = [item.name for item in place.stage.exercises]
+        if exercise not in known:
+            msg = f"There is no exercise {exercise!r} here. Exercises: {', '.join(known)}."
+            raise AutograderError(msg)
+        result = self._judge(place, exercise)
+        if result.status is Status.GRADER_ERROR:
+            raise GraderError(result.message)
+        told = compose_exercise(place.stage, result, exercise)
+        if told is None:
+            msg = f"The public suite of {place.stage.name} holds no check of {exercise}."
+            raise GraderError(msg)
+        checks = [check for item in result.exercises for check in item.checks]
+        passed = all(check.outcome is Outcome.PASSED for check in checks)
+        note = PUBLIC_ONLY if passed else ""
+        return Checked(
+            passed,
+            card.html(told, points=False, note=note),
+            card.text(told, points=False, note=note),
+        )
+
+    def _judge(self, place: Place, exercise: str) -> SubmissionResult:
+        submission = next(collect(place.file, place.public.stages, place.stage))
+        if submission.code is None:
+            raise AutograderError(submission.problem)
+        return judged(place.public, submission, self._warm(place), public=True, exercise=exercise)
+
+    def _warm(self, place: Place) -> Zygote:
+        if self._zygote is None:
+            self._zygote = Zygote("process", place.public.limits)
+            self._zygote.wait_ready()
+        return self._zygote
+
+    @staticmethod
+    def _named(exercises: tuple[str, ...]) -> str:
+        *first, last = [f"`{name}`" for name in exercises] or ["your module"]
+        return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,59 @@
+"""Attention weights as heatmaps, with the words on both axes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+FEW = 10  # tokens; up to here every cell has room for its number
+INCH = 0.55  # of one cell, so that two digits behind the point fit
+MARGIN = 1.6  # inches for words and title
+
+
+def heatmaps(
+    weights: Mapping[str, Any],
+    rows: Sequence[str],
+    columns: Sequence[str] | None = None,
+    *,
+    digits: int = 2,
+) -> None:
+    """Draw matrices side by side, each under its name.
+
+    *weights* maps a title to a (Tq, Tk) tensor. Row i is the token that asks, the query; column
+    j the token that it looks at, the key. *rows* and *columns* name them; *columns* are *rows*
+    unless told otherwise. All panels share one colour scale, so that they can be compared. Entries
+    of -inf, which softmax turns into 0, stay white. Raises ``ValueError`` where words and shape
+    disagree.
+    """
+    import matplotlib.pyplot as plt  # noqa: PLC0415  # half a second, for those who draw
+    import torch  # noqa: PLC0415  # likewise
+
+    keys = list(rows if columns is None else columns)
+    tables = {title: torch.as_tensor(table).detach().float() for title, table in weights.items()}
+    for title, table in tables.items():
+        if tuple(table.shape) != (len(rows), len(keys)):
+            wanted = f"({len(rows)}, {len(keys)}): one row per query, one column per key"
+            msg = f"{title!r} has shape {tuple(table.shape)}, the words ask for {wanted}."
+            raise ValueError(msg)
+    finite = torch.cat([table[torch.isfinite(table)] for table in tables.values()] or [])
+    low = min(0.0, float(finite.min())) if finite.numel() else 0.0
+    high = float(finite.max()) if finite.numel() else 1.0
+    size = (len(tables) * (len(keys) * INCH + MARGIN), len(rows) * INCH + MARGIN)
+    figure, axes = plt.subplots(1, len(tables), figsize=size, squeeze=False, layout="constrained")
+    for axis, (title, table) in zip(axes[0], tables.items(), strict=True):
+        axis.imshow(
+            table.masked_fill(~torch.isfinite(table), torch.nan), "Blues", vmin=low, vmax=high
+        )
+        axis.set(title=title, xlabel="key: looked at", ylabel="query: asks")
+        axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
+        axis.set_yticks(range(len(rows)), rows)
+        if max(len(rows), len(keys)) <= FEW:
+            _number(axis, table, low + 0.6 * (high - low), digits)
+    plt.show()
+    plt.close(figure)
+
+
+def _number(axis: Any, table: Any, dark_from: float, digits: int) -> None:
+    """Write each entry into its cell, white where the cell is dark."""
+    for row, entries in enumerate(table.tolist()):
+        for column, entry in enumerate(entries):
+            colour = "white" if entry > dark_from else "black"
+            axis.text(column, row, f"{entry:.{digits}f}", ha="center", va="center", color=colour)
