@@ -15,7 +15,10 @@ from autograder.errors import AutograderError, UsageError
 
 if TYPE_CHECKING:  # commands load what they use
     from autograder.course import Course
+    from autograder.exports.sheet import Sheet
+    from autograder.gradebook.writer import Writer, Written
     from autograder.results import Results, SubmissionResult
+    from autograder.submission import Submission
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -93,6 +96,10 @@ def grade(
         Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
         typer.Option(metavar="DIR", help="Write a page per submission and the class report here."),
     ] = None,
+    gradebook: Annotated[
+        bool,
+        typer.Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks."),
+    ] = False,
     jobs: Annotated[int, typer.Option(min=0, help="Grading processes (default: one a core).")] = 0,
     isolation: IsolationOption = None,
     course: CourseOption = None,
@@ -102,7 +109,58 @@ def grade(
     Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere.
     """
     with _plain_errors():
-        _grade(paths, stage, _Files(json, report), jobs, isolation, course)
+        _grade(paths, stage, _Files(json, report, gradebook), jobs, isolation, course)
+
+
+@app.command()
+def export(
+    form: Annotated[
+        str, typer.Argument(metavar="[FORMAT]", help="Leave it out to see them all.")
+    ] = "",
+    record: Annotated[
+        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+        typer.Argument(metavar="[RECORD]", help="What `autograder grade --json` wrote."),
+    ] = None,
+    *,
+    gradebook: Annotated[
+        bool, typer.Option("--gradebook", help="Export nbgrader's gradebook, manual scores too.")
+    ] = False,
+    fill: Annotated[
+        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+        typer.Option(metavar="FILE", help="What was downloaded from the LMS, to be filled in."),
+    ] = None,
+    stage: Annotated[str, typer.Option(help="Export this stage only, by name or number.")] = "",
+    grade_column: Annotated[
+        str, typer.Option(help="Moodle: the header of the column for grades.")
+    ] = "",
+    out: Annotated[
+        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+        typer.Option("--out", "-o", metavar="FILE", help="Where to (default: the format's name)."),
+    ] = None,
+    course: CourseOption = None,
+) -> None:
+    """Hand grades on: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.
+
+    From a record, or with --gradebook from what nbgrader's database holds.
+    """
+    from autograder.exports import formats, run  # noqa: PLC0415  # commands load what they use
+
+    with _plain_errors():
+        if not form:
+            for name, known in formats.FORMATS.items():
+                typer.echo(f"{name:12} {known.about}")
+            return
+        found = _course(course)
+        source = _sheet(found) if gradebook else None
+        asked = run.Asked(
+            form, record, fill, found.stage(stage).name if stage else "", grade_column
+        )
+        made = run.export(found, asked, source)
+        for remark in made.remarks:
+            typer.echo(remark, err=True)
+        file = out if out is not None else Path(formats.FORMATS[form].file)
+        run.write(file, made.content)
+        typer.echo(f"{form}: {file}")
 
 
 @app.command()
@@ -208,6 +266,7 @@ def _grade(
     files.check()
     only = found.stage(stage) if stage else None
     submissions = [item for path in paths for item in collect(path, found.stages, only)]
+    writer = _writer(found, submissions) if files.gradebook else None
     if not course_secret(found.root):
         typer.echo(
             "No course secret: hidden inputs are those of every public copy (docs/security.md).",
@@ -225,11 +284,39 @@ def _grade(
         files.json.write_bytes(to_json(results))
     if files.report is not None:
         typer.echo(f"report: {_write_report(found, results, files.report)}")
+    written = writer.write(submissions, results.submissions) if writer else None
     if len(results.submissions) == 1:
         typer.echo(_feedback(found, results.submissions[0]))
     Console(highlight=False).print(table(results))
     if any(result.status is Status.GRADER_ERROR for result in results.submissions):
         typer.echo("The grader itself failed; those submissions have no grade.", err=True)
+        raise typer.Exit(1)
+    if written is not None:
+        _say_written(written)
+
+
+def _writer(course: "Course", submissions: "list[Submission]") -> "Writer":
+    from autograder.gradebook.writer import Writer  # noqa: PLC0415  # imports nbgrader
+
+    writer = Writer(course, submissions)
+    for stage in writer.registered:
+        typer.echo(f"The gradebook knows {stage} now.")
+    return writer
+
+
+def _sheet(course: "Course") -> "Sheet":
+    from autograder.gradebook.database import Desk  # noqa: PLC0415  # imports nbgrader
+    from autograder.gradebook.sheet import sheet_of_gradebook  # noqa: PLC0415  # likewise
+
+    with Desk(course).gradebook() as book:
+        return sheet_of_gradebook(book, course)
+
+
+def _say_written(written: "Written") -> None:
+    for fault in written.faults:
+        typer.echo(f"✗ not in the gradebook: {fault}", err=True)
+    typer.echo(f"{written.submissions} submissions are in the gradebook.")
+    if written.faults:
         raise typer.Exit(1)
 
 
@@ -246,6 +333,7 @@ class _Files(NamedTuple):
 
     json: Path | None
     report: Path | None
+    gradebook: bool
 
     def check(self) -> None:
         """Refuse before the grading, which takes its time, what would fail after it."""

@@ -7,9 +7,11 @@ from pathlib import Path
 import msgspec
 
 from autograder.course import Stage
+from autograder.errors import UsageError
 from autograder.submission.choose import Guide
-from autograder.submission.handin import hand_ins
+from autograder.submission.handin import HandIn, hand_ins
 from autograder.submission.model import Submission
+from autograder.submission.names import student_id, visible
 from autograder.submission.record import submissions
 
 
@@ -42,3 +44,19 @@ def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> I
     guide = msgspec.structs.replace(guide, home=home)
     found = hand_ins(path, guide)  # now, not when the first submission is asked for
     return (submission for hand_in in found for submission in submissions(hand_in, guide))
+
+
+def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
+    """Return what *student* handed in for *stage* at *folder*, whatever lies there.
+
+    Raises ``UsageError`` if *student* can't be an id.
+    """
+    if student_id(student) != student:
+        msg = (
+            f"{folder} can't be graded: {visible(student)!r} can stand in no page and no file's "
+            f"name. Rename it, such as to {student_id(student)!r}."
+        )
+        raise UsageError(msg)
+    guide = Guide(stages=tuple(stages), only=stage, home=stage)
+    hand_in = HandIn(student=student, places=(Path(os.path.abspath(folder)),))  # noqa: PTH100 - `resolve` would follow links
+    return next(submissions(hand_in, guide))

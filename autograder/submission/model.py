@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from autograder.submission.bundle import Found
+
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
     """The student's code as bytes: nothing here was parsed as Python, nothing ran."""
@@ -22,4 +24,6 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     ignored: tuple[str, ...] = ()  # files that were not taken, bounded
     notices: tuple[str, ...] = ()
+    lab: Found | None = None  # the notebook beside the module, or in its place; not read yet
+    stamp: Found | None = None  # nbgrader's timestamp.txt
     sha256: str = ""  # a module's: the file's own; a notebook's: of its cells, each after its size

@@ -10,6 +10,7 @@ from typing import Any
 
 from autograder.submission.bundle import Unusable
 
+_KINDS = ("code", "markdown", "raw")
 MAX_CELLS = 2000
 MAX_CODE = 2**20  # bytes of all cells together, as for a module
 # 16 MiB of "{}," would become half a gigabyte of objects; the largest plots have some ten thousand.
@@ -33,6 +34,23 @@ def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
         msg = f"{label} holds no code. Write your solution into code cells and save the notebook."
         raise Unusable(msg)
     return cells
+
+
+def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
+    """Return every cell as kind, source, metadata and attachments; raises ``Unusable``.
+
+    Only the kinds ``code``, ``markdown`` and ``raw`` come out; what is said in metadata and
+    attachments is the student's and may be of any type below the first level.
+    """
+    return [
+        {
+            "cell_type": kind if (kind := cell.get("cell_type")) in _KINDS else "raw",
+            "source": _encode(_source(cell)).decode(),
+            "metadata": metadata if isinstance(metadata := cell.get("metadata"), dict) else {},
+            "attachments": cell.get("attachments"),
+        }
+        for cell in _cells(_parse(data, label))[:MAX_CELLS]
+    ]
 
 
 def _parse(data: bytes, label: str) -> object:

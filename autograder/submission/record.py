@@ -6,14 +6,15 @@ import msgspec
 
 from autograder.course import Stage
 from autograder.submission.bundle import Bundle, Found, Unusable
-from autograder.submission.choose import Guide
+from autograder.submission.choose import Guide, notebook_of
 from autograder.submission.code import Taken, digest, take
 from autograder.submission.handin import HandIn
 from autograder.submission.model import Submission
 from autograder.submission.names import listed
 from autograder.submission.place import CODE
 
-_QUIET = frozenset({"timestamp.txt"})  # nbgrader's own, in every folder that it collects
+STAMP = "timestamp.txt"  # nbgrader's own, in every folder that it collects
+_QUIET = frozenset({STAMP})
 _MAX_NAMED = 10  # names in a sentence; the whole list is in `ignored`
 
 
@@ -38,7 +39,7 @@ def submissions(hand_in: HandIn, guide: Guide) -> Iterator[Submission]:
     Where it has files of no stage at all, one submission says so.
     """
     files = _sort(hand_in, guide)
-    records = [_of_stage(stage, files, guide) for stage in guide.wanted]
+    records = [_beside(stage, files, guide) for stage in guide.wanted]
     made = [record for record in records if record is not None]
     if not made and not files.told:
         made = [_of_nothing(files, guide)]
@@ -56,9 +57,24 @@ def _sort(hand_in: HandIn, guide: Guide) -> _Sorted:
     return _Sorted(hand_in=hand_in, bundle=bundle, told=told, untold=untold)
 
 
-def _of_stage(stage: Stage, files: _Sorted, guide: Guide) -> Submission | None:
+def _beside(stage: Stage, files: _Sorted, guide: Guide) -> Submission | None:
+    """Add to the code what the gradebook needs: the notebook, and when it was handed in."""
     own = files.told.get(stage.name, ())
     candidates = own + files.untold if stage == guide.untold else own
+    record = _of_stage(stage, files, candidates, own)
+    if record is None:
+        return None
+    stamps = [found for found in own if found.path.name == STAMP]
+    return msgspec.structs.replace(
+        record,
+        lab=notebook_of(stage, msgspec.structs.replace(files.bundle, files=candidates)),
+        stamp=min(stamps, key=lambda found: len(found.path.parts), default=None),
+    )
+
+
+def _of_stage(
+    stage: Stage, files: _Sorted, candidates: tuple[Found, ...], own: tuple[Found, ...]
+) -> Submission | None:
     try:
         taken = take(stage, msgspec.structs.replace(files.bundle, files=candidates))
     except Unusable as error:

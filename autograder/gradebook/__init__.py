@@ -1,0 +1,1 @@
+"""nbgrader's side of the house: its configuration, its notebooks, its database."""

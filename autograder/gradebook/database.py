@@ -1,0 +1,137 @@
+"""nbgrader's database: opened once, told what the labs hold, written one student at a time."""
+
+import contextlib
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.apps import NbGrader
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Application, Config
+
+from autograder.course import Course
+from autograder.errors import UsageError
+from autograder.gradebook.config import configure
+from autograder.gradebook.rows import NOTEBOOK
+from autograder.lab import Notebook
+
+CONFIG_FILE = "nbgrader_config.py"
+
+
+class Desk:
+    """nbgrader as this course has set it up: where things lie, and its configuration."""
+
+    def __init__(self, course: Course) -> None:
+        app = NbGrader()
+        app.log_level = logging.ERROR  # what nbgrader says about itself is not for graders
+        app.load_cwd_config = False
+        app.raise_config_file_errors = True
+        file = course.root / CONFIG_FILE
+        configure(app.config, file)  # a course without the file has its settings all the same
+        try:
+            app.load_config_file()
+            Application.load_config_file(app, CONFIG_FILE, path=str(course.root))
+        except Exception as error:
+            msg = f"{file} can't be used: {type(error).__name__}: {error}"
+            raise UsageError(msg) from error
+        self.config: Config = app.config
+        self.places = CourseDirectory(config=self.config)
+
+    def autograded(self, student: str, stage: str) -> Path:
+        """Return where formgrader looks for what was graded."""
+        return Path(self.places.format_path(self.places.autograded_directory, student, stage))
+
+    @contextlib.contextmanager
+    def gradebook(self) -> Iterator[Gradebook]:
+        """Open the database; what is wrong with it becomes a ``UsageError``."""
+        try:
+            with Gradebook(self.places.db_url, self.places.course_id) as book:
+                yield book
+        except sqlalchemy.exc.OperationalError as error:
+            msg = (
+                f"The gradebook {self.places.db_url} can't be used ({error.orig}). "
+                "Is it locked by another program, or from an older nbgrader? "
+                "For the latter, back it up and run `nbgrader db upgrade`."
+            )
+            raise UsageError(msg) from error
+        except sqlalchemy.exc.DatabaseError as error:
+            msg = f"The gradebook {self.places.db_url} can't be read: {error.orig}."
+            raise UsageError(msg) from error
+
+
+def register(book: Gradebook, stage: str, master: Notebook) -> bool:
+    """Tell the gradebook of the lab of *stage* where it does not know it so; True if it was told.
+
+    Scores that are there stay. Raises ``UsageError`` where cells came or went although there are
+    submissions: nbgrader can't have that.
+    """
+    if _knows(book, stage, master):
+        return False
+    book.update_or_create_assignment(stage)
+    _refuse_other_cells(book, stage, master)
+    kernel = json.dumps(master["metadata"]["kernelspec"])
+    book.update_or_create_notebook(NOTEBOOK, stage, kernelspec=kernel)
+    for cell in master["cells"]:
+        if "nbgrader" in cell["metadata"]:
+            _register_cell(book, stage, cell, cell["metadata"]["nbgrader"])
+    return True
+
+
+def _refuse_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:
+    """Forget a lab with other cells where nobody has handed it in yet, else raise."""
+    try:
+        notebook = book.find_notebook(NOTEBOOK, stage)
+    except MissingEntry:
+        return
+    known, wanted = {cell.name for cell in notebook.source_cells}, set(_checksums(master))
+    if known == wanted:
+        return
+    if notebook.submissions:
+        msg = (
+            f"The lab of {stage} has other cells than the gradebook, which has submissions "
+            f"already: {', '.join(sorted(known ^ wanted))}. "
+            "Put the cells back, or begin a new gradebook."
+        )
+        raise UsageError(msg)
+    book.remove_notebook(NOTEBOOK, stage)
+
+
+def _register_cell(book: Gradebook, stage: str, cell: dict[str, Any], told: dict[str, Any]) -> None:
+    place = (told["grade_id"], NOTEBOOK, stage)
+    kind = cell["cell_type"]
+    if told["grade"]:
+        book.update_or_create_grade_cell(*place, max_score=told["points"], cell_type=kind)
+    if told["solution"]:
+        book.update_or_create_solution_cell(*place)
+    if told["task"]:
+        book.update_or_create_task_cell(*place, max_score=told["points"], cell_type=kind)
+    facts = {"cell_type": kind, "source": cell["source"], "checksum": told["checksum"]}
+    book.update_or_create_source_cell(*place, locked=told["locked"], **facts)
+
+
+def _knows(book: Gradebook, stage: str, master: Notebook) -> bool:
+    try:
+        notebook = book.find_notebook(NOTEBOOK, stage)
+    except MissingEntry:
+        return False
+    told = {cell.name: cell.checksum for cell in notebook.source_cells}
+    points = {cell.name: cell.max_score for cell in notebook.grade_cells}
+    return told == _checksums(master) and points == _points(master)
+
+
+def _checksums(master: Notebook) -> dict[str, str]:
+    return {told["grade_id"]: told["checksum"] for told in _told(master)}
+
+
+def _points(master: Notebook) -> dict[str, float]:
+    return {told["grade_id"]: told["points"] for told in _told(master) if told["grade"]}
+
+
+def _told(master: Notebook) -> Iterator[dict[str, Any]]:
+    for cell in master["cells"]:
+        if "nbgrader" in cell["metadata"]:
+            yield cell["metadata"]["nbgrader"]

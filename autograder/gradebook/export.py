@@ -1,0 +1,47 @@
+"""``nbgrader export``, with names that hold commas quoted and formulas that stay text."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+from nbgrader.api import Gradebook
+from nbgrader.plugins import CsvExportPlugin
+
+from autograder.course import Course, load
+from autograder.exports.nbgrader_csv import nbgrader_csv
+from autograder.exports.sheet import Row, Score, Sheet
+from autograder.gradebook.sheet import sheet_of_gradebook
+
+
+class CsvExport(CsvExportPlugin):
+    """nbgrader's own columns and options: a row for each student in each assignment."""
+
+    def export(self, gradebook: Gradebook) -> None:
+        """Write ``grades.csv``, or what ``--to`` names; what was not handed in is 0, as ever."""
+        sheet = sheet_of_gradebook(gradebook, self._course())
+        stages = {str(name) for name in self.assignment}
+        students = {str(name) for name in self.student}
+        chosen = replace(
+            sheet,
+            stages=tuple(item for item in sheet.stages if not stages or item.name in stages),
+            rows=tuple(row for row in sheet.rows if not students or row.student in students),
+        )
+        file = Path(self.to or "grades.csv")
+        file.write_bytes(nbgrader_csv(with_zeros(chosen)).content)
+        self.log.info("Exported grades to %s", file)
+        for remark in chosen.remarks:
+            self.log.warning("%s", remark)
+
+    def _course(self) -> Course:
+        return load(Path(self.parent.coursedir.root))
+
+
+def with_zeros(sheet: Sheet) -> Sheet:
+    """Give 0 in every stage to who handed in nothing there, as nbgrader's export does."""
+    return replace(sheet, rows=tuple(_filled(row, sheet) for row in sheet.rows))
+
+
+def _filled(row: Row, sheet: Sheet) -> Row:
+    nothing = {
+        stage.name: Score(raw=0.0, score=0.0, max_score=stage.max_score) for stage in sheet.stages
+    }
+    return replace(row, scores={**nothing, **row.scores})

@@ -1,0 +1,83 @@
+"""What the gradebook keeps of one submission; nothing here touches a disk or a database."""
+
+from typing import NamedTuple
+
+from autograder import lab
+from autograder.course import Stage
+from autograder.errors import CourseError
+from autograder.gradebook.notebook import sanitized, unanswered, with_cards, with_module
+from autograder.gradebook.scores import Scores, scores
+from autograder.lab import Notebook
+from autograder.results import SubmissionResult
+from autograder.submission import Submission
+from autograder.submission.bundle import Found, Unusable
+from autograder.submission.code import MAX_NOTEBOOK
+
+MAX_STAMP = 200  # bytes of nbgrader's timestamp.txt
+NO_NOTEBOOK = "No notebook was handed in, so the written answers count as missing."
+NOT_READ = "Until it can be read, the written answers count as missing."
+
+
+class Handed(NamedTuple):
+    """One submission as the gradebook sees it."""
+
+    notebook: Notebook
+    blank: frozenset[str]  # written answers that hold nothing
+    scores: Scores
+    stamp: str
+
+
+def master_of(stage: Stage) -> Notebook:
+    """Read the instructor's lab of *stage*; raises ``CourseError`` where there is none."""
+    try:
+        return lab.master(stage.lab.read_bytes())
+    except OSError as error:
+        msg = f"{stage.lab} is missing; nbgrader keeps the points of a stage in its lab."
+        raise CourseError(msg) from error
+
+
+def hand(
+    stage: Stage, master: Notebook, submission: Submission, result: SubmissionResult
+) -> Handed:
+    """Put together what the gradebook keeps; raises ``GraderError`` where there is no grade."""
+    notebook, remarks = laid_over(master, submission)
+    return finish(stage, master, submission, result, notebook, remarks)
+
+
+def finish(
+    stage: Stage,
+    master: Notebook,
+    submission: Submission,
+    result: SubmissionResult,
+    notebook: Notebook,
+    remarks: tuple[str, ...],
+) -> Handed:
+    """Add to the sanitized *notebook* what was earned; raises ``GraderError`` without a grade."""
+    earned = scores(stage, result, lab.points(master), remarks)
+    blank = unanswered(master, notebook)
+    notebook = with_cards(notebook, earned.cards, earned.whole)
+    code = submission.code
+    if code is not None and code.kind == "module":
+        notebook = with_module(notebook, code.label, code.cells[0].decode("utf-8", "replace"))
+    return Handed(notebook, blank, earned, _stamp(submission.stamp))
+
+
+def laid_over(master: Notebook, submission: Submission) -> tuple[Notebook, tuple[str, ...]]:
+    """Return the student's notebook over *master*, and what there is to say about it."""
+    found = submission.lab
+    if found is None:
+        return sanitized(master, None), (NO_NOTEBOOK,)
+    try:
+        return sanitized(master, found.read(MAX_NOTEBOOK), found.label), ()
+    except Unusable as error:
+        return sanitized(master, None), (f"{error} {NOT_READ}",)
+
+
+def _stamp(found: Found | None) -> str:
+    """Read when it was handed in, as far as that can be read."""
+    if found is None:
+        return ""
+    try:
+        return found.read(MAX_STAMP).decode("utf-8", "replace").strip()
+    except Unusable:
+        return ""

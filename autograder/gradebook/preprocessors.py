@@ -1,0 +1,84 @@
+"""nbgrader's autograding, step by step, without a kernel: these stand in ``nbgrader_config.py``.
+
+They work in our converter, which grades a whole class at once, and in nbgrader's own, which knows
+no modules without a notebook and comes to each submission alone.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
+
+from autograder.course import load
+from autograder.gradebook.hand import finish, laid_over
+from autograder.gradebook.rows import penalise, row_of, save
+from autograder.gradebook.work import Work, works
+
+Step = tuple[Any, dict[str, Any]]  # a notebook and nbconvert's resources
+
+
+class _Step(NbGraderPreprocessor):
+    """A step that knows what the student handed in and what it earned."""
+
+    def work(self, resources: dict[str, Any]) -> Work:
+        """Return the work that the converter has graded, else grade it now."""
+        student, name = resources["nbgrader"]["student"], resources["nbgrader"]["assignment"]
+        converter = self.parent.parent  # a preprocessor belongs to an exporter, that to a converter
+        if hasattr(converter, "work"):
+            found: Work = converter.work(student)
+            return found
+        if "autograder.work" not in resources:
+            places = converter.coursedir
+            course = load(Path(places.root))
+            folder = Path(places.format_path(places.submitted_directory, student, name))
+            graded = works(course, course.stage(name), {student: folder})
+            resources["autograder.work"] = graded[student]
+        work: Work = resources["autograder.work"]
+        return work
+
+
+class Sanitize(_Step):
+    """Lay the student's answers over the instructor's lab; nothing in the result can act."""
+
+    def preprocess(self, nb: Any, resources: dict[str, Any]) -> Step:
+        """Return the lab as formgrader may show it; the student's bytes are read anew."""
+        del nb
+        work = self.work(resources)
+        notebook, _ = laid_over(work.master, work.submission)
+        return nbformat.from_dict(notebook), resources
+
+
+class GradeInSandbox(_Step):
+    """Set below each grade cell what the hidden suite says."""
+
+    def preprocess(self, nb: Any, resources: dict[str, Any]) -> Step:
+        """Add the cards, and hand on the scores; raises ``GraderError`` where there is no grade."""
+        work = self.work(resources)
+        _, remarks = laid_over(work.master, work.submission)
+        handed = finish(work.stage, work.master, work.submission, work.result, dict(nb), remarks)
+        resources["autograder.handed"] = handed
+        return nbformat.from_dict(handed.notebook), resources
+
+
+class SaveScores(_Step):
+    """Write the scores of ``GradeInSandbox`` into the gradebook, as ``grade --gradebook`` does.
+
+    Late penalties are the plugin's that nbgrader is configured with; nbgrader's own step would
+    open the gradebook under another course.
+    """
+
+    def preprocess(self, nb: Any, resources: dict[str, Any]) -> Step:
+        """Set scores and comments; what was given by hand stays."""
+        told = resources["nbgrader"]
+        handed = resources["autograder.handed"]
+        course_id = self.parent.parent.coursedir.course_id
+        late = AssignLatePenalties(parent=self.parent)
+        late.init_plugin()
+        with Gradebook(told["db_url"], course_id) as book:
+            row = row_of(book, told["assignment"], told["student"], handed.stamp)
+            save(book, row, handed.scores.points, handed.blank)
+            penalise(row, late)
+            book.db.commit()
+        return nb, resources

@@ -1,0 +1,120 @@
+"""The rows of one student's lab in nbgrader's database; whoever asks for them commits."""
+
+import datetime as dt
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from nbgrader.api import (
+    Assignment,
+    Comment,
+    Grade,
+    Gradebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.utils import parse_utc
+
+from autograder.course import LAB
+from autograder.errors import UsageError
+
+NOTEBOOK = LAB.removesuffix(".ipynb")  # nbgrader's notebook_id, the same in every stage
+NO_RESPONSE = "No response."  # nbgrader's own words for an answer cell left as it was
+
+
+def row_of(book: Gradebook, stage: str, student: str, stamp: str) -> SubmittedNotebook:
+    """Return the row of one student's lab, with a grade for each graded cell, made where missing.
+
+    *stamp* is nbgrader's timestamp, which stays as it was where there is none now.
+    """
+    db = book.db
+    if db.get(Student, student) is None:
+        db.add(Student(id=student))
+    assignment = db.query(Assignment).filter_by(name=stage).one()
+    keys = {"assignment_id": assignment.id, "student_id": student}
+    submission = db.query(SubmittedAssignment).filter_by(**keys).one_or_none()
+    if submission is None:
+        submission = SubmittedAssignment(**keys)
+        db.add(submission)
+        db.flush()
+    when = moment(stamp)
+    if when is not None:
+        submission.timestamp = when
+    notebook = next(item for item in assignment.notebooks if item.name == NOTEBOOK)
+    keys = {"notebook_id": notebook.id, "assignment_id": submission.id}
+    row = db.query(SubmittedNotebook).filter_by(**keys).one_or_none()
+    if row is None:
+        row = SubmittedNotebook(**keys)
+        db.add(row)
+        db.flush()
+    _complete(book, row, notebook)
+    return row
+
+
+def save(
+    book: Gradebook, row: SubmittedNotebook, points: Mapping[str, float], blank: frozenset[str]
+) -> None:
+    """Set the automatic scores of *row*; what was given by hand stays, and is to be looked at.
+
+    Answers in *blank* earn 0, others wait for a human.
+    """
+    for grade in row.grades:
+        name = grade.cell.name
+        if name in points:
+            grade.auto_score = points[name]
+        else:
+            grade.auto_score = 0.0 if name in blank else None
+        grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+    for comment in row.comments:
+        comment.auto_comment = NO_RESPONSE if comment.cell.name in blank else None
+    book.db.flush()
+
+
+def penalise(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
+    """Ask the course's late plugin, as nbgrader's own preprocessor does; raises ``UsageError``."""
+    row.late_submission_penalty = None
+    seconds = row.assignment.total_seconds_late
+    if seconds <= 0:
+        return
+    score = sum(map(_score, row.grades))
+    try:
+        penalty = late.plugin_inst.late_submission_penalty(
+            row.assignment.student_id, score, seconds
+        )
+    except Exception as error:
+        name = type(late.plugin_inst).__name__
+        msg = f"The late plugin {name} failed: {type(error).__name__}: {error}"
+        raise UsageError(msg) from error
+    if penalty is not None:
+        bounded = late._check_late_penalty(SimpleNamespace(score=score), penalty)  # noqa: SLF001  # nbgrader's bounds
+        row.late_submission_penalty = bounded
+
+
+def moment(text: str) -> dt.datetime | None:
+    """Read nbgrader's timestamp, in UTC without a zone; None if it is no moment."""
+    try:
+        return parse_utc(text) if text else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _score(grade: Any) -> float:
+    given = grade.auto_score if grade.manual_score is None else grade.manual_score
+    return (given or 0.0) + (grade.extra_credit or 0.0)
+
+
+def _complete(book: Gradebook, row: SubmittedNotebook, notebook: Any) -> None:
+    """Add the grades and comments that *row* lacks, for cells that came with a later lab."""
+    graded = {grade.cell_id for grade in row.grades}
+    commented = {comment.cell_id for comment in row.comments}
+    tasks = notebook.task_cells
+    for cell in (*notebook.grade_cells, *tasks):
+        if cell.id not in graded:
+            book.db.add(Grade(cell_id=cell.id, notebook_id=row.id))
+    for cell in (*notebook.solution_cells, *tasks):
+        if cell.id not in commented:
+            book.db.add(Comment(cell_id=cell.id, notebook_id=row.id))
+    book.db.flush()
+    book.db.expire(row)
