@@ -77,7 +77,8 @@ class Lab:
     def needs(self, *exercises: str) -> Iterator[None]:
         """Run what stands below; where *exercises* don't serve yet, say so and let the tour go on.
 
-        Nothing that is raised inside gets out: one line tells what it was.
+        Nothing that is raised inside gets out: one line tells what it was. A picture may look at
+        right code from a side that it does not have, so the line accuses nobody.
         """
         try:
             yield
@@ -86,8 +87,8 @@ class Lab:
         except Exception as error:  # noqa: BLE001  # whatever half-written code raises
             told = str(error).strip().split("\n")[0][:200]
             print(  # noqa: T201  # likewise
-                f"This needs {self._named(exercises)}, which does not serve yet: "
-                f"{type(error).__name__}: {told}"
+                f"This cell could not run with {self._named(exercises)} as it stands "
+                f"({type(error).__name__}: {told}). The grade cell says whether that matters."
             )
 
     def _check(self, exercise: str) -> Checked:
