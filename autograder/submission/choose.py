@@ -5,13 +5,13 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from autograder.course import Stage
+from autograder.course import LAB, Stage
 from autograder.submission.bundle import Bundle, Found
 from autograder.submission.names import original, same
 
 MODULE = ".py"
 NOTEBOOK = ".ipynb"
-LAB = "lab"  # the released notebook's name, the same in every stage
+_LAB = LAB.removesuffix(NOTEBOOK)
 
 
 class Guide(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Guide(msgspec.Struct, frozen=True, kw_only=True):
     def knows(self, name: str) -> bool:
         """Tell whether a folder or a file of that name, or a copy of such, is part of a stage."""
         path = PurePosixPath(name)
-        is_lab = path.suffix.lower() == NOTEBOOK and _is_copy(path, LAB)
+        is_lab = path.suffix.lower() == NOTEBOOK and _is_copy(path, _LAB)
         return is_lab or (self.named(name) or self._declaring(path)) is not None
 
     def _declaring(self, path: PurePosixPath) -> Stage | None:
@@ -67,7 +67,7 @@ def module_of(stage: Stage, bundle: Bundle) -> Found | None:
 def notebook_of(stage: Stage, bundle: Bundle) -> Found | None:
     """Return the notebook by one of its names, else a copy of it, else the only notebook."""
     notebooks = [found for found in bundle.files if found.suffix == NOTEBOOK]
-    return _nearest_named(notebooks, (stage.module, stage.name, LAB)) or _sole(notebooks)
+    return _nearest_named(notebooks, (stage.module, stage.name, _LAB)) or _sole(notebooks)
 
 
 def _nearest_named(files: Sequence[Found], stems: Iterable[str]) -> Found | None:

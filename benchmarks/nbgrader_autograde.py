@@ -1,0 +1,126 @@
+"""`nbgrader autograde` with and without us: python -m benchmarks.nbgrader_autograde [STUDENTS].
+
+The same class, everybody right, handed in as a module beside a notebook, three times:
+by plain nbgrader (a notebook of its own with one cell of asserts an exercise, which its kernel
+runs), by `nbgrader autograde` as this course sets it up, and by `autograder grade --gradebook`.
+Ours run the whole hidden suite, 37 checks, in the sandbox; the plain notebook runs five asserts.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+
+from autograder.course import Course, Stage, find_root, load
+
+STAGE = "04"
+PARTS = ("course.toml", "nbgrader_config.py", "solutions", "source", "assignments", "tests/hidden")
+PLAIN = """
+c = get_config()
+c.CourseDirectory.course_id = "plain"
+c.Autograde.exclude_overwriting = {"ps1": ["self_attention.py"]}
+"""
+INPUTS = """inputs = torch.tensor([[0.43, 0.15, 0.89], [0.55, 0.87, 0.66], [0.57, 0.85, 0.64],
+                       [0.22, 0.58, 0.33], [0.77, 0.25, 0.10], [0.05, 0.80, 0.55]])"""
+SETUP = f"import torch\n\nimport self_attention\n\n{INPUTS}"
+ASSERTS = (
+    "torch.manual_seed(1)\nassert self_attention.SelfAttentionV1(3, 2)(inputs).shape == (6, 2)",
+    "torch.manual_seed(123)\nv1 = self_attention.SelfAttention_v1(3, 2)\n"
+    "assert torch.allclose(v1(inputs)[0], torch.tensor([0.2996, 0.8053]), atol=1e-4)",
+    "torch.manual_seed(789)\nv2 = self_attention.SelfAttention_v2(3, 2)\n"
+    "assert torch.allclose(v2(inputs)[0], torch.tensor([-0.0739, 0.0713]), atol=1e-4)",
+    "self_attention.transfer_weights(v2, v1)\nassert torch.allclose(v1(inputs), v2(inputs))",
+)
+
+
+def main(count: int = 20) -> None:
+    """Measure and print."""
+    course = load(find_root(Path(__file__).parent))
+    stage = course.stage(STAGE)
+    with tempfile.TemporaryDirectory() as folder:
+        plain = _plain(Path(folder) / "plain", stage, count)
+        ours = _ours(Path(folder) / "ours", course, stage, count)
+        alone = _timed(plain, "nbgrader", "autograde", "ps1", "--student", "student-00")
+        without = _timed(plain, "nbgrader", "autograde", "ps1", "--force")
+        start = _timed(ours, "nbgrader", "autograde", stage.name, "--student", "student-00")
+        with_us = _timed(ours, "nbgrader", "autograde", stage.name, "--force")
+        batch = _timed(ours, "autograder", "grade", "submitted", "--stage", STAGE, "--gradebook")
+    cores = len(os.sched_getaffinity(0))
+    print(
+        f"{count} submissions of {stage.name}, {cores} cores; whole command / one more submission"
+    )
+    each = (without - alone) / (count - 1)
+    _print("nbgrader autograde, plain", without, each)
+    _print("nbgrader autograde, this course", with_us, (with_us - start) / (count - 1))
+    _print("autograder grade --gradebook", batch, None)
+    ratio = each / ((with_us - start) / (count - 1))
+    print(f"  one more submission costs plain nbgrader {ratio:.0f} times as much")
+
+
+def _print(name: str, total: float, each: float | None) -> None:
+    more = "" if each is None else f"{each * 1000:8.0f} ms"
+    print(f"  {name:32} {total:6.1f} s {more}")
+
+
+def _plain(root: Path, stage: Stage, count: int) -> Path:
+    """Lay out a plain nbgrader course with the same module to hand in."""
+    source = root / "source" / "ps1"
+    source.mkdir(parents=True)
+    (root / "nbgrader_config.py").write_text(PLAIN)
+    cells = [nbformat.v4.new_code_cell(SETUP)]
+    for number, text in enumerate(ASSERTS):
+        told = {
+            "grade": True,
+            "grade_id": f"test_{number}",
+            "locked": True,
+            "points": 2.5,
+            "schema_version": 3,
+            "solution": False,
+            "task": False,
+        }
+        cells.append(nbformat.v4.new_code_cell(text, metadata={"nbgrader": told}))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, source / "lab.ipynb")
+    shutil.copy(stage.stub, source)
+    _timed(root, "nbgrader", "generate_assignment", "ps1")
+    _hand_in(root, "ps1", root / "release" / "ps1" / "lab.ipynb", stage, count)
+    return root
+
+
+def _ours(root: Path, course: Course, stage: Stage, count: int) -> Path:
+    for part in PARTS:
+        source, target = course.root / part, root / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target)
+        else:
+            shutil.copy(source, target)
+    _hand_in(root, stage.name, stage.assignment / stage.lab.name, stage, count)
+    return root
+
+
+def _hand_in(root: Path, assignment: str, lab: Path, stage: Stage, count: int) -> None:
+    for number in range(count):
+        folder = root / "submitted" / f"student-{number:02}" / assignment
+        folder.mkdir(parents=True)
+        shutil.copy(stage.solution, folder)
+        shutil.copy(lab, folder / "lab.ipynb")
+
+
+def _timed(root: Path, *command: str) -> float:
+    """Return the seconds of *command*, which must succeed."""
+    tools = str(Path(sys.executable).parent)
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    begin = time.perf_counter()
+    subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True)  # noqa: S603  # our own commands
+    return time.perf_counter() - begin
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
