@@ -128,7 +128,7 @@ def confine(box: Box, *, parent: int | None = None) -> None:
     """
     parent = os.getppid() if parent is None else parent
     if box.isolation == "process":
-        _guard(box)
+        _guard(box, parent)
         return
     probed = probe()
     if probed.level != "full":
@@ -140,9 +140,11 @@ def confine(box: Box, *, parent: int | None = None) -> None:
         raise SandboxError(msg) from error
 
 
-def _guard(box: Box) -> None:
+def _guard(box: Box, parent: int) -> None:
     """Do what works everywhere and can't fail."""
     _leave_session()
+    if sys.platform == "linux":  # elsewhere the zygote ends its workers, unless it is killed itself
+        _die_with(parent)
     os.umask(0o077)
     for limit, value in _limits(box):
         with contextlib.suppress(OSError, ValueError):  # macOS knows some limits but sets none

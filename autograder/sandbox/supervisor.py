@@ -32,6 +32,7 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.wire import LENGTH, BadMessageError, Reply, Request, pack, unpack_reply
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
+CLOSE_SECONDS = 2.0  # for the zygote to end by itself; a busy machine may need one
 CONTROL_SECONDS = 20.0  # a fork or a kill; the zygote does nothing else
 PATIENCE = 20  # how many times its limit a call may take where others hold the processor
 WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
@@ -79,6 +80,8 @@ class Zygote:
         """End the zygote; workers that are left die with it."""
         for control in self._controls:
             control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it ends its workers, then itself
+            self._process.wait(CLOSE_SECONDS)
         self._process.kill()
         self._process.wait()
 

@@ -77,14 +77,18 @@ _ASKED = msgspec.msgpack.Decoder(Start | End)
 
 def main(controls: list[int]) -> None:
     """Serve the grading processes at *controls* until the last of them hangs up."""
+    workers: set[int] = set()
     warm_up()
     sockets = {fd: socket.socket(fileno=fd) for fd in controls}
     for control in sockets.values():
         control.sendall(msgspec.msgpack.encode(Started(os.getpid())))
     while sockets:
         for fd in select.select(list(sockets), [], [])[0]:
-            if not _serve(sockets[fd]):
+            if not _serve(sockets[fd], workers):
                 sockets.pop(fd).close()
+    for pid in workers:  # of a supervisor that was killed: an endless loop must not outlive it
+        _end(End(pid))
+    os._exit(0)  # what torch would tidy up takes longer than the work
 
 
 def warm_up() -> None:
@@ -109,13 +113,19 @@ def warm_up() -> None:
     gc.freeze()
 
 
-def _serve(control: socket.socket) -> bool:
-    """Answer one message; False when the grading process has hung up."""
+def _serve(control: socket.socket, workers: set[int]) -> bool:
+    """Answer one message and keep *workers* true; False when the grading process has hung up."""
     body, descriptors, _flags, _address = socket.recv_fds(control, MAX_CONTROL, 2)
     if not body:
         return False
     asked = _ASKED.decode(body)
-    answer = _start(asked, *descriptors) if isinstance(asked, Start) else _end(asked)
+    answer: Started | Ended
+    if isinstance(asked, Start):
+        answer = _start(asked, *descriptors)
+        workers.add(answer.pid)
+    else:
+        answer = _end(asked)
+        workers.discard(asked.pid)
     control.sendall(msgspec.msgpack.encode(answer))
     for descriptor in descriptors:
         os.close(descriptor)
