@@ -164,6 +164,43 @@ def export(
 
 
 @app.command()
+def bundle(
+    platform: Annotated[
+        Literal["gradescope"], typer.Argument(metavar="PLATFORM", help="Which one: gradescope.")
+    ],
+    *,
+    stage: Annotated[
+        str, typer.Option(help="Pack this stage only, by name or number (default: all).")
+    ] = "",
+    isolation: Annotated[
+        Literal["full", "process"],
+        typer.Option(help="The least that the container must give for a grade."),
+    ] = "process",
+    out: Annotated[
+        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+        typer.Option("--out", "-o", metavar="FILE", help="Where to (default: gradescope.zip)."),
+    ] = None,
+    course: CourseOption = None,
+) -> None:
+    """Pack the course for a platform that grades by itself: its zip for Gradescope.
+
+    The file holds solutions and hidden suites; treat it as you treat them.
+    """
+    from autograder.bundle import gradescope as bundling  # noqa: PLC0415  # imports torch
+    from autograder.exports.run import write  # noqa: PLC0415  # commands load what they use
+
+    with _plain_errors():
+        found = _course(course)
+        stages = [found.stage(stage)] if stage else found.stages
+        made = bundling.gradescope(found, stages, least=isolation)
+        for remark in made.remarks:
+            typer.echo(remark, err=True)
+        file = out if out is not None else Path(bundling.FILE)
+        write(file, made.content)
+        typer.echo(f"{platform}: {file}")
+
+
+@app.command()
 def release(
     *,
     check: Annotated[bool, typer.Option("--check", help="Only say what is stale.")] = False,

@@ -1,0 +1,1 @@
+"""A course packed for a grader elsewhere: everything that grading reads there, and nothing else."""
