@@ -5,10 +5,10 @@ BIN := .venv/bin
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test lint mutation clean
+.PHONY: help setup grade test test-browser lint mutation clean
 
 help:  ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Install the kit and its tools into .venv
 	@echo "Ready: $(BIN)/autograder --help"
@@ -19,6 +19,9 @@ grade: $(READY)  ## Grade the example class into build/results.json
 
 test: lint  ## Check everything, as CI does
 	$(BIN)/python -m pytest
+
+test-browser: $(READY)  ## Go through JupyterLab and formgrader in Chromium, pictures in build/browser
+	$(BIN)/python -m pytest tests/browser --shots build/browser
 
 lint: $(READY)  ## Check style, format and types
 	$(BIN)/ruff check

@@ -1,6 +1,9 @@
-# nbgrader reads this file when one of its commands is started in this folder.
-# Add your own settings below, such as due dates' penalties:
-#   c.AssignLatePenalties.plugin_class = "my_course.HalfAPointADay"
+"""nbgrader reads this file when one of its commands is started in this folder.
+
+Add your own settings below, such as what late work costs:
+
+    c.LateSubmissionPlugin.penalty_method = "zero"
+"""
 
 from autograder.gradebook.config import configure
 

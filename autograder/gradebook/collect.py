@@ -1,6 +1,6 @@
 """``nbgrader zip_collect`` on what browsers download from Canvas, Moodle, or anywhere else."""
 
-from pathlib import PurePath
+from pathlib import Path, PurePosixPath
 
 from nbgrader.plugins import FileNameCollectorPlugin
 from traitlets import List
@@ -20,7 +20,7 @@ class Collector(FileNameCollectorPlugin):
 
     def collect(self, submitted_file: str) -> dict[str, str] | None:
         """Return student and file of *submitted_file*, an absolute path; None: pass it over."""
-        path = self._below_extracted(PurePath(submitted_file))
+        path = self._below_download(Path(submitted_file))
         if self.named_regexp:  # the instructor knows better
             told: dict[str, str] | None = super().collect(submitted_file)
             return told
@@ -37,10 +37,23 @@ class Collector(FileNameCollectorPlugin):
             return None
         return {"student_id": student, "file_id": file}
 
-    def _below_extracted(self, path: PurePath) -> PurePath:
+    def _below_download(self, file: Path) -> Path:
+        """Return the part of *file* that begins with a student's name."""
         app = self.parent
-        folder = app._format_collect_path(app.extracted_directory)  # noqa: SLF001  # nbgrader tells it nowhere else
-        return path.relative_to(folder)
+        folder = Path(app._format_collect_path(app.extracted_directory))  # noqa: SLF001  # nbgrader tells it nowhere else
+        path = file.relative_to(folder)
+        return path.relative_to(path.parts[0]) if self._is_one_download(folder) else path
+
+    def _is_one_download(self, folder: Path) -> bool:
+        """Whether an LMS packed the whole class into one archive: inside, each name is its own."""
+        if "_one" not in self.__dict__:
+            tops = list(folder.iterdir())
+            inside = list(tops[0].iterdir()) if len(tops) == 1 and tops[0].is_dir() else []
+            names = [path.name for path in inside if not is_litter(PurePosixPath(path.name))]
+            told = [handed_in(name).by_lms for name in names]
+            self.__dict__["_one"] = bool(told) and all(told) and not handed_in(tops[0].name).by_lms
+        one: bool = self.__dict__["_one"]
+        return one
 
     def _is_known(self, student: str, file: str) -> bool:
         known: set[tuple[str, str]] = self.__dict__.setdefault("_known", set())

@@ -11,6 +11,7 @@ import sqlalchemy
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.apps import NbGrader
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Application, Config
 
 from autograder.course import Course
@@ -20,10 +21,11 @@ from autograder.gradebook.rows import NOTEBOOK
 from autograder.lab import Notebook
 
 CONFIG_FILE = "nbgrader_config.py"
+_KINDS = ("grade", "solution", "task")
 
 
 class Desk:
-    """nbgrader as this course has set it up: where things lie, and its configuration."""
+    """nbgrader as this course has set it up: where things lie, what lateness costs, settings."""
 
     def __init__(self, course: Course) -> None:
         app = NbGrader()
@@ -35,6 +37,8 @@ class Desk:
         try:
             app.load_config_file()
             Application.load_config_file(app, CONFIG_FILE, path=str(course.root))
+            self.late = AssignLatePenalties(config=app.config)
+            self.late.init_plugin()
         except Exception as error:
             msg = f"{file} can't be used: {type(error).__name__}: {error}"
             raise UsageError(msg) from error
@@ -87,13 +91,13 @@ def _refuse_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:
         notebook = book.find_notebook(NOTEBOOK, stage)
     except MissingEntry:
         return
-    known, wanted = {cell.name for cell in notebook.source_cells}, set(_checksums(master))
+    known, wanted = _kinds_known(notebook), _kinds(master)
     if known == wanted:
         return
     if notebook.submissions:
         msg = (
             f"The lab of {stage} has other cells than the gradebook, which has submissions "
-            f"already: {', '.join(sorted(known ^ wanted))}. "
+            f"already: {', '.join(sorted({name for name, _ in known ^ wanted}))}. "
             "Put the cells back, or begin a new gradebook."
         )
         raise UsageError(msg)
@@ -119,8 +123,9 @@ def _knows(book: Gradebook, stage: str, master: Notebook) -> bool:
     except MissingEntry:
         return False
     told = {cell.name: cell.checksum for cell in notebook.source_cells}
-    points = {cell.name: cell.max_score for cell in notebook.grade_cells}
-    return told == _checksums(master) and points == _points(master)
+    points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
+    is_same = points == _points(master) and _kinds_known(notebook) == _kinds(master)
+    return is_same and told == _checksums(master)
 
 
 def _checksums(master: Notebook) -> dict[str, str]:
@@ -128,7 +133,21 @@ def _checksums(master: Notebook) -> dict[str, str]:
 
 
 def _points(master: Notebook) -> dict[str, float]:
-    return {told["grade_id"]: told["points"] for told in _told(master) if told["grade"]}
+    return {told["grade_id"]: told["points"] for told in _told(master) if "points" in told}
+
+
+def _kinds(master: Notebook) -> set[tuple[str, str]]:
+    """Return the name of each cell beside each thing that nbgrader keeps of it."""
+    kinds = {(told["grade_id"], kind) for told in _told(master) for kind in _KINDS if told[kind]}
+    return kinds | {(told["grade_id"], "source") for told in _told(master)}
+
+
+def _kinds_known(notebook: Any) -> set[tuple[str, str]]:
+    return {
+        (cell.name, kind)
+        for kind in (*_KINDS, "source")
+        for cell in getattr(notebook, f"{kind}_cells")
+    }
 
 
 def _told(master: Notebook) -> Iterator[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """``nbgrader export``, with names that hold commas quoted and formulas that stay text."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -8,7 +9,7 @@ from nbgrader.plugins import CsvExportPlugin
 
 from autograder.course import Course, load
 from autograder.exports.nbgrader_csv import nbgrader_csv
-from autograder.exports.sheet import Row, Score, Sheet
+from autograder.exports.sheet import Score, Sheet
 from autograder.gradebook.sheet import sheet_of_gradebook
 
 
@@ -26,7 +27,8 @@ class CsvExport(CsvExportPlugin):
             rows=tuple(row for row in sheet.rows if not students or row.student in students),
         )
         file = Path(self.to or "grades.csv")
-        file.write_bytes(nbgrader_csv(with_zeros(chosen)).content)
+        due = {item.name: str(item.duedate or "") for item in gradebook.assignments}
+        file.write_bytes(nbgrader_csv(with_zeros(chosen, due)).content)
         self.log.info("Exported grades to %s", file)
         for remark in chosen.remarks:
             self.log.warning("%s", remark)
@@ -35,13 +37,16 @@ class CsvExport(CsvExportPlugin):
         return load(Path(self.parent.coursedir.root))
 
 
-def with_zeros(sheet: Sheet) -> Sheet:
-    """Give 0 in every stage to who handed in nothing there, as nbgrader's export does."""
-    return replace(sheet, rows=tuple(_filled(row, sheet) for row in sheet.rows))
+def with_zeros(sheet: Sheet, due: Mapping[str, str]) -> Sheet:
+    """Give 0 in every stage to who handed in nothing there, as nbgrader's export does.
 
-
-def _filled(row: Row, sheet: Sheet) -> Row:
+    *due* are the stages' due dates.
+    """
     nothing = {
-        stage.name: Score(raw=0.0, score=0.0, max_score=stage.max_score) for stage in sheet.stages
+        stage.name: Score(
+            raw=0.0, score=0.0, max_score=stage.max_score, duedate=due.get(stage.name, "")
+        )
+        for stage in sheet.stages
     }
-    return replace(row, scores={**nothing, **row.scores})
+    rows = tuple(replace(row, scores={**nothing, **row.scores}) for row in sheet.rows)
+    return replace(sheet, rows=rows)

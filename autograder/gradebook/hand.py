@@ -5,7 +5,7 @@ from typing import NamedTuple
 from autograder import lab
 from autograder.course import Stage
 from autograder.errors import CourseError
-from autograder.gradebook.notebook import sanitized, unanswered, with_cards, with_module
+from autograder.gradebook.notebook import sanitized, tasks, unanswered, with_cards, with_module
 from autograder.gradebook.scores import Scores, scores
 from autograder.lab import Notebook
 from autograder.results import SubmissionResult
@@ -55,6 +55,8 @@ def finish(
     """Add to the sanitized *notebook* what was earned; raises ``GraderError`` without a grade."""
     earned = scores(stage, result, lab.points(master), remarks)
     blank = unanswered(master, notebook)
+    if remarks:  # there is no notebook that a task could have been done in
+        blank |= tasks(master)
     notebook = with_cards(notebook, earned.cards, earned.whole)
     code = submission.code
     if code is not None and code.kind == "module":

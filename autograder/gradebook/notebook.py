@@ -58,14 +58,21 @@ def with_module(notebook: Notebook, label: str, source: str) -> Notebook:
 def unanswered(master: Notebook, notebook: Notebook) -> frozenset[str]:
     """Name the written answers of *notebook* that hold nothing but what stood there before."""
     given = {
-        _name(cell): harmless_markdown(cell["source"]).strip()
+        _name(cell): {cell["source"].strip(), harmless_markdown(cell["source"]).strip()}
         for cell in master["cells"]
         if _by_hand(cell)
     }
     return frozenset(
         _name(cell)
         for cell in notebook["cells"]
-        if _by_hand(cell) and cell["source"].strip() in {"", given[_name(cell)]}
+        if _by_hand(cell) and cell["source"].strip() in {"", *given[_name(cell)]}
+    )
+
+
+def tasks(master: Notebook) -> frozenset[str]:
+    """Name what is to be done in cells of the student's own."""
+    return frozenset(
+        _name(cell) for cell in master["cells"] if cell["metadata"].get("nbgrader", {}).get("task")
     )
 
 
@@ -79,7 +86,7 @@ def _merged(master: list[Cell], cells: list[Cell]) -> Iterator[Cell]:
     chosen = _chosen(named, cells)
     placed = {_name(cells[index]) for index in chosen}
     followers = _followers(master, placed)
-    tour = {(cell["cell_type"], cell["source"]) for cell in master if not _name(cell)}
+    tour = {(cell["cell_type"], cell["source"]): cell for cell in master if not _name(cell)}
     yield from (copy.deepcopy(named[name]) for name in followers.get("", ()))
     for index, cell in enumerate(cells):
         if index in chosen:
@@ -87,8 +94,8 @@ def _merged(master: list[Cell], cells: list[Cell]) -> Iterator[Cell]:
             yield from (copy.deepcopy(named[name]) for name in followers.get(_name(cell), ()))
         elif index < MAX_CELLS:
             plain = _plain(cell, index)
-            is_ours = (cell["cell_type"], cell["source"]) in tour  # its links may stay
-            yield {**plain, "source": cell["source"]} if is_ours else plain
+            ours = tour.get((cell["cell_type"], cell["source"]))  # its links and pictures may stay
+            yield {**copy.deepcopy(ours), "id": plain["id"]} if ours else plain
 
 
 def _chosen(named: Mapping[str, Cell], cells: list[Cell]) -> frozenset[int]:
@@ -138,7 +145,7 @@ def _text_of(kind: str, cell: Cell) -> Cell:
     if kind == "code":
         return {"source": cell["source"][:MAX_SOURCE]}
     images = harmless_images(cell.get("attachments"))
-    text: Cell = {"source": harmless_markdown(cell["source"])}
+    text: Cell = {"source": harmless_markdown(cell["source"], images)}
     return text | ({"attachments": images} if images else {})
 
 

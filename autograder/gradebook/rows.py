@@ -1,6 +1,7 @@
 """The rows of one student's lab in nbgrader's database; whoever asks for them commits."""
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from autograder.errors import UsageError
 
 NOTEBOOK = LAB.removesuffix(".ipynb")  # nbgrader's notebook_id, the same in every stage
 NO_RESPONSE = "No response."  # nbgrader's own words for an answer cell left as it was
+_PATH = re.compile(r" [/\\]|\.\.")  # as the name of a time zone, it would be opened and read
 
 
 def row_of(book: Gradebook, stage: str, student: str, stamp: str) -> SubmittedNotebook:
@@ -83,17 +85,19 @@ def penalise(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
         penalty = late.plugin_inst.late_submission_penalty(
             row.assignment.student_id, score, seconds
         )
+        if penalty is not None:
+            bounded = late._check_late_penalty(SimpleNamespace(score=score), penalty)  # noqa: SLF001  # nbgrader's bounds
+            row.late_submission_penalty = bounded
     except Exception as error:
         name = type(late.plugin_inst).__name__
         msg = f"The late plugin {name} failed: {type(error).__name__}: {error}"
         raise UsageError(msg) from error
-    if penalty is not None:
-        bounded = late._check_late_penalty(SimpleNamespace(score=score), penalty)  # noqa: SLF001  # nbgrader's bounds
-        row.late_submission_penalty = bounded
 
 
 def moment(text: str) -> dt.datetime | None:
     """Read nbgrader's timestamp, in UTC without a zone; None if it is no moment."""
+    if _PATH.search(text):
+        return None
     try:
         return parse_utc(text) if text else None
     except (ValueError, OverflowError):

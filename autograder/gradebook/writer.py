@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import AssignLatePenalties
 
 from autograder import lab
 from autograder.course import Course, Stage
@@ -44,8 +43,6 @@ class Writer:
     def __init__(self, course: Course, submissions: Sequence[Submission]) -> None:
         self._course = course
         self._desk = Desk(course)
-        self._late = AssignLatePenalties(config=self._desk.config)
-        self._late.init_plugin()
         _refuse_twins(submissions)
         named = sorted({item.stage for item in submissions if item.stage})
         self._masters = {name: master_of(course.stage(name)) for name in named}
@@ -75,7 +72,7 @@ class Writer:
         handed = hand(stage, self._masters[stage.name], submission, result)
         row = row_of(book, stage.name, submission.student, handed.stamp)
         save(book, row, handed.scores.points, handed.blank)
-        penalise(row, self._late)
+        penalise(row, self._desk.late)
         book.db.flush()
         place(self._desk.autograded(submission.student, stage.name), stage, submission, handed)
         book.db.commit()

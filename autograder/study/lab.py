@@ -11,6 +11,7 @@ from pathlib import Path
 from autograder.errors import AutograderError, GraderError
 from autograder.reports import card
 from autograder.reports.compose import compose_exercise
+from autograder.reports.harmless import line
 from autograder.results import Outcome, Status, SubmissionResult
 from autograder.sandbox.supervisor import Zygote
 from autograder.study.pictures import heatmaps
@@ -22,6 +23,7 @@ __all__ = ["Lab", "heatmaps"]
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
 PUBLIC_ONLY = "The hidden suite, which gives the points, stays with your instructor."
+TOLD = 200  # characters of an exception, on one line
 
 
 class NotPassedError(AssertionError):
@@ -56,22 +58,26 @@ class Lab:
         self._folder = Path(folder).resolve()
         self._zygote: Zygote | None = None
 
-    def check(self, exercise: str) -> Checked:
+    def check(self, exercise: str) -> Checked | None:
         """Check *exercise* in the module as it lies on disk: save your file first.
 
-        Under `nbgrader validate` an exercise that is not right yet raises ``NotPassedError``.
+        Under `nbgrader validate` an exercise that is not right yet raises ``NotPassedError``, and
+        nothing is shown of one that is: nbgrader would take it for a number of points.
         Raises ``GraderError`` where points are to be given: no student's kernel gives any.
         """
-        if os.environ.get(EXECUTION) == "autograde":
-            msg = (
-                "This cell is graded by `autograder`, in its sandbox. nbgrader_config.py of the "
-                "course sets that up; run nbgrader where that file lies."
-            )
-            raise GraderError(msg)
-        checked = self._check(exercise)
-        if not checked.passed and os.environ.get(EXECUTION) == "validate":
+        with _plainly():
+            if os.environ.get(EXECUTION) == "autograde":
+                msg = (
+                    "This cell is graded by `autograder`, in its sandbox. nbgrader_config.py of "
+                    "the course sets that up; run nbgrader where that file lies."
+                )
+                raise GraderError(msg)
+            checked = self._check(exercise)
+        if os.environ.get(EXECUTION) != "validate":
+            return checked
+        if not checked.passed:
             raise NotPassedError(repr(checked))
-        return checked
+        return None
 
     @contextmanager
     def needs(self, *exercises: str) -> Iterator[None]:
@@ -84,11 +90,10 @@ class Lab:
             yield
         except NotImplementedError:
             print(f"First {self._named(exercises)}: this comes alive once it is written.")  # noqa: T201  # it speaks in a notebook
-        except Exception as error:  # noqa: BLE001  # whatever half-written code raises
-            told = str(error).strip().split("\n")[0][:200]
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever half-written code raises
             print(  # noqa: T201  # likewise
                 f"This cell could not run with {self._named(exercises)} as it stands "
-                f"({type(error).__name__}: {told}). The grade cell says whether that matters."
+                f"({_told(error)}). The grade cell says whether that matters."
             )
 
     def _check(self, exercise: str) -> Checked:
@@ -99,6 +104,7 @@ class Lab:
             raise AutograderError(msg)
         result = self._judge(place, exercise)
         if result.status is Status.GRADER_ERROR:
+            self._let_go()  # a sandbox that broke serves nobody
             raise GraderError(result.message)
         told = compose_exercise(place.stage, result, exercise)
         if told is None:
@@ -125,7 +131,34 @@ class Lab:
             self._zygote.wait_ready()
         return self._zygote
 
+    def _let_go(self) -> None:
+        """End the sandbox; the next check starts another."""
+        if self._zygote is not None:
+            self._zygote.close()
+            self._zygote = None
+
     @staticmethod
     def _named(exercises: tuple[str, ...]) -> str:
         *first, last = [f"`{name}`" for name in exercises] or ["your module"]
         return f"{', '.join(first)} and {last}" if first else last
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Let a notebook show an error of ours as its sentences, without a stack of our own files."""
+    try:
+        yield
+    except AutograderError as error:
+        sentences = [str(error)]
+        error._render_traceback_ = lambda: sentences  # type: ignore[attr-defined]  # IPython asks for it
+        raise
+
+
+def _told(error: BaseException) -> str:
+    """Put *error* on one short line, whatever its text is, or does."""
+    try:
+        first, *_ = str(error).strip().split("\n")
+    except Exception:  # noqa: BLE001  # it is a student's class
+        first = ""
+    kind = type(error).__name__
+    return line(f"{kind}: {first}" if first else kind, TOLD)

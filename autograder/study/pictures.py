@@ -1,6 +1,7 @@
 """Attention weights as heatmaps, with the words on both axes."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 FEW = 10  # tokens; up to here every cell has room for its number
@@ -33,15 +34,14 @@ def heatmaps(
             wanted = f"({len(rows)}, {len(keys)}): one row per query, one column per key"
             msg = f"{title!r} has shape {tuple(table.shape)}, the words ask for {wanted}."
             raise ValueError(msg)
-    finite = torch.cat([table[torch.isfinite(table)] for table in tables.values()] or [])
+    finite = torch.cat([table[torch.isfinite(table)] for table in tables.values()])
     low = min(0.0, float(finite.min())) if finite.numel() else 0.0
     high = float(finite.max()) if finite.numel() else 1.0
     size = (len(tables) * (len(keys) * INCH + MARGIN), len(rows) * INCH + MARGIN)
     figure, axes = plt.subplots(1, len(tables), figsize=size, squeeze=False, layout="constrained")
     for axis, (title, table) in zip(axes[0], tables.items(), strict=True):
-        axis.imshow(
-            table.masked_fill(~torch.isfinite(table), torch.nan), "Blues", vmin=low, vmax=high
-        )
+        cells = table.masked_fill(~torch.isfinite(table), torch.nan).numpy()
+        axis.imshow(cells, "Blues", vmin=low, vmax=high)
         axis.set(title=title, xlabel="key: looked at", ylabel="query: asks")
         axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
         axis.set_yticks(range(len(rows)), rows)
@@ -55,5 +55,5 @@ def _number(axis: Any, table: Any, dark_from: float, digits: int) -> None:
     """Write each entry into its cell, white where the cell is dark."""
     for row, entries in enumerate(table.tolist()):
         for column, entry in enumerate(entries):
-            colour = "white" if entry > dark_from else "black"
+            colour = "white" if dark_from < entry < inf else "black"
             axis.text(column, row, f"{entry:.{digits}f}", ha="center", va="center", color=colour)

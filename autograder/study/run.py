@@ -49,10 +49,7 @@ def check(place: Place) -> Report:
         raise UsageError(submission.problem)
     limits = (place.course or place.public).limits
     with Zygote("process", limits) as zygote:  # first: it imports torch while we do
-        try:
-            results = [judged(place.public, submission, zygote, public=True)]
-        except CourseError as error:
-            raise UsageError(_unusable(stage, error)) from None
+        results = [judged(place.public, submission, zygote, public=True)]
         if place.course:
             results.append(judged(place.course, submission, zygote, public=False))
     for result in results:
@@ -64,7 +61,10 @@ def check(place: Place) -> Report:
 def judged(
     course: Course, submission: Submission, zygote: Zygote, *, public: bool, exercise: str = ""
 ) -> SubmissionResult:
-    """Judge *submission*, or one *exercise* of it, in a worker of *zygote*."""
+    """Judge *submission*, or one *exercise* of it, in a worker of *zygote*.
+
+    Raises ``UsageError`` if the public suite can't be used.
+    """
     from autograder.grade import judge_one  # noqa: PLC0415  # imports torch
     from autograder.suite.judging import with_judge  # noqa: PLC0415  # imports torch
 
@@ -72,7 +72,13 @@ def judged(
         zygote.wait_ready()
         return judge_one(judge, zygote, submission, exercise=exercise)
 
-    return with_judge(course, [course.stage(submission.stage)], work, public=public)
+    stage = course.stage(submission.stage)
+    try:
+        return with_judge(course, [stage], work, public=public)
+    except CourseError as error:
+        if public:
+            raise UsageError(_unusable(stage, error)) from None
+        raise
 
 
 def _merged(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:

@@ -137,7 +137,7 @@ def _found(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[Found]:
         if not member.is_dir() and not is_litter(name):
             # Read by index in a new look at the file: an open archive would need an owner.
             read = partial(_read_member, path, index, member)
-            yield Found(path=name, label=visible(name.name), read=read)
+            yield Found(path=name, label=visible(name.name), read=read, packed=True)
 
 
 def _read_member(path: Path, index: int, seen: zipfile.ZipInfo, limit: int) -> bytes:

@@ -32,6 +32,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     path: PurePosixPath  # relative to the hand-in
     label: str  # file name as handed in, safe to print
     read: Callable[[int], bytes]
+    packed: bool = False  # in an archive, where every file is the student's own
 
     @property
     def suffix(self) -> str:

@@ -11,7 +11,7 @@ from autograder.submission.code import Taken, digest, take
 from autograder.submission.handin import HandIn
 from autograder.submission.model import Submission
 from autograder.submission.names import listed
-from autograder.submission.place import CODE
+from autograder.submission.place import CODE, told_by_name
 
 STAMP = "timestamp.txt"  # nbgrader's own, in every folder that it collects
 _QUIET = frozenset({STAMP})
@@ -64,12 +64,23 @@ def _beside(stage: Stage, files: _Sorted, guide: Guide) -> Submission | None:
     record = _of_stage(stage, files, candidates, own)
     if record is None:
         return None
-    stamps = [found for found in own if found.path.name == STAMP]
     return msgspec.structs.replace(
         record,
         lab=notebook_of(stage, msgspec.structs.replace(files.bundle, files=candidates)),
-        stamp=min(stamps, key=lambda found: len(found.path.parts), default=None),
+        stamp=_stamp(stage, files.hand_in, own, guide),
     )
+
+
+def _stamp(stage: Stage, hand_in: HandIn, own: tuple[Found, ...], guide: Guide) -> Found | None:
+    """Return nbgrader's ``timestamp.txt``; one that a student packed or an LMS kept is none."""
+    if any(told_by_name(place).by_lms for place in hand_in.places):
+        return None
+    for found in own:
+        *folders, name = found.path.parts
+        at_home = not folders or (len(folders) == 1 and guide.named(folders[0]) == stage)
+        if name == STAMP and at_home and not found.packed:
+            return found
+    return None
 
 
 def _of_stage(

@@ -69,6 +69,8 @@ def with_judge(
         )
     if loop.error is not None:
         raise loop.error
+    if code == pytest.ExitCode.INTERRUPTED and not loop.done:
+        raise KeyboardInterrupt  # which pytest keeps to itself
     if not loop.done:
         msg = f"The suites can't be collected (pytest's exit code {int(code)}). {loop.why}"
         raise CourseError(msg)

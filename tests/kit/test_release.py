@@ -1,6 +1,7 @@
 """Stubs and assignments, built from the solutions."""
 
 import json
+import sys
 
 import pytest
 
@@ -264,3 +265,94 @@ def test_a_leak_in_fingerprints_is_named(course, stage):
     path.write_text(json.dumps({"mistakes": [f"Try this:\n  {SOLVED}"]}))
 
     assert list(release.leaks(course)) == [f"{path}:string 3: a line of the solution, {SOLVED!r}."]
+
+
+LAB = "source/01_tiny/lab.ipynb"
+SCHEME = "### BEGIN MARK SCHEME\nTwo points.\n### END MARK SCHEME"
+
+
+def lab(*exercises, text="import tiny"):
+    """Return a lab as an editor saves it, with a grade cell of each exercise."""
+    grading = {"grade": True, "solution": False, "locked": True, "points": 0}
+    cells = [
+        code(text, {}, outputs=[{"output_type": "stream", "name": "stdout", "text": "ran"}]),
+        *(code(f'lab.check("{name}")', grading | {"grade_id": name}) for name in exercises),
+        {
+            "cell_type": "markdown",
+            "source": f"Why?\n{SCHEME}",
+            "metadata": {"nbgrader": {"grade_id": "why", "locked": True}},
+        },
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+def code(source, told, outputs=()):
+    """Return a code cell that was run."""
+    return {
+        "cell_type": "code",
+        "source": source,
+        "metadata": {"nbgrader": told, "scrolled": True},
+        "outputs": list(outputs),
+        "execution_count": 1,
+    }
+
+
+@pytest.fixture
+def with_lab(write_course):
+    """The tiny course with a lab, built."""
+    course = write_course({LAB: lab("double", "Scale")})
+    release.build(course)
+    return course
+
+
+def test_a_lab_is_built_in_both_folders(with_lab):
+    """Without outputs in both, without mark schemes in what is handed out."""
+    stage = with_lab.stages[0]
+    written, handed_out = stage.lab.read_text(), (stage.assignment / "lab.ipynb").read_text()
+
+    assert "ran" not in written + handed_out
+    assert "Two points." in written
+    assert "Two points." not in handed_out
+    assert release.stale(with_lab) == ()
+
+
+def test_points_in_a_lab_come_from_the_hidden_suite(with_lab):
+    """When a check is worth more, the lab is stale, and the next build says so."""
+    stage = with_lab.stages[0]
+    hidden = stage.hidden_suite.read_text()
+    stage.hidden_suite.write_text(hidden.replace("points=5", "points=7.5"))
+    sys.modules.pop("tests.hidden.01_tiny.test_tiny", None)  # of the first build
+    built = (stage.assignment / "lab.ipynb", stage.lab)
+
+    assert '"points": 5.0' in stage.lab.read_text()
+    assert release.build(with_lab) == built
+    assert '"points": 7.5' in stage.lab.read_text()
+
+
+@pytest.mark.parametrize("folder", ["source", "assignment"])
+def test_a_lab_that_was_run_is_stale(with_lab, folder):
+    """An author who opened it in Jupyter, or edited what is handed out, need not clean up."""
+    path = getattr(with_lab.stages[0], folder) / "lab.ipynb"
+    before = path.read_bytes()
+    path.write_bytes(before.replace(b'"execution_count": null', b'"execution_count": 7'))
+
+    assert release.stale(with_lab) == (path,)
+    assert release.build(with_lab) == (path,)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param(lab("double"), "no grade cell for Scale", id="check-forgotten"),
+        pytest.param(lab("double", "Scale", text="### BEGIN SOLUTION"), "marker", id="solution"),
+        pytest.param("{}", "no notebook", id="no-notebook"),
+    ],
+)
+def test_a_bad_lab_stops_the_release(write_course, text, words):
+    """Nothing is written then."""
+    course = write_course({LAB: text})
+
+    with pytest.raises(CourseError, match=words):
+        release.build(course)
+    assert not course.stages[0].assignment.exists()

@@ -1,0 +1,56 @@
+"""formgrader's pages as an instructor goes through them."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.handed_in import STAGE
+
+
+def row(page: Page, name: str) -> Locator:
+    """Find the row of a table that has a cell with exactly *name* in it, once it was fetched."""
+    return page.locator("tr", has=page.locator("td").get_by_text(name, exact=True))
+
+
+def score(page: Page, name: str, shown: str) -> None:
+    """See *shown* as the score in the row of *name*."""
+    expect(row(page, name).locator(".score")).to_have_text(shown)
+
+
+def show_names(page: Page) -> None:
+    """Press the button for it, which works on the rows that are there."""
+    expect(page.locator("a.name-hidden").first).to_be_visible()
+    page.get_by_role("button", name="Show All Names").click()
+
+
+def open_submission(page: Page, student: str) -> None:
+    """Click through the manual grading to what *student* handed in, and wait for the scores."""
+    page.goto("/formgrader/gradebook")
+    page.get_by_role("link", name=STAGE).click()
+    page.get_by_role("link", name="lab", exact=True).click()
+    show_names(page)
+    with page.expect_response("**/api/comments?*"), page.expect_response("**/api/grades?*"):
+        page.get_by_role("link", name=student, exact=True).click()
+
+
+def cell(page: Page, name: str) -> Locator:
+    """Find the box of the graded cell *name*."""
+    return page.locator(".nbgrader_cell", has=page.locator(f"#{name}"))
+
+
+def card(page: Page, name: str) -> Locator:
+    """Find what the autograder says below the grade cell *name*."""
+    told = page.locator("code", has_text=re.compile(f"^{name}$"))
+    return page.locator(".output_html > div", has=page.locator("p strong", has=told))
+
+
+def autograde(page: Page, student: str) -> str:
+    """Press the button that grades *student* again; return what formgrader logged."""
+    page.goto(f"/formgrader/manage_submissions/{STAGE}")
+    row(page, student).locator(".autograde a").click()
+    modal = page.locator("#success-modal, #error-modal")
+    expect(modal.locator(".modal-title")).to_have_text("Success")
+    log = modal.locator("pre").inner_text()
+    modal.get_by_role("button", name="OK").click()
+    expect(modal).to_have_count(0)
+    return log

@@ -1,0 +1,115 @@
+"""What students get back, and what goes on to the LMS, after the grading by hand."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import COMMENT, Photograph, Run
+from tests.browser.handed_in import FROZEN, MALLORY, STAGE, armed
+
+LABEL = f"{STAGE}/answer_frozen (max 2)"
+
+
+@pytest.fixture(scope="module")
+def feedback(marked: Path, run: Run) -> Path:
+    """The feedback of the whole class."""
+    run("nbgrader", "generate_feedback", STAGE, "--force")
+    return marked / "feedback"
+
+
+def address(feedback: Path, student: str) -> str:
+    """Say where a browser finds the feedback for *student*."""
+    return (feedback / student / STAGE / "lab.html").as_uri()
+
+
+def test_feedback_holds_the_score_and_the_comment_by_hand(
+    page: Page, feedback: Path, photograph: Photograph
+):
+    """The comment is read as Markdown, below the student's own answer."""
+    page.goto(address(feedback, "grace"))
+    answer = page.locator(".nbgrader_cell", has_text=FROZEN.replace("`", ""))
+
+    expect(page.locator("h4")).to_contain_text("Score: 11.5 / 14.0")
+    expect(answer).to_contain_text("Score: 1.5 / 2.0")
+    expect(answer.locator(".panel-footer")).to_contain_text(COMMENT.replace("*", ""))
+    expect(answer.locator(".panel-footer strong")).to_have_text("training")
+    photograph("feedback_marked", at=".panel-footer")
+
+
+def test_feedback_names_the_mistake(page: Page, feedback: Path, photograph: Photograph):
+    """It shows the same card as formgrader, with folds that open."""
+    page.goto(address(feedback, "alan"))
+    hint = page.get_by_text("Which three matrices does every token pass through").first
+
+    expect(page.locator("blockquote").first).to_contain_text("It looks like this: forgets to scale")
+    expect(hint).to_be_hidden()
+    page.locator("summary", has_text="A first nudge").first.click()
+    expect(hint).to_be_visible()
+    photograph("feedback_mistake", at="blockquote")
+
+
+@pytest.mark.parametrize("student", ["ada", "alan", "emmy", "grace", MALLORY])
+def test_feedback_holds_no_mark_scheme(feedback: Path, student: str):
+    """Friends who hand in later must not read what full points take."""
+    told = (feedback / student / STAGE / "lab.html").read_text("utf-8")
+
+    assert "Question 1 (2 points)" in told
+    assert "MARK SCHEME" not in told
+    assert "Typical half answers" not in told
+
+
+def test_a_hostile_submission_is_text_in_its_feedback(
+    page: Page, feedback: Path, photograph: Photograph
+):
+    """Whoever opens the file meets its scripts as words; see the ``page`` fixture."""
+    page.goto(address(feedback, MALLORY))
+
+    expect(page.get_by_text("window.pwned says hello.")).to_be_visible()
+    expect(page.get_by_text("raised ValueError").first).to_be_attached()
+    assert armed(page) == []
+    photograph("feedback_hostile", at="p:has-text('says hello')")
+
+
+def test_a_hostile_submission_is_text_in_the_reports(page: Page, graded: Path):
+    """The class's page and the student's own, as ``grade --report`` writes them."""
+    reports = sorted((graded / "reports").glob("*.html"))
+    assert len(reports) == 1 + 5
+
+    for report in reports:
+        page.goto(report.as_uri())
+        assert not page.evaluate("window.pwned")
+        assert armed(page) == []
+
+
+def test_the_traps_of_the_hostile_submission_are_sharp(
+    context: BrowserContext, graded: Path, run: Run
+):
+    """Shown as it was handed in, by nbconvert, it does run: what these tests see is no luck."""
+    notebook = graded / "submitted" / MALLORY / STAGE / "lab.ipynb"
+    run("nbconvert", "--to", "html", str(notebook), "--output-dir", "naive")
+    page = context.new_page()
+    page.goto((graded / "naive" / "lab.html").as_uri())
+    caught = set(page.evaluate("window.pwned"))
+    page.close()
+
+    assert {"answer", "output", "own cell", "svg"} <= caught
+
+
+def test_exports_hold_the_score_by_hand(marked: Path, run: Run):
+    """The one that nbgrader's command writes, and ours by exercise."""
+    run("nbgrader", "export", "--to", "grades.csv")
+    run("autograder", "export", "exercises", "--gradebook", "-o", "exercises.csv")
+    grades, exercises = (
+        {line["student_id"]: line for line in csv.DictReader(io.StringIO(text))}
+        for text in (
+            (marked / name).read_text("utf-8-sig") for name in ("grades.csv", "exercises.csv")
+        )
+    )
+
+    assert grades["grace"]["score"] == "11.5"
+    assert grades["alan"]["score"] == "4.4"
+    assert exercises["grace"][LABEL] == "1.5"
+    assert exercises["ada"][LABEL] == "0"

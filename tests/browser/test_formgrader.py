@@ -1,0 +1,135 @@
+"""formgrader, where a class is looked through and answers are graded by hand."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import COMMENT, POINTS, Photograph
+from tests.browser.formgrader import autograde, card, cell, open_submission, row, score, show_names
+from tests.browser.handed_in import FROZEN, MALLORY, STAGE, armed
+
+
+def test_the_stage_is_listed_with_what_was_handed_in(page: Page, photograph: Photograph):
+    """All stages of the course stand there, and five students have handed in this one."""
+    page.goto("/formgrader/manage_assignments")
+
+    expect(row(page, STAGE).locator(".num-submissions")).to_have_text("5")
+    expect(row(page, "10_split_heads").locator(".num-submissions")).to_have_text("0")
+    photograph("manage_assignments")
+
+
+def test_every_submission_stands_there_with_its_score(page: Page, photograph: Photograph):
+    """Written answers wait for a human; where there is no notebook, nothing waits."""
+    page.goto(f"/formgrader/manage_submissions/{STAGE}")
+
+    score(page, "ada", "10 / 14")
+    score(page, "alan", "4.4 / 14")
+    score(page, "emmy", "10 / 14")
+    score(page, MALLORY, "0 / 14")
+    expect(row(page, "ada").locator(".status")).to_have_text("needs manual grading")
+    expect(row(page, "emmy").locator(".status")).to_have_text("graded")
+    photograph("manage_submissions")
+
+
+def test_the_gradebook_tells_code_from_written_answers(page: Page, photograph: Photograph):
+    """Points, what waits and where tests failed, without names until one asks for them."""
+    page.goto(f"/formgrader/gradebook/{STAGE}/lab")
+    show_names(page)
+    alan = row(page, "alan")
+
+    expect(alan.locator(".code-score")).to_have_text("4.4 / 10")
+    expect(alan.locator(".written-score")).to_have_text("0 / 4")
+    expect(alan.locator(".tests-failed .glyphicon-ok")).to_be_visible()
+    expect(row(page, "ada").locator(".tests-failed .glyphicon-ok")).to_have_count(0)
+    photograph("gradebook")
+
+
+def test_a_submission_shows_the_mistake_by_name(page: Page, photograph: Photograph):
+    """Below the grade cell: what is expected beside what came, and which mistake gives that."""
+    open_submission(page, "alan")
+    told = card(page, "SelfAttentionV1")
+
+    expect(cell(page, "SelfAttentionV1").locator("input.score")).to_have_attribute(
+        "placeholder", "1"
+    )
+    expect(told).to_contain_text("It looks like this: forgets to scale.")
+    expect(told).to_contain_text("The scores go into softmax unscaled.")
+    expected, yours = told.locator("table").all()[:2]
+    expect(expected).to_contain_text("Expected")
+    expect(expected.get_by_role("row", name="journey")).to_contain_text("-0.5428")
+    expect(yours).to_contain_text("Yours")
+    expect(yours.get_by_role("row", name="journey").locator("u")).to_have_text(
+        ["-0.0742", "-0.5481"]
+    )
+    photograph("submission_mistake", at="blockquote")
+
+
+def test_an_answer_stands_below_its_question_and_the_mark_scheme(
+    page: Page, photograph: Photograph
+):
+    """Whoever grades by hand has all three in view, and the score's field asks for one."""
+    open_submission(page, "ada")
+    answer = cell(page, "answer_frozen")
+    question = page.locator(".text_cell", has_text="Question 1 (2 points)")
+
+    expect(question).to_contain_text("BEGIN MARK SCHEME")
+    expect(answer).to_contain_text(FROZEN.replace("`", ""))
+    expect(answer.locator("input.score")).to_have_class("score tabbable needs_manual_grade")
+    assert question.bounding_box()["y"] < answer.bounding_box()["y"]
+    photograph("submission_answer", at="#answer_frozen")
+
+
+@pytest.mark.usefixtures("marked")
+def test_a_score_and_a_comment_by_hand_are_saved(page: Page, photograph: Photograph):
+    """They are there when the page is opened anew, and the class's list counts them."""
+    open_submission(page, "grace")
+    answer = cell(page, "answer_frozen")
+
+    expect(answer.locator("input.score")).to_have_value(str(POINTS))
+    expect(answer.locator("textarea")).to_have_value(COMMENT)
+    photograph("submission_marked", at="#answer_frozen")
+    page.goto(f"/formgrader/manage_submissions/{STAGE}")
+    score(page, "grace", "11.5 / 14")
+
+
+def test_its_button_grades_again_and_keeps_what_was_given_by_hand(
+    page: Page, marked: Path, photograph: Photograph
+):
+    """The notebook is made anew, the score is the same, and a human is asked to look again."""
+    notebook = marked / "autograded" / "grace" / STAGE / "lab.ipynb"
+    before = notebook.stat().st_ino, notebook.read_bytes()
+
+    log = autograde(page, "grace")
+
+    assert f"Grading 1 submissions of {STAGE}" in log
+    assert notebook.stat().st_ino != before[0]
+    assert notebook.read_bytes() == before[1]
+    score(page, "grace", "11.5 / 14")
+    photograph("autograded_again")
+    open_submission(page, "grace")
+    answer = cell(page, "answer_frozen")
+    expect(answer.locator("input.score")).to_have_value(str(POINTS))
+    expect(answer.locator("textarea")).to_have_value(COMMENT)
+    expect(answer.get_by_role("button", name="Resolve")).to_be_visible()
+
+
+def test_its_button_runs_a_hostile_module_in_the_sandbox(page: Page, graded: Path):
+    """The module writes into the course's folder wherever it may; it may not."""
+    log = autograde(page, MALLORY)
+
+    assert f"Grading 1 submissions of {STAGE}" in log
+    assert not (graded / "owned").exists()
+    score(page, MALLORY, "0 / 14")
+
+
+def test_a_hostile_submission_is_text(page: Page, photograph: Photograph):
+    """Its scripts, links and pictures are read, none is followed; see the ``page`` fixture."""
+    open_submission(page, MALLORY)
+
+    expect(cell(page, "answer_frozen")).to_contain_text("window.pwned says hello. <")
+    expect(cell(page, "answer_starting_weights")).to_contain_text("style>body {display: none}")
+    expect(page.locator(".text_cell", has_text="push('raw')")).to_be_visible()
+    expect(page.locator(".output_html", has_text="push('output')")).to_have_count(0)
+    assert armed(page) == []
+    photograph("submission_hostile", at="#answer_frozen")

@@ -1,0 +1,50 @@
+"""JupyterLab, where students work and where instructors find formgrader."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Photograph
+from tests.browser.handed_in import MALLORY, STAGE
+
+
+def test_its_menu_leads_to_formgrader_and_to_the_course(page: Page, photograph: Photograph):
+    """There is nbgrader's menu; formgrader opens in a tab and lists the stages."""
+    page.goto("/lab?reset")
+    page.get_by_role("menuitem", name="Nbgrader", exact=True).click()
+    page.get_by_role("menuitem", name="Formgrader", exact=True).click()
+    inside = page.frame_locator("iframe")
+
+    expect(inside.get_by_role("link", name=STAGE)).to_be_visible()
+    photograph("jupyterlab_formgrader")
+
+
+def test_a_lab_opens_with_its_grade_cells_locked(page: Page, photograph: Photograph):
+    """Students read it and write their answers; what grades them they can't edit."""
+    page.goto(f"/doc/tree/assignments/{STAGE}/lab.ipynb")
+    heading = page.get_by_role("heading", name="Stage 04")
+    setup = page.locator(".jp-CodeCell", has_text="lab = Lab()").first
+    inputs = page.locator(".jp-CodeCell", has_text="words = [").first
+
+    expect(heading).to_be_visible()
+    expect(setup.locator(".cm-content")).to_have_attribute("aria-readonly", "true")
+    expect(inputs.locator(".cm-content")).not_to_have_attribute("aria-readonly", "true")
+    photograph("jupyterlab_lab")
+
+
+def test_a_graded_notebook_opens_with_cards_that_read_well(page: Page, photograph: Photograph):
+    """JupyterLab takes part of the style away; the words and the numbers stay."""
+    page.goto(f"/doc/tree/autograded/alan/{STAGE}/lab.ipynb")
+    mistake = page.locator("blockquote", has_text="The scores go into softmax unscaled.").first
+    tables = page.locator(".jp-OutputArea table", has_text="journey")
+
+    expect(mistake).to_be_attached()
+    expect(tables.first).to_be_attached()
+    photograph("jupyterlab_graded", at="blockquote")
+
+
+def test_a_hostile_notebook_that_was_graded_runs_no_script(page: Page, photograph: Photograph):
+    """Whoever grades it can follow formgrader's link to the live notebook."""
+    page.goto(f"/doc/tree/autograded/{MALLORY}/{STAGE}/lab.ipynb")
+    answer = page.locator("p", has_text="window.pwned says hello")
+
+    expect(answer).to_be_attached()
+    photograph("jupyterlab_hostile", at="p:has-text('says hello')")

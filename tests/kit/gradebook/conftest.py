@@ -1,0 +1,402 @@
+"""The tiny course with a lab and a gradebook, what students hand in, and what stands there then."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import pytest
+
+from autograder import course as courses
+from autograder import lab, markers, release
+from autograder.course import Course
+from autograder.gradebook.writer import Writer, Written
+from autograder.lab import Notebook
+from autograder.results import (
+    CheckResult,
+    ExerciseResult,
+    Outcome,
+    Results,
+    Status,
+    SubmissionResult,
+    from_json,
+)
+from autograder.submission import Code, Submission
+from autograder.submission.bundle import Found
+from autograder.suite import ledger
+from autograder.suite.local import solution_channel
+from tests.kit.conftest import SOLUTION, course_files, write_files
+from tests.kit.gradebook.hostile import SECRET, submit_all
+
+ROOT = Path(__file__).parents[3]
+BIN = Path(sys.executable).parent
+STAGE = "01_tiny"
+POINTS = {"double": 5.0, "Scale": 5.0}
+SCHEME = "Three points for who names the sum."
+
+Cell = dict[str, Any]
+WriteLab = Callable[..., None]
+Made = Callable[..., SubmissionResult]
+HandIn = Callable[..., Submission]
+WriteBook = Callable[..., Written]
+
+
+def cell(kind: str, source: str, name: str = "", **told: object) -> Cell:
+    """A cell of a lab, as authors write it; with *name*, nbgrader is told of it."""
+    roles = dict.fromkeys(("grade", "locked", "solution", "task"), False)
+    facts = {"grade_id": name, "schema_version": 3, **roles, **told}
+    code = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return {
+        "cell_type": kind,
+        "id": f"x-{name or len(source)}",
+        "metadata": {"nbgrader": facts} if name else {},
+        "source": source,
+        **code,
+    }
+
+
+def check(name: str) -> Cell:
+    """The grade cell of an exercise."""
+    return cell("code", f'lab.check("{name}")', name, grade=True, locked=True)
+
+
+TOUR = "# Tiny things\n\nRead [more](https://example.org/more) & <b>enjoy</b> $a<b$."
+SETUP = cell("code", "lab = Lab()", "setup", locked=True)
+ASKED = cell(
+    "markdown",
+    f"Why twice?\n\n### BEGIN MARK SCHEME\n{SCHEME}\n### END MARK SCHEME",
+    "why-asked",
+    locked=True,
+)
+WHY = cell("markdown", "", "why", grade=True, solution=True, points=3)
+SKETCH = cell("code", "", "sketch", grade=True, solution=True, points=2)
+CELLS = (
+    cell("markdown", TOUR),
+    SETUP,
+    cell("code", "x = torch.ones(2)"),
+    check("double"),
+    ASKED,
+    WHY,
+    check("Scale"),
+    SKETCH,
+)
+NAMES = ("setup", "double", "why-asked", "why", "Scale", "sketch")
+CONFIG = (ROOT / "nbgrader_config.py").read_text("utf-8")
+
+
+def notebook(*cells: Cell, **metadata: object) -> bytes:
+    """A notebook of *cells*, as bytes."""
+    facts = {"metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps({"cells": cells, **facts}).encode()
+
+
+def authored(path: Path, *cells: Cell, points: dict[str, float] | None = None) -> bytes:
+    """Build the lab that authors wrote as *cells*, at *path*."""
+    path.write_bytes(notebook(*(cells or CELLS)))
+    path.write_bytes(lab.authored(path, POINTS if points is None else points))
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_settings_of_ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what this machine's Jupyter is told out of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CONFIG", "DATA"):
+            patch.setenv(f"JUPYTER_{name}_DIR", str(tmp_path_factory.mktemp(name.lower())))
+        yield
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course whose gradebook knows its lab and nobody yet; to be copied."""
+    root = tmp_path_factory.mktemp("template") / "course"
+    write_files(root, course_files((STAGE,)) | {"nbgrader_config.py": CONFIG})
+    course = courses.load(root)
+    stage = course.stage(STAGE)
+    stage.stub.write_text(markers.strip(SOLUTION, "tiny.py"), "utf-8")
+    authored(stage.lab)
+    Writer(course, [Submission(student="nobody", stage=STAGE, code=None)])
+    return root
+
+
+@pytest.fixture
+def course(template: Path, tmp_path: Path) -> Iterator[Course]:
+    """A copy of the course, with its gradebook."""
+    with forgetting():
+        yield courses.load(shutil.copytree(template, tmp_path / "course"))
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """Let no other test meet the suites that are collected meanwhile: their names return."""
+    known = set(sys.modules)
+    yield
+    for name in set(sys.modules) - known:
+        if name.startswith(("tests.hidden", "source")):
+            del sys.modules[name]
+    solution_channel.cache_clear()
+    ledger.shared.cache_clear()
+
+
+class Hostile(NamedTuple):
+    """A hostile class after `autograder grade --gradebook` and `nbgrader generate_feedback`."""
+
+    root: Path
+    before: dict[str, list[tuple]]  # the gradebook, row by row
+    after: dict[str, list[tuple]]
+    record: Results
+
+    def pages(self) -> dict[str, str]:
+        """The feedback by student."""
+        found = (self.root / "feedback").glob(f"*/{STAGE}/lab.html")
+        return {path.parts[-3]: path.read_text("utf-8") for path in found}
+
+
+@pytest.fixture(scope="session")
+def hostile(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Hostile:
+    """Grade the hostile class, with honest students in it and one who was graded before."""
+    root = shutil.copytree(template, tmp_path_factory.mktemp("hostile") / "course")
+    course = courses.load(root)
+    with forgetting():
+        release.build(course)
+    (root / ".course-secret").write_text(SECRET, "utf-8")
+    graded_before(course)
+    submit_all(root)
+    before = dump(root)
+    words = ("submitted", "mailed/zip.zip", "--gradebook", "--json", "record.json")
+    run(root, "autograder", "grade", *words)
+    after = dump(root)
+    run(root, "nbgrader", "generate_feedback", STAGE)
+    return Hostile(root, before, after, from_json((root / "record.json").read_bytes()))
+
+
+def graded_before(course: Course) -> None:
+    """Give bea a grade, by hand too, and set a due date."""
+    bea = Submission(student="bea", stage=STAGE, code=None)
+    points = (exercise("double", 2.5, 5.0), exercise("Scale", 5.0, 5.0))
+    Writer(course, [bea]).write([bea], [record("bea", points)])
+    query(course.root, "update grade set manual_score = 4 where auto_score = 2.5")
+    query(course.root, "update comment set manual_comment = 'Well done!'")
+    query(course.root, "update assignment set duedate = '2026-11-01 10:00:00.000000'")
+
+
+@pytest.fixture
+def write_lab(course: Course) -> WriteLab:
+    """Build the lab of the course anew, from other cells or with other points."""
+    return partial(authored, course.stage(STAGE).lab)
+
+
+@pytest.fixture(scope="session")
+def master(template: Path) -> Notebook:
+    """The instructor's lab, which nobody may change."""
+    return lab.master(courses.load(template).stage(STAGE).lab.read_bytes())
+
+
+@pytest.fixture(scope="session")
+def released(template: Path) -> dict[str, Any]:
+    """The lab as students receive it."""
+    return json.loads(lab.released(courses.load(template).stage(STAGE).lab.read_bytes()))
+
+
+@pytest.fixture
+def answered(released: dict[str, Any]) -> Callable[..., bytes]:
+    """Write answers into the released lab, by the cells' names."""
+
+    def answer(**answers: str) -> bytes:
+        cells = [{**item, "source": answers.get(named(item), item["source"])} for item in
+                 released["cells"]]  # fmt: skip
+        return json.dumps({**released, "cells": cells}).encode()
+
+    return answer
+
+
+@pytest.fixture
+def hand_in() -> HandIn:
+    """Hand in a module, a lab and a timestamp, each as bytes or not at all."""
+
+    def make(
+        student: str = "ada",
+        *,
+        module: bytes | None = SOLUTION.encode(),
+        lab: bytes | None = None,
+        stamp: bytes | None = None,
+        **fields: object,
+    ) -> Submission:
+        code = module and Code(kind="module", cells=(module,), label="tiny.py")
+        facts = {"stage": STAGE, "lab": found("lab.ipynb", lab), "stamp": found("t.txt", stamp)}
+        return Submission(student=student, code=code or None, **(facts | fields))
+
+    return make
+
+
+def found(name: str, data: bytes | None) -> Found | None:
+    """A file of a hand-in that holds *data*."""
+    return data if data is None else Found(
+        path=PurePosixPath(name), label=name, read=lambda _limit: data
+    )  # fmt: skip
+
+
+@pytest.fixture
+def graded() -> Made:
+    """Make a record: points by exercise, out of five each."""
+
+    def make(student: str = "ada", most: float = 5.0, **points: float) -> SubmissionResult:
+        earned = dict.fromkeys(POINTS, most) | points
+        return record(student, tuple(exercise(*item, most) for item in earned.items()))
+
+    return make
+
+
+def exercise(name: str, points: float, most: float) -> ExerciseResult:
+    """An exercise of one check."""
+    passed = points == most
+    one = CheckResult(
+        name=f"test_{name}",
+        title=f"{name} holds.",
+        outcome=Outcome.PASSED if passed else Outcome.FAILED,
+        status=Status.OK if passed else Status.WRONG_VALUE,
+        points=points,
+        max_points=most,
+    )
+    return ExerciseResult(name=name, checks=(one,), score=points, max_score=most)
+
+
+def record(
+    student: str, exercises: tuple[ExerciseResult, ...], **fields: object
+) -> SubmissionResult:
+    """A record of *exercises*; any field can be given."""
+    facts = {
+        "stage": STAGE,
+        "status": Status.GRADED,
+        "score": sum(item.score for item in exercises),
+        "max_score": sum(item.max_score for item in exercises),
+    }
+    return SubmissionResult(student=student, exercises=exercises, **(facts | fields))
+
+
+@pytest.fixture
+def write(course: Course, hand_in: HandIn) -> WriteBook:
+    """Write records into the gradebook; who handed in nothing special, handed in the solution."""
+
+    def write_all(*results: SubmissionResult, **handed: Submission) -> Written:
+        submissions = [handed.get(item.student) or hand_in(item.student) for item in results]
+        return Writer(course, submissions).write(submissions, results)
+
+    return write_all
+
+
+class Row(NamedTuple):
+    """What the gradebook knows of one student's cell."""
+
+    auto: float | None
+    manual: float | None
+    extra: float | None
+    waits: bool
+
+
+def query(root: Path, sql: str, *values: object) -> list[tuple]:
+    """Ask the gradebook below *root* past every layer above it, or change it."""
+    with closing(sqlite3.connect(root / "gradebook.db")) as book, book:
+        return book.execute(sql, values).fetchall()
+
+
+def rows(root: Path, student: str = "ada") -> dict[str, Row]:
+    """What the gradebook knows of *student*'s cells, by name."""
+    told = query(
+        root,
+        "select base_cell.name, auto_score, manual_score, extra_credit, needs_manual_grade"
+        " from grade join base_cell on base_cell.id = grade.cell_id"
+        " join submitted_notebook on submitted_notebook.id = grade.notebook_id"
+        " join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id"
+        " where student_id = ?",
+        student,
+    )
+    return {name: Row(*values, waits=bool(waits)) for name, *values, waits in told}
+
+
+def dump(root: Path) -> dict[str, list[tuple]]:
+    """Every row of every table, in order."""
+    tables = [name for (name,) in query(root, "select name from sqlite_master where type='table'")]
+    return {name: sorted(query(root, f"select * from {name}"), key=repr) for name in tables}  # noqa: S608  # names that sqlite told
+
+
+def autograded(root: Path, student: str = "ada") -> dict[str, bytes]:
+    """Every file that formgrader finds of *student*, by name."""
+    folder = root / "autograded" / student / STAGE
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def named(item: Cell) -> str:
+    """The name that nbgrader knows *item* by."""
+    return item["metadata"].get("nbgrader", {}).get("grade_id", "")
+
+
+def by_name(notebook: Notebook) -> dict[str, Cell]:
+    """The cells of *notebook* that have names."""
+    return {named(item): item for item in notebook["cells"] if named(item)}
+
+
+def names(notebook: Notebook) -> list[str]:
+    """The names in *notebook*, in order."""
+    return [named(item) for item in notebook["cells"] if named(item)]
+
+
+def run(root: Path, *words: str, code: int = 0, **environment: str) -> str:
+    """Run one of our commands in the course at *root*; return all that it said."""
+    done = subprocess.run(  # noqa: S603  # our own words
+        [str(BIN / words[0]), *words[1:]],
+        cwd=root,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+
+    assert done.returncode == code, said
+    return said
+
+
+class Acting(HTMLParser):
+    """Lists what a page holds beyond text that is laid out: tags, addresses, handlers."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag that Markdown does not make, and an attribute that leads anywhere."""
+        if tag not in LAID_OUT:
+            self.found.append(f"<{tag} {attrs}>")
+        for name, value in attrs:
+            leads = name in {"href", "src"} and not INERT.match(value or "")
+            if leads or name not in {*PLAIN, "href", "src"}:
+                self.found.append(f"<{tag} {name}={value!r}>")
+
+    def handle_comment(self, data: str) -> None:
+        """Note a comment: some viewers act on one."""
+        self.found.append(f"<!--{data}-->")
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
+
+
+LAID_OUT = frozenset({
+    "a", "blockquote", "br", "code", "dd", "del", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4",
+    "h5", "h6", "hr", "img", "input", "li", "ol", "p", "pre", "span", "strong", "table", "tbody",
+    "td", "th", "thead", "tr", "ul",
+})  # fmt: skip
+PLAIN = frozenset({
+    "align", "alt", "checked", "class", "disabled", "id", "start", "style", "title", "type",
+})  # fmt: skip
+INERT = re.compile(r"#|data:image/(png|jpeg|gif);base64,[A-Za-z0-9+/=]*$")

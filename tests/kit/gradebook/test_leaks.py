@@ -1,0 +1,123 @@
+"""What students are handed, once a class was graded, holds nothing that is the instructor's."""
+
+import html
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from autograder import course as courses
+from autograder import markers
+from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
+from autograder.gradebook.database import Desk
+from autograder.gradebook.sheet import sheet_of_gradebook
+from autograder.sandbox.confine import probe
+from tests.kit.conftest import HIDDEN, MISCONCEPTIONS, SOLUTION
+from tests.kit.gradebook.conftest import SCHEME, STAGE, Hostile
+from tests.kit.gradebook.hostile import SECRET
+
+pytestmark = pytest.mark.skipif(probe().level != "full", reason=probe().reason)
+
+SHORTEST = 12  # characters: `x = 1` tells nothing
+TOLD = ("explanation=", "question=", "id=", "exercise=")  # what a student reads on purpose
+
+
+def hidden_lines() -> set[str]:
+    """The lines in the bodies of hidden checks; their docstrings are titles that students read."""
+    bodies = [line.strip() for line in HIDDEN.split("\n") if line.startswith("    ")]
+    return {line for line in bodies if not line.startswith('"""') and len(line) >= SHORTEST}
+
+
+def wrong_lines() -> set[str]:
+    """The lines of misconceptions' code, as sources tell them and as they replace the solution."""
+    lines = [line.strip() for line in MISCONCEPTIONS.split("\n")]
+    kept = {line for line in lines if len(line) >= SHORTEST and not line.startswith(TOLD)}
+    return kept - {'"""Wrong answers of the tiny stage."""'} | {"return x ** 2", "return x * 1"}
+
+
+def secrets() -> set[str]:
+    """Every line that no student may be handed."""
+    solution = markers.secrets(SOLUTION, "tiny.py")
+    return solution | hidden_lines() | wrong_lines() | {SECRET, SCHEME}
+
+
+def handed_out(hostile: Hostile) -> Iterator[tuple[str, str, str]]:
+    """Each file that students get: whose it is, its name, and its text as they read it."""
+    for path in (hostile.root / "assignments").rglob("*.*"):
+        yield "", path.name, path.read_text("utf-8")
+    for path in (hostile.root / "feedback").rglob("*.*"):
+        if path.is_file():
+            yield path.parts[-3], path.name, plain(path.read_text("utf-8"))
+
+
+def plain(page: str) -> str:
+    """The words of a page: code in it is coloured, a tag for each sign."""
+    return html.unescape(re.sub(r"<[^>]*>", "", page))
+
+
+def own(hostile: Hostile, student: str) -> str:
+    """All that *student* handed in as a file of their own."""
+    if student == "zip":
+        return SOLUTION
+    folder = hostile.root / "submitted" / student
+    found = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return "\n".join(path.read_text("utf-8") for path in found)
+
+
+def leaks(hostile: Hostile) -> list[tuple[str, str, str]]:
+    """Each secret that somebody was handed: who, where, what."""
+    known = {student: own(hostile, student) for student, _, _ in handed_out(hostile)}
+    return [
+        (student, name, secret)
+        for student, name, text in handed_out(hostile)
+        for secret in secrets()
+        if secret in text and not (student and secret in known[student])
+    ]
+
+
+def test_there_is_something_to_leak():
+    """The tests below look for lines of every kind."""
+    assert "self.factor = nn.Parameter(torch.rand(d))" in secrets()
+    assert "agrees(yours(x), ours(x))" in secrets()
+    assert 'swaps=(("2 * x", "x ** 2"),),' in secrets()
+
+
+def test_nothing_is_handed_out_that_is_the_instructors(hostile: Hostile):
+    """In what is released and in everybody's feedback, but for what they wrote themselves."""
+    files = [name for _, name, _ in handed_out(hostile)]
+
+    assert {"tiny.py", "lab.ipynb", "lab.html", "fingerprints.json"} <= set(files)
+    assert leaks(hostile) == []
+
+
+def test_a_leak_would_be_seen(hostile: Hostile):
+    """The test above can fail: a page with a coloured line of the solution is one."""
+    page = hostile.root / "feedback" / "hal" / STAGE / "lab.html"
+    before = page.read_text("utf-8")
+    page.write_text(f"{before}<pre><b>self.factor</b> = nn.Parameter(torch.rand(d))</pre>", "utf-8")
+    found = leaks(hostile)
+    page.write_text(before, "utf-8")
+
+    assert found == [("hal", "lab.html", "self.factor = nn.Parameter(torch.rand(d))")]
+
+
+def test_the_feedback_of_one_names_no_other(hostile: Hostile):
+    """No page tells of another student."""
+    students = set(hostile.pages())
+    longer = {student for student in students if len(student) > 5}  # "ada" is in "adapt"
+
+    for student, page in hostile.pages().items():
+        others = {other for other in longer - {student} if other in plain(page)}
+        assert not {other for other in others if other not in own(hostile, student)}
+
+
+def test_no_export_tells_more_than_points(hostile: Hostile):
+    """Neither a line of code nor a word of feedback."""
+    course = courses.load(hostile.root)
+    with Desk(course).gradebook() as book:
+        sheet = sheet_of_gradebook(book, course)
+    text = nbgrader_csv(sheet).content.decode() + exercises_csv(sheet).content.decode()
+
+    assert "returns_seven" in text
+    assert not [secret for secret in secrets() if secret in text]
+    assert "<" not in text
