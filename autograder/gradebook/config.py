@@ -10,10 +10,7 @@ from typing import Any
 
 from autograder.course import load
 
-_SANITIZE = [
-    "autograder.gradebook.preprocessors.Sanitize",
-    "nbgrader.preprocessors.CheckCellMetadata",
-]
+_SANITIZE = ["autograder.gradebook.preprocessors.Sanitize"]
 _AUTOGRADE = [
     "autograder.gradebook.preprocessors.GradeInSandbox",
     "autograder.gradebook.preprocessors.SaveScores",

@@ -27,6 +27,7 @@ class Autograde(NbgraderAutograde):
     """
 
     _works: dict[str, Work]
+    book: Gradebook
 
     def start(self) -> None:
         """Grade the assignment that was named; raises ``NbGraderException`` with what to do."""
@@ -61,7 +62,8 @@ class Autograde(NbgraderAutograde):
             if self._works:
                 master = next(iter(self._works.values())).master
                 register(book, self._stage.name, master)
-        super().convert_notebooks()
+            self.book = book  # for all students: opening one costs more than writing a score
+            super().convert_notebooks()
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
         """Make room for what is due."""

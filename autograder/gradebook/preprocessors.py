@@ -4,6 +4,8 @@ They work in our converter, which grades a whole class at once, and in nbgrader'
 no modules without a notebook and comes to each submission alone.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +75,25 @@ class SaveScores(_Step):
         """Set scores and comments; what was given by hand stays."""
         told = resources["nbgrader"]
         handed = resources["autograder.handed"]
-        course_id = self.parent.parent.coursedir.course_id
         late = AssignLatePenalties(parent=self.parent)
         late.init_plugin()
-        with Gradebook(told["db_url"], course_id) as book:
+        with self._gradebook(told["db_url"]) as book:
             row = row_of(book, told["assignment"], told["student"], handed.stamp)
             save(book, row, handed.scores.points, handed.blank)
             penalise(row, late)
             book.db.commit()
         return nb, resources
+
+    @contextmanager
+    def _gradebook(self, url: str) -> Iterator[Gradebook]:
+        """Use the gradebook that the converter holds open, else open one."""
+        converter = self.parent.parent
+        if not hasattr(converter, "book"):
+            with Gradebook(url, converter.coursedir.course_id) as book:
+                yield book
+            return
+        try:
+            yield converter.book
+        except BaseException:
+            converter.book.db.rollback()  # the next student's rows are not to blame
+            raise

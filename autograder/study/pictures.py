@@ -6,6 +6,7 @@ from typing import Any
 
 FEW = 10  # tokens; up to here every cell has room for its number
 INCH = 0.55  # of one cell, so that two digits behind the point fit
+DARK = 0.6  # of the largest number: from here on, black can't be read on the colour
 MARGIN = 1.6  # inches for words and title
 
 
@@ -20,9 +21,9 @@ def heatmaps(
 
     *weights* maps a title to a (Tq, Tk) tensor. Row i is the token that asks, the query; column
     j the token that it looks at, the key. *rows* and *columns* name them; *columns* are *rows*
-    unless told otherwise. All panels share one colour scale, so that they can be compared. Entries
-    of -inf, which softmax turns into 0, stay white. Raises ``ValueError`` where words and shape
-    disagree.
+    unless told otherwise. All panels share one colour scale, so that they can be compared: blue is
+    more, and where numbers are negative, red is less than 0. Entries of -inf, which softmax turns
+    into 0, stay white. Raises ``ValueError`` where words and shape disagree.
     """
     import matplotlib.pyplot as plt  # noqa: PLC0415  # half a second, for those who draw
     import torch  # noqa: PLC0415  # likewise
@@ -35,18 +36,18 @@ def heatmaps(
             msg = f"{title!r} has shape {tuple(table.shape)}, the words ask for {wanted}."
             raise ValueError(msg)
     finite = torch.cat([table[torch.isfinite(table)] for table in tables.values()])
-    low = min(0.0, float(finite.min())) if finite.numel() else 0.0
-    high = float(finite.max()) if finite.numel() else 1.0
+    most = float(finite.abs().max()) if finite.numel() else 1.0
+    colours, low = ("RdBu", -most) if (finite < 0).any() else ("Blues", 0.0)
     size = (len(tables) * (len(keys) * INCH + MARGIN), len(rows) * INCH + MARGIN)
     figure, axes = plt.subplots(1, len(tables), figsize=size, squeeze=False, layout="constrained")
     for axis, (title, table) in zip(axes[0], tables.items(), strict=True):
         cells = table.masked_fill(~torch.isfinite(table), torch.nan).numpy()
-        axis.imshow(cells, "Blues", vmin=low, vmax=high)
+        axis.imshow(cells, colours, vmin=low, vmax=most)
         axis.set(title=title, xlabel="key: looked at", ylabel="query: asks")
         axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
         axis.set_yticks(range(len(rows)), rows)
         if max(len(rows), len(keys)) <= FEW:
-            _number(axis, table, low + 0.6 * (high - low), digits)
+            _number(axis, table, DARK * most, digits)
     plt.show()
     plt.close(figure)
 
@@ -55,5 +56,5 @@ def _number(axis: Any, table: Any, dark_from: float, digits: int) -> None:
     """Write each entry into its cell, white where the cell is dark."""
     for row, entries in enumerate(table.tolist()):
         for column, entry in enumerate(entries):
-            colour = "white" if dark_from < entry < inf else "black"
+            colour = "white" if dark_from < abs(entry) < inf else "black"
             axis.text(column, row, f"{entry:.{digits}f}", ha="center", va="center", color=colour)

@@ -97,11 +97,11 @@ def test_panels_share_one_colour_scale(draw: Draw):
 
 
 def test_scores_below_zero_are_on_the_scale(draw: Draw):
-    """It reaches from the least to the largest; weights, never negative, begin at 0."""
+    """It reaches as far below 0 as above it; weights, never negative, begin at 0."""
     scores = torch.tensor([[-2.0, 1.0], [0.5, 3.0]])
     (axis,) = draw({"scores": scores}, WORDS[:2]).axes
 
-    assert image(axis).get_clim() == (-2.0, 3.0)
+    assert image(axis).get_clim() == (-3.0, 3.0)
 
 
 def test_numbers_can_be_read_on_dark_cells(draw: Draw):
