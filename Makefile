@@ -18,7 +18,7 @@ grade: $(READY)  ## Grade the example class into build/results.json
 	$(BIN)/autograder grade examples/submitted --json build/results.json
 
 test: lint  ## Check everything, as CI does
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile  # two cores, each file's fixtures once
 
 test-browser: $(READY)  ## Go through JupyterLab and formgrader in Chromium, pictures in build/browser
 	$(BIN)/python -m pytest tests/browser --shots build/browser

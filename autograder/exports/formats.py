@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
 from autograder.exports.classroom50 import Push, classroom50
@@ -13,7 +14,7 @@ from autograder.exports.gradescope import Visibility, gradescope
 from autograder.exports.junit import junit
 from autograder.exports.moodle import moodle
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
-from autograder.exports.sheet import Sheet
+from autograder.exports.sheet import Sheet, sheet_of
 from autograder.results import Results
 
 _Value = TypeVar("_Value")
@@ -22,8 +23,9 @@ _Value = TypeVar("_Value")
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to export, and what was asked; each format takes what it needs."""
 
-    sheet: Sheet | None = None
+    sheet: Sheet | None = None  # the gradebook's; else it is made of the record
     results: Results | None = None
+    course: Course | None = None
     download: bytes | None = None
     stage: str = ""
     grade_column: str = ""
@@ -31,8 +33,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     push: Push | None = None
 
     def the_sheet(self) -> Sheet:
-        """Return the sheet."""
-        return _given(self.sheet, "a record or a gradebook")
+        """Return the sheet, with the one stage that was asked for, or all."""
+        sheet = self.sheet
+        if sheet is None and self.results is not None and self.course is not None:
+            sheet = sheet_of(self.results, self.course)
+        sheet = _given(sheet, "a record or a gradebook")
+        stages = tuple(item for item in sheet.stages if self.stage in {"", item.name})
+        return msgspec.structs.replace(sheet, stages=stages)
 
     def the_record(self) -> Results:
         """Return the record: a gradebook knows no checks."""

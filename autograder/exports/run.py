@@ -12,7 +12,7 @@ from autograder.errors import UsageError
 from autograder.exports.classroom50 import Push, push_of
 from autograder.exports.exported import Exported
 from autograder.exports.formats import FORMATS, Request
-from autograder.exports.sheet import Sheet, sheet_of
+from autograder.exports.sheet import Sheet
 from autograder.results import Results, from_json
 
 
@@ -35,14 +35,10 @@ def export(course: Course, asked: Asked, sheet: Sheet | None) -> Exported:
         msg = f"There is no format {asked.form!r}. Formats: {', '.join(FORMATS)}."
         raise UsageError(msg)
     results = None if asked.record is None else _record(asked.record)
-    if sheet is None and results is not None:
-        sheet = sheet_of(results, course)
-    if sheet is not None and asked.stage:
-        stages = tuple(stage for stage in sheet.stages if stage.name == asked.stage)
-        sheet = msgspec.structs.replace(sheet, stages=stages)
     request = Request(
         sheet=sheet,
         results=results,
+        course=course,
         download=None if asked.fill is None else _read(asked.fill),
         stage=asked.stage,
         grade_column=asked.grade_column,

@@ -97,7 +97,7 @@ CLASS: dict[str, dict[str, str]] = {
     "hedy": {"self_attention (2).py": RIGHT},
     "joan": {"self_attention.py": RIGHT, "lab.ipynb": lab_with("<script>alert(1)</script>")},
     "katherine": {"lab.ipynb": lab_with("Words only.")},
-    "linus": {"self_attention.py": RIGHT.replace("queries @ keys.T", "endless()")
+    "linus": {"self_attention.py": RIGHT.replace("queries @ keys.T", "endless()", 1)
               + "\n\ndef endless():\n    while True:\n        pass\n"},
     "mary": {"README.md": "I hand in next week."},
     "niels": {},
@@ -138,7 +138,7 @@ def semester(tmp_path_factory: pytest.TempPathFactory) -> Semester:
     for folder in (root / "gradebook.db", root / "autograded"):
         folder.rename(folder.with_name(f"first-{folder.name}"))
     again = f"nbgrader autograde {STAGE}"
-    ran["due date again"] = run(root, due_date())
+    set_due_date(root)
     ran[again] = run(root, again)
     scores["by nbgrader autograde"] = rows(root)
     return Semester(root, ran, scores)
@@ -152,9 +152,10 @@ def blocks() -> Iterator[tuple[str, str, str]]:
         yield heading, found[1], found[2]
 
 
-def due_date() -> str:
-    """Return the page's own line that sets the due date."""
-    return next(line for _, _, text in blocks() for line in text.split("\n") if "--duedate" in line)
+def set_due_date(root: Path) -> None:
+    """Set in a new gradebook what the page's own command set in the first."""
+    with Gradebook(f"sqlite:///{root}/gradebook.db", "attention") as book:
+        book.update_or_create_assignment(STAGE, duedate="2026-11-20 23:00:00 UTC")
 
 
 def prepare(root: Path) -> None:
