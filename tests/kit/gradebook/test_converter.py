@@ -9,6 +9,7 @@ import nbformat
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 from nbgrader.apps import NbGraderAPI
+from nbgrader.converters import Autograde as NbgraderAutograde
 
 from autograder import grade as grading
 from autograder.course import Course
@@ -267,6 +268,19 @@ def test_the_button_tells_when_there_is_no_grade(
     assert not done["success"]
     assert "The grader failed, not the student; there is no grade." in done["log"]
     assert dump(course.root) == before
+
+
+@pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's own rows raise it
+def test_our_steps_grade_in_nbgraders_own_converter_too(
+    course: Course, api: NbGraderAPI, monkeypatch: pytest.MonkeyPatch
+):
+    """Where ours is not in place, a lab beside its module is graded in the sandbox all the same."""
+    monkeypatch.setattr("nbgrader.apps.api.Autograde", NbgraderAutograde)
+    hand_in(course.root, "ada", CLASS["ada"])
+    done = api.autograde(STAGE, "ada")
+
+    assert done["success"], done
+    assert [rows(course.root)[name].auto for name in ("double", "Scale", "why")] == [*AUTO["ada"]]
 
 
 class Closed:
