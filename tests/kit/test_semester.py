@@ -1,6 +1,8 @@
 """A semester as docs/instructor.md tells it, with the real commands and twenty students."""
 
+import ast
 import csv
+import html
 import json
 import os
 import re
@@ -15,6 +17,8 @@ from typing import NamedTuple
 
 import pytest
 from nbgrader.api import Gradebook
+
+from autograder import markers
 
 ROOT = Path(__file__).parents[2]
 STAGE = "04_self_attention"
@@ -34,6 +38,7 @@ except Exception:
     pass
 """
 ON_TIME, LATE = "2026-11-20 12:00:00 UTC", "2026-11-21 09:30:00 UTC"
+TELLING = 20  # characters of a line of code; shorter ones stand anywhere
 ANSWERS = ("answer_frozen", "answer_starting_weights")
 
 
@@ -357,3 +362,74 @@ def read(file: Path) -> list[dict[str, str]]:
     """Read a CSV file with a header."""
     with file.open(newline="", encoding="utf-8-sig") as stream:
         return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize(
+    "stage", [path.name for path in sorted((ROOT / "solutions").glob("[0-9]*"))]
+)
+def test_nothing_of_a_hidden_suite_is_handed_out(semester: Semester, stage: str):
+    """No line of a hidden check's body, and none of a known mistake, reaches anybody."""
+    hidden = hidden_lines(stage) | wrong_lines(stage)
+    found = [(name, line) for name, text in handed_out(semester) for line in hidden if line in text]
+
+    assert len(hidden) > 20
+    assert found == []
+
+
+def test_no_solution_reaches_who_did_not_write_it(semester: Semester):
+    """Neither what is handed out nor the feedback of those without one holds a line of it."""
+    empty = ("dorothy", "katherine", "mary", "niels")
+    solution = markers.secrets(RIGHT, "self_attention.py") - public_lines(STAGE)
+    files = {
+        name: text
+        for name, text in handed_out(semester)
+        if not name.startswith("feedback/") or name.split("/")[1] in empty
+    }
+
+    assert len(solution) > 10
+    assert sum(name.startswith("feedback/") for name in files) == len(empty)
+    assert [(name, line) for name, text in files.items() for line in solution if line in text] == []
+
+
+def handed_out(semester: Semester) -> Iterator[tuple[str, str]]:
+    """Yield every file that students or an LMS get, by its path, as they read it."""
+    for pattern in ("assignments/**/*", "feedback/**/*.html", "pages/*.html", "*.csv", "*.xml"):
+        for path in semester.root.glob(pattern):
+            if path.is_file() and "__pycache__" not in path.parts:
+                text = path.read_text("utf-8")
+                is_page = path.suffix == ".html"  # code in it is coloured, a tag for each sign
+                words = html.unescape(re.sub(r"<[^>]*>", "", text)) if is_page else text
+                yield str(path.relative_to(semester.root)), words
+
+
+def public_lines(stage: str) -> set[str]:
+    """Return what the public suite says, which students read on purpose."""
+    text = (ROOT / "source" / stage / "test_public.py").read_text("utf-8")
+    return {line.strip() for line in text.split("\n")}
+
+
+def hidden_lines(stage: str) -> set[str]:
+    """Return the lines in the bodies of hidden checks; their docstrings are titles to be read."""
+    (suite,) = (ROOT / "tests" / "hidden" / stage).glob("test_*.py")
+    text = suite.read_text("utf-8")
+    lines = text.split("\n")
+    found = {
+        lines[number - 1].strip()
+        for function in ast.parse(text).body
+        if isinstance(function, ast.FunctionDef)
+        for statement in function.body[1:]
+        for number in range(statement.lineno, (statement.end_lineno or 0) + 1)
+    }
+    public = "\n".join(path.read_text("utf-8") for path in ROOT.glob("source/*/test_public.py"))
+    return {line for line in found if len(line) >= TELLING and line not in public}
+
+
+def wrong_lines(stage: str) -> set[str]:
+    """Return the lines of misconceptions that are code, not the words about them."""
+    text = (ROOT / "tests" / "hidden" / stage / "misconceptions.py").read_text("utf-8")
+    code = [
+        line.strip()
+        for line in text.split("\n")
+        if re.match(r"\s*(swaps=|\(['\"]|def |return )", line)
+    ]
+    return {line for line in code if len(line) >= TELLING}
