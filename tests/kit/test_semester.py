@@ -19,6 +19,8 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder import markers
+from autograder.course import load
+from autograder.gradebook.database import Desk
 
 ROOT = Path(__file__).parents[2]
 STAGE = "04_self_attention"
@@ -159,7 +161,7 @@ def blocks() -> Iterator[tuple[str, str, str]]:
 
 def set_due_date(root: Path) -> None:
     """Set in a new gradebook what the page's own command set in the first."""
-    with Gradebook(f"sqlite:///{root}/gradebook.db", "attention") as book:
+    with Desk(load(root)).gradebook() as book:
         book.update_or_create_assignment(STAGE, duedate="2026-11-20 23:00:00 UTC")
 
 
@@ -377,18 +379,21 @@ def test_nothing_of_a_hidden_suite_is_handed_out(semester: Semester, stage: str)
 
 
 def test_no_solution_reaches_who_did_not_write_it(semester: Semester):
-    """Neither what is handed out nor the feedback of those without one holds a line of it."""
-    empty = ("dorothy", "katherine", "mary", "niels")
+    """Neither what is handed out nor the feedback of those without one holds a line of it.
+
+    A third hint may hold half a line: that is what it is for.
+    """
+    empty = [f"feedback/{student}/" for student in ("dorothy", "katherine", "mary", "niels")]
     solution = markers.secrets(RIGHT, "self_attention.py") - public_lines(STAGE)
     files = {
-        name: text
+        name: {markers.bare(line) for line in text.split("\n")}
         for name, text in handed_out(semester)
-        if not name.startswith("feedback/") or name.split("/")[1] in empty
+        if name.startswith((f"assignments/{STAGE}/", *empty)) or "/" not in name
     }
 
     assert len(solution) > 10
     assert sum(name.startswith("feedback/") for name in files) == len(empty)
-    assert [(name, line) for name, text in files.items() for line in solution if line in text] == []
+    assert {name: lines & solution for name, lines in files.items() if lines & solution} == {}
 
 
 def handed_out(semester: Semester) -> Iterator[tuple[str, str]]:
