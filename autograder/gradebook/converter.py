@@ -82,9 +82,8 @@ class Autograde(NbgraderAutograde):
         submission = self._works[student_id].submission
         folder = self._graded(student_id)
         folder.mkdir(parents=True)
-        code = submission.code
-        if code is not None and code.kind == "module":
-            (folder / self._stage.stub.name).write_bytes(code.cells[0])
+        if submission.module is not None:
+            (folder / self._stage.stub.name).write_bytes(submission.module)
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
         """Sanitize and grade; our own steps read the file, so it may be missing or damaged."""

@@ -58,9 +58,9 @@ def finish(
     if remarks:  # there is no notebook that a task could have been done in
         blank |= tasks(master)
     notebook = with_cards(notebook, earned.cards, earned.whole)
-    code = submission.code
-    if code is not None and code.kind == "module":
-        notebook = with_module(notebook, code.label, code.cells[0].decode("utf-8", "replace"))
+    if submission.code is not None and submission.module is not None:
+        source = submission.module.decode("utf-8", "replace")
+        notebook = with_module(notebook, submission.code.label, source)
     return Handed(notebook, blank, earned, _stamp(submission.stamp))
 
 

@@ -18,6 +18,7 @@ from autograder.gradebook.hand import finish, laid_over
 from autograder.gradebook.rows import penalise, row_of, save
 from autograder.gradebook.work import Work, works
 
+REMARKS = "autograder.remarks"  # what there is to say about the notebook, among the resources
 Step = tuple[Any, dict[str, Any]]  # a notebook and nbconvert's resources
 
 
@@ -48,7 +49,7 @@ class Sanitize(_Step):
         """Return the lab as formgrader may show it; the student's bytes are read anew."""
         del nb
         work = self.work(resources)
-        notebook, _ = laid_over(work.master, work.submission)
+        notebook, resources[REMARKS] = laid_over(work.master, work.submission)
         return nbformat.from_dict(notebook), resources
 
 
@@ -58,7 +59,9 @@ class GradeInSandbox(_Step):
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> Step:
         """Add the cards, and hand on the scores; raises ``GraderError`` where there is no grade."""
         work = self.work(resources)
-        _, remarks = laid_over(work.master, work.submission)
+        if REMARKS not in resources:  # nbgrader's converter forgets between its two halves
+            _, resources[REMARKS] = laid_over(work.master, work.submission)
+        remarks = resources[REMARKS]
         handed = finish(work.stage, work.master, work.submission, work.result, dict(nb), remarks)
         resources["autograder.handed"] = handed
         return nbformat.from_dict(handed.notebook), resources

@@ -105,8 +105,7 @@ def place(folder: Path, stage: Stage, submission: Submission, handed: Handed) ->
 
 def _files(stage: Stage, submission: Submission, handed: Handed) -> Iterator[tuple[str, bytes]]:
     yield stage.lab.name, lab.written(handed.notebook)
-    code = submission.code
-    if code is not None and code.kind == "module":
-        yield stage.stub.name, code.cells[0]
+    if submission.module is not None:
+        yield stage.stub.name, submission.module
     if handed.stamp:
         yield STAMP, handed.stamp.encode()

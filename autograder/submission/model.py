@@ -27,3 +27,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     lab: Found | None = None  # the notebook beside the module, or in its place; not read yet
     stamp: Found | None = None  # nbgrader's timestamp.txt
     sha256: str = ""  # a module's: the file's own; a notebook's: of its cells, each after its size
+
+    @property
+    def module(self) -> bytes | None:
+        """The bytes of the module; None where there is no code, or only a notebook's cells."""
+        return self.code.cells[0] if self.code and self.code.kind == "module" else None

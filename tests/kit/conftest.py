@@ -10,12 +10,24 @@ import pytest
 
 from autograder import course
 from autograder.course import Course, Limits
+from autograder.results import (
+    CheckResult,
+    ExerciseResult,
+    Outcome,
+    Results,
+    Status,
+    SubmissionResult,
+)
 from autograder.sandbox.confine import probe
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import Zygote
 from autograder.submission import Code, Submission
 from autograder.suite import ledger
 from autograder.suite.local import solution_channel
+
+MakeCheck = Callable[..., CheckResult]
+MakeSubmission = Callable[..., SubmissionResult]
+MakeResults = Callable[..., Results]
 
 COURSE = """
 format_version = 1
@@ -275,3 +287,50 @@ def open_session(zygote: Zygote) -> Iterator[OpenSession]:
     yield make
     for session in opened:
         session.close()
+
+
+@pytest.fixture
+def check() -> MakeCheck:
+    """Make a check worth two points; any field can be given."""
+
+    def make(outcome: Outcome = Outcome.PASSED, **fields: object) -> CheckResult:
+        passed = outcome is Outcome.PASSED
+        facts = {
+            "name": "test_doubles",
+            "title": "Twice one is two.",
+            "status": Status.OK if passed else Status.WRONG_VALUE,
+            "points": 2.0 if passed else 0.0,
+            "max_points": 2.0,
+        }
+        return CheckResult(outcome=outcome, **(facts | fields))
+
+    return make
+
+
+@pytest.fixture
+def submission() -> MakeSubmission:
+    """Make a submission of one exercise, `double`, out of its checks; any field can be given."""
+
+    def make(*checks: CheckResult, **fields: object) -> SubmissionResult:
+        exercise = ExerciseResult.of("double", checks)
+        facts = {
+            "student": "alice",
+            "stage": "01_tiny",
+            "status": Status.GRADED,
+            "score": exercise.score,
+            "max_score": exercise.max_score or None,
+            "exercises": (exercise,) if checks else (),
+        }
+        return SubmissionResult(**(facts | fields))
+
+    return make
+
+
+@pytest.fixture
+def results() -> MakeResults:
+    """Make the record of a run out of its submissions."""
+
+    def make(*submissions: SubmissionResult) -> Results:
+        return Results(course="tiny", isolation="full", submissions=submissions)
+
+    return make

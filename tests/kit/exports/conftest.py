@@ -8,7 +8,6 @@ from autograder.exports.sheet import Column, Row, Score, Sheet
 from autograder.results import (
     CheckResult,
     Diagnosis,
-    ExerciseResult,
     Outcome,
     Results,
     Status,
@@ -39,49 +38,22 @@ MakeSheet = Callable[..., Sheet]
 
 
 @pytest.fixture
-def check() -> MakeCheck:
-    """Make a check worth two points; any field can be given."""
+def check(check: MakeCheck) -> MakeCheck:
+    """Make a check that says something where it failed."""
 
     def make(outcome: Outcome = Outcome.PASSED, **fields: object) -> CheckResult:
-        passed = outcome is Outcome.PASSED
-        facts = {
-            "name": "test_doubles",
-            "title": "Twice one is two.",
-            "status": Status.OK if passed else Status.WRONG_VALUE,
-            "points": 2.0 if passed else 0.0,
-            "max_points": 2.0,
-            "message": "" if passed else "It differs.",
-        }
-        return CheckResult(outcome=outcome, **(facts | fields))
+        message = "" if outcome is Outcome.PASSED else "It differs."
+        return check(outcome, **({"message": message} | fields))
 
     return make
 
 
 @pytest.fixture
-def submission() -> MakeSubmission:
-    """Make a submission of one exercise, `double`, out of its checks; any field can be given."""
+def submission(submission: MakeSubmission) -> MakeSubmission:
+    """Make a submission of ada's."""
 
     def make(*checks: CheckResult, **fields: object) -> SubmissionResult:
-        exercise = ExerciseResult.of("double", checks)
-        facts = {
-            "student": "ada",
-            "stage": "01_tiny",
-            "status": Status.GRADED,
-            "score": exercise.score,
-            "max_score": exercise.max_score or None,
-            "exercises": (exercise,) if checks else (),
-        }
-        return SubmissionResult(**(facts | fields))
-
-    return make
-
-
-@pytest.fixture
-def results() -> MakeResults:
-    """Make the record of a run out of its submissions."""
-
-    def make(*submissions: SubmissionResult) -> Results:
-        return Results(course="tiny", isolation="full", submissions=submissions)
+        return submission(*checks, **({"student": "ada"} | fields))
 
     return make
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from autograder.results import (
     CheckResult,
     Diagnosis,
-    ExerciseResult,
     Grid,
     Outcome,
     Results,
@@ -47,53 +46,6 @@ FLAGS = (
 MakeCheck = Callable[..., CheckResult]
 MakeSubmission = Callable[..., SubmissionResult]
 MakeResults = Callable[..., Results]
-
-
-@pytest.fixture
-def check() -> MakeCheck:
-    """Make a check worth two points; any field can be given."""
-
-    def make(outcome: Outcome = Outcome.PASSED, **fields: object) -> CheckResult:
-        passed = outcome is Outcome.PASSED
-        facts = {
-            "name": "test_doubles",
-            "title": "Twice one is two.",
-            "status": Status.OK if passed else Status.WRONG_VALUE,
-            "points": 2.0 if passed else 0.0,
-            "max_points": 2.0,
-        }
-        return CheckResult(outcome=outcome, **(facts | fields))
-
-    return make
-
-
-@pytest.fixture
-def submission() -> MakeSubmission:
-    """Make a submission of one exercise, `double`, out of its checks; any field can be given."""
-
-    def make(*checks: CheckResult, **fields: object) -> SubmissionResult:
-        exercise = ExerciseResult.of("double", checks)
-        facts = {
-            "student": "alice",
-            "stage": "01_tiny",
-            "status": Status.GRADED,
-            "score": exercise.score,
-            "max_score": exercise.max_score or None,
-            "exercises": (exercise,) if checks else (),
-        }
-        return SubmissionResult(**(facts | fields))
-
-    return make
-
-
-@pytest.fixture
-def results() -> MakeResults:
-    """Make the record of a run out of its submissions."""
-
-    def make(*submissions: SubmissionResult) -> Results:
-        return Results(course="tiny", isolation="full", submissions=submissions)
-
-    return make
 
 
 @pytest.fixture
