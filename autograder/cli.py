@@ -15,7 +15,7 @@ from autograder.errors import AutograderError, UsageError
 
 if TYPE_CHECKING:  # commands load what they use
     from autograder.course import Course
-    from autograder.exports.sheet import Sheet
+    from autograder.exports.grade_table import GradeTable
     from autograder.gradebook.writer import Writer, Written
     from autograder.results import Results, SubmissionResult
     from autograder.submission import Submission
@@ -67,11 +67,12 @@ def check(
     """
     from rich.console import Console  # noqa: PLC0415  # commands load what they use
 
-    from autograder.study import place, run, view  # noqa: PLC0415  # imports torch when it runs
+    from autograder.student import check as checking  # noqa: PLC0415  # imports torch when it runs
+    from autograder.student import check_report, target  # noqa: PLC0415  # likewise
 
     with _plain_errors():
-        report = run.check(place.find(what, Path.cwd(), course, hidden=hidden))
-        typer.echo(view.text(report, Console(highlight=False), Path.cwd()), nl=False)
+        report = checking.check(target.find(what, Path.cwd(), course, hidden=hidden))
+        typer.echo(check_report.text(report, Console(highlight=False), Path.cwd()), nl=False)
         if not report.complete:
             raise typer.Exit(1)
 
@@ -151,7 +152,7 @@ def export(
                 typer.echo(f"{name:12} {known.about}")
             return
         found = _course(course)
-        source = _sheet(found) if gradebook else None
+        source = _grade_table(found) if gradebook else None
         asked = run.Asked(
             form, record, fill, found.stage(stage).name if stage else "", grade_column
         )
@@ -186,8 +187,8 @@ def bundle(
 
     The file holds solutions and hidden suites; treat it as you treat them.
     """
-    from autograder.bundle import gradescope as bundling  # noqa: PLC0415  # imports torch
     from autograder.exports.run import write  # noqa: PLC0415  # commands load what they use
+    from autograder.gradescope import build as bundling  # noqa: PLC0415  # imports torch
 
     with _plain_errors():
         found = _course(course)
@@ -207,7 +208,7 @@ def release(
     course: CourseOption = None,
 ) -> None:
     """Build the stubs and what students receive, from the solutions."""
-    from autograder import release as releasing  # noqa: PLC0415  # commands load what they use
+    from autograder.authoring import release as releasing  # noqa: PLC0415  # commands load what they use
 
     with _plain_errors():
         found = _course(course)
@@ -228,7 +229,7 @@ def verify(
     course: CourseOption = None,
 ) -> None:
     """Prove the course: stubs 0, solutions full marks, every misconception seen, nothing stale."""
-    from autograder import verify as verifying  # noqa: PLC0415  # imports torch
+    from autograder.authoring import verify as verifying  # noqa: PLC0415  # imports torch
 
     with _plain_errors():
         found = _course(course)
@@ -249,7 +250,7 @@ def mutate(
     course: CourseOption = None,
 ) -> None:
     """Change the solutions in small ways and say which changes no hidden check notices."""
-    from autograder import mutation  # noqa: PLC0415  # imports torch
+    from autograder.authoring import mutation  # noqa: PLC0415  # imports torch
 
     with _plain_errors():
         found = _course(course)
@@ -293,11 +294,11 @@ def _grade(
 ) -> None:
     from rich.console import Console  # noqa: PLC0415  # commands load what they use
 
-    from autograder import grade as grading  # noqa: PLC0415  # imports torch
-    from autograder.reports.table import table  # noqa: PLC0415  # imports rich
+    from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch
+    from autograder.reports.class_table import table  # noqa: PLC0415  # imports rich
     from autograder.results import Status, to_json  # noqa: PLC0415  # commands load what they use
     from autograder.submission import collect  # noqa: PLC0415  # commands load what they use
-    from autograder.suite.probe import course_secret  # noqa: PLC0415  # imports torch
+    from autograder.suite.hidden_inputs import course_secret  # noqa: PLC0415  # imports torch
 
     found = _course(course)
     files.check()
@@ -341,12 +342,12 @@ def _writer(course: "Course", submissions: "list[Submission]") -> "Writer":
     return writer
 
 
-def _sheet(course: "Course") -> "Sheet":
-    from autograder.gradebook.database import Desk  # noqa: PLC0415  # imports nbgrader
-    from autograder.gradebook.sheet import sheet_of_gradebook  # noqa: PLC0415  # likewise
+def _grade_table(course: "Course") -> "GradeTable":
+    from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # imports nbgrader
+    from autograder.gradebook.grade_export import grade_table_of_gradebook  # noqa: PLC0415  # likewise
 
-    with Desk(course).gradebook() as book:
-        return sheet_of_gradebook(book, course)
+    with NbgraderSetup(course).gradebook() as book:
+        return grade_table_of_gradebook(book, course)
 
 
 def _say_written(written: "Written") -> None:
@@ -359,7 +360,7 @@ def _say_written(written: "Written") -> None:
 
 def _feedback(course: "Course", result: "SubmissionResult") -> str:
     """Lay out one submission in full, as wide and as colourful as the terminal is."""
-    from autograder.reports.text import feedback_text  # noqa: PLC0415  # imports rich
+    from autograder.reports.terminal import feedback_text  # noqa: PLC0415  # imports rich
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     return feedback_text(course, result, shutil.get_terminal_size().columns, colour=colour)

@@ -172,7 +172,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         return self.file.reveal
 
     @property
-    def ledger(self) -> Path:
+    def documented(self) -> Path:
         """The documented tensors."""
         return self.root / "tests" / "hidden" / "documented.toml"
 

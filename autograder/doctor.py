@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 
 from autograder.course import Course
-from autograder.sandbox.confine import probe
-from autograder.suite.judging import Judge, with_judge
-from autograder.suite.probe import course_secret
+from autograder.grading.suite_runner import open_suites
+from autograder.sandbox.isolation import probe
+from autograder.suite.hidden_inputs import course_secret
 
 
 class Finding(NamedTuple):
@@ -33,13 +33,10 @@ def examine(course: Course) -> Iterator[Finding]:
 
 
 def _documented(course: Course) -> Finding:
-    untrue = with_judge(course, course.stages, lambda judge: _untrue(course, judge))
-    if untrue:
-        text = "\n  ".join(["documented tensors differ on this torch:", *untrue])
+    with open_suites(course, course.stages) as runner:
+        wrong = [line for stage in course.stages for line in runner.wrong_documented_values(stage)]
+    if wrong:
+        text = "\n  ".join(["documented tensors differ on this torch:", *wrong])
         return Finding(good=False, text=text)
     text = f"the documented tensors of {len(course.stages)} stages hold on this torch"
     return Finding(good=True, text=text)
-
-
-def _untrue(course: Course, judge: Judge) -> list[str]:
-    return [line for stage in course.stages for line in judge.untrue(stage)]

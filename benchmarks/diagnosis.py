@@ -10,10 +10,10 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from autograder.course import Course, Stage, find_root, load
-from autograder.grade import grade
+from autograder.diagnosis.misconceptions import read
+from autograder.grading.grade import grade
 from autograder.results import SubmissionResult
 from autograder.submission import Code, Submission
-from autograder.suite.misconceptions import read
 
 
 def main(count: int = 200, wanted: str = "04") -> None:

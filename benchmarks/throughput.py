@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograder.course import Course, Stage, find_root, load
-from autograder.grade import grade
+from autograder.grading.grade import grade
 from autograder.results import Results
 from autograder.submission import Code, Submission
 

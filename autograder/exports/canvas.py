@@ -12,21 +12,21 @@ ours have two, halves up.
 import re
 
 from autograder.errors import UsageError
-from autograder.exports.cells import (
+from autograder.exports.csv_io import (
     Table,
-    calculates,
-    left_alone,
+    formula_warnings,
+    is_formula,
     number,
     points,
     read,
     text,
     write,
 )
-from autograder.exports.exported import Exported
-from autograder.exports.matching import key, number_of, places
+from autograder.exports.export_file import Exported
+from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 from autograder.exports.roster import WORTH, people, refuse_strangers
-from autograder.exports.sheet import Column, Row, Score, Sheet
-from autograder.reports.harmless import MAX_WORD, line
+from autograder.exports.student_matching import key, number_of, places
+from autograder.sanitize import MAX_WORD, line
 
 PLACES = 2
 _INFO = ("Student", "ID", "SIS Login ID", "Section")
@@ -34,50 +34,50 @@ _UPLOADED = re.compile(r"(?P<title>.*\S)\s+\(\d+\)", re.DOTALL)
 _LONG = 255  # characters of a title in Canvas
 
 
-def canvas(sheet: Sheet, roster: bytes | None = None) -> Exported:
+def canvas(grades: GradeTable, roster: bytes | None = None) -> Exported:
     """Fill *roster*, exported from Canvas before, or make a file of our own without names.
 
     Everything else in the roster stays as it is: other columns, excused students (``EX``), and
     the cells of students who have no grade here.
     """
     if roster is None:
-        table, rows, remarks = _alone(sheet)
+        table, rows, remarks = _alone(grades)
     else:
         table = read(roster, "roster")
         refuse_strangers(table.rows[0])
-        rows, remarks = places(sheet.rows, people(table), "roster")
+        rows, remarks = places(grades.rows, people(table), "roster")
         # Changed, they would not be what Canvas finds its students by.
-        remarks += left_alone(table.rows, "roster")
+        remarks += formula_warnings(table.rows, "roster")
     cells = [list(row) for row in table.rows]
-    for stage in sheet.graded:
-        scores = [(rows[row.student], row, score) for row, score in sheet.scores(stage.name)
+    for stage in grades.graded:
+        scores = [(rows[row.student], row, score) for row, score in grades.scores(stage.name)
                   if row.student in rows]  # fmt: skip
         remarks += _fill(cells, _column(cells, stage), stage, scores)
     content = write(cells, table.delimiter, bom=table.bom)
-    return Exported(content, (*sheet.remarks, *remarks))
+    return Exported(content, (*grades.remarks, *remarks))
 
 
-def _alone(sheet: Sheet) -> tuple[Table, dict[str, int], tuple[str, ...]]:
+def _alone(grades: GradeTable) -> tuple[Table, dict[str, int], tuple[str, ...]]:
     """Make a roster of the students whom we know, as Canvas would have exported it."""
-    rows = tuple((_name(row), number_of(row.student), text(row.student), "") for row in sheet.rows)
+    rows = tuple((_name(row), number_of(row.student), text(row.student), "") for row in grades.rows)
     remarks = tuple(
         f"{row.student}: begins like a formula and got an apostrophe in front, so Canvas won't "
         "know the login; fill in a roster instead"
-        for row in sheet.rows
-        if calculates(row.student)
+        for row in grades.rows
+        if is_formula(row.student)
     )
     top = (_INFO, (f"    {WORTH}", "", "", ""))
-    at = {row.student: i for i, row in enumerate(sheet.rows, len(top))}
+    at = {row.student: i for i, row in enumerate(grades.rows, len(top))}
     return Table((*top, *rows)), at, remarks
 
 
-def _name(row: Row) -> str:
+def _name(row: StudentGrades) -> str:
     named = ", ".join(part for part in (row.last_name, row.first_name) if part)
     tail = number_of(row.student)
     return text(named or (row.student.removesuffix(f"_{tail}") if tail else row.student))
 
 
-def _column(cells: list[list[str]], stage: Column) -> int:
+def _column(cells: list[list[str]], stage: StageColumn) -> int:
     """Find the column of *stage* by its title or its name, or add one."""
     header = cells[0]
     wanted = {key(stage.title), key(stage.name)}
@@ -99,7 +99,10 @@ def _title(name: str) -> str:
 
 
 def _fill(
-    cells: list[list[str]], at: int, stage: Column, scores: list[tuple[int, Row, Score]]
+    cells: list[list[str]],
+    at: int,
+    stage: StageColumn,
+    scores: list[tuple[int, StudentGrades, Score]],
 ) -> tuple[str, ...]:
     remarks = [_put(cells, row, at, who, score) for row, who, score in scores]
     if stage.max_score is not None:
@@ -107,7 +110,7 @@ def _fill(
     return tuple(remark for remark in remarks if remark)
 
 
-def _put(cells: list[list[str]], row: int, at: int, who: Row, score: Score) -> str:
+def _put(cells: list[list[str]], row: int, at: int, who: StudentGrades, score: Score) -> str:
     old = _cell(cells, row, at)
     new = number(score.score, PLACES)
     title = line(cells[0][at], MAX_WORD)
@@ -118,7 +121,7 @@ def _put(cells: list[list[str]], row: int, at: int, who: Row, score: Score) -> s
     return f"{who.student}: {title} was {old} and becomes {new}" if changed else ""
 
 
-def _worth(cells: list[list[str]], at: int, stage: Column, most: float) -> None:
+def _worth(cells: list[list[str]], at: int, stage: StageColumn, most: float) -> None:
     """Fill in the points of a column, and refuse one that is worth something else."""
     row = next((i for i, row in enumerate(cells) if i and row and WORTH in row[0]), len(cells))
     if row == len(cells):  # Canvas reads it anywhere; at the end it moves no student

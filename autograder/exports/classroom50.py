@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from autograder.errors import CourseError, UsageError
-from autograder.exports.exported import Exported, only, told
+from autograder.exports.export_file import Exported, only, told
 from autograder.results import CheckResult, Outcome, Results, SubmissionResult
 
 FACTOR: Final = 100  # hundredths of a point

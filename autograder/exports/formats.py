@@ -9,12 +9,12 @@ from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
 from autograder.exports.classroom50 import Push, classroom50
-from autograder.exports.exported import Exported
-from autograder.exports.gradescope import Visibility, gradescope
+from autograder.exports.export_file import Exported
+from autograder.exports.grade_table import GradeTable, grade_table
+from autograder.exports.gradescope_results import Visibility, gradescope
 from autograder.exports.junit import junit
 from autograder.exports.moodle import moodle
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
-from autograder.exports.sheet import Sheet, sheet_of
 from autograder.results import Results
 
 _Value = TypeVar("_Value")
@@ -23,7 +23,7 @@ _Value = TypeVar("_Value")
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to export, and what was asked; each format takes what it needs."""
 
-    sheet: Sheet | None = None  # the gradebook's; else it is made of the record
+    grades: GradeTable | None = None  # the gradebook's; else it is made of the record
     results: Results | None = None
     course: Course | None = None
     download: bytes | None = None
@@ -32,14 +32,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     visibility: Visibility = "visible"
     push: Push | None = None
 
-    def the_sheet(self) -> Sheet:
+    def grade_table(self) -> GradeTable:
         """Return the sheet, with the one stage that was asked for, or all."""
-        sheet = self.sheet
-        if sheet is None and self.results is not None and self.course is not None:
-            sheet = sheet_of(self.results, self.course)
-        sheet = _given(sheet, "a record or a gradebook")
-        stages = tuple(item for item in sheet.stages if self.stage in {"", item.name})
-        return msgspec.structs.replace(sheet, stages=stages)
+        grades = self.grades
+        if grades is None and self.results is not None and self.course is not None:
+            grades = grade_table(self.results, self.course)
+        grades = _given(grades, "a record or a gradebook")
+        stages = tuple(item for item in grades.stages if self.stage in {"", item.name})
+        return msgspec.structs.replace(grades, stages=stages)
 
     def the_record(self) -> Results:
         """Return the record: a gradebook knows no checks."""
@@ -47,7 +47,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     def the_stage(self) -> str:
         """Return the stage that was asked for, or the only one with grades."""
-        graded = [stage.name for stage in self.the_sheet().graded]
+        graded = [stage.name for stage in self.grade_table().graded]
         wanted = self.stage or (graded[0] if len(graded) == 1 else None)
         return _given(wanted, f"one stage (--stage); there are grades in {', '.join(graded)}")
 
@@ -65,14 +65,14 @@ FORMATS: Final = {
     "canvas": Format(
         "canvas.csv",
         "Canvas gradebook; fills in an exported one, or makes one",
-        lambda ask: canvas(ask.the_sheet(), ask.download),
+        lambda ask: canvas(ask.grade_table(), ask.download),
         "the gradebook exported from Canvas (optional)",
     ),
     "moodle": Format(
         "moodle.csv",
         "Moodle's offline grading worksheet, filled in, one stage",
         lambda ask: moodle(
-            ask.the_sheet(),
+            ask.grade_table(),
             _given(ask.download, "the worksheet downloaded from Moodle"),
             ask.the_stage(),
             ask.grade_column,
@@ -82,12 +82,12 @@ FORMATS: Final = {
     "nbgrader": Format(
         "grades.csv",
         "the columns of `nbgrader export`",
-        lambda ask: nbgrader_csv(ask.the_sheet()),
+        lambda ask: nbgrader_csv(ask.grade_table()),
     ),
     "exercises": Format(
         "exercises.csv",
         "one row a student, one column an exercise",
-        lambda ask: exercises_csv(ask.the_sheet()),
+        lambda ask: exercises_csv(ask.grade_table()),
     ),
     "gradescope": Format(
         "results.json",

@@ -9,10 +9,10 @@ The record holds no times, so every ``time`` is 0, and says nothing about a host
 import re
 from xml.etree import ElementTree as ET
 
-from autograder.exports.cells import number
-from autograder.exports.exported import Exported, told
-from autograder.reports.harmless import harmless
+from autograder.exports.csv_io import number
+from autograder.exports.export_file import Exported, told
 from autograder.results import CheckResult, Outcome, Results, Status, SubmissionResult
+from autograder.sanitize import sanitize
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
 _TAGS = {Outcome.FAILED: "failure", Outcome.ERRORED: "error", Outcome.SKIPPED: "skipped"}
@@ -22,7 +22,7 @@ def junit(results: Results) -> Exported:
     """Write every submission as a suite, every check as a case."""
     top = ET.Element("testsuites", name=_legal(results.course))
     for submission in results.submissions:
-        top.append(_suite(harmless(submission)))
+        top.append(_suite(sanitize(submission)))
     ET.indent(top)
     page: bytes = ET.tostring(top, encoding="utf-8", xml_declaration=True)
     return Exported(page + b"\n")

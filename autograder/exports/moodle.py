@@ -12,11 +12,11 @@ import re
 from typing import Final
 
 from autograder.errors import UsageError
-from autograder.exports.cells import Table, left_alone, number, points, read, write
-from autograder.exports.exported import Exported
-from autograder.exports.matching import Person, key, places
-from autograder.exports.sheet import Column, Row, Score, Sheet
-from autograder.reports.harmless import MAX_SENTENCE, MAX_WORD, line
+from autograder.exports.csv_io import Table, formula_warnings, number, points, read, write
+from autograder.exports.export_file import Exported
+from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
+from autograder.exports.student_matching import Person, key, places
+from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
 
 PLACES = 5  # what Moodle's database keeps
 GRADE: Final = frozenset(
@@ -29,17 +29,17 @@ NO: Final = frozenset(
 _PARTICIPANT = re.compile(r"\D+(\d+)", re.DOTALL)
 
 
-def moodle(sheet: Sheet, worksheet: bytes, stage: str, grade_column: str = "") -> Exported:
+def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str = "") -> Exported:
     """Fill the grades of *stage* into *worksheet*; every other cell keeps its content.
 
     Feedback stays the teacher's: Moodle overwrites what stands there with what the file holds.
     """
     table = read(worksheet, "worksheet")
     cells = [list(row) for row in table.rows]
-    column = _stage(sheet, stage)
+    column = _stage(grades, stage)
     identifier = _identifier(table)
     grade = _grade(table, grade_column)
-    scores = sheet.scores(column.name)
+    scores = grades.scores(column.name)
     students = [row for row, _ in scores]
     rows, remarks = places(students, _people(table, identifier, grade), "worksheet")
     for row, score in scores:
@@ -47,15 +47,15 @@ def moodle(sheet: Sheet, worksheet: bytes, stage: str, grade_column: str = "") -
             remarks += _put(cells[rows[row.student]], grade, column, row, score)
     # A decimal point is right in every language: Moodle turns its own sign into a point first.
     content = write(cells, bom=table.bom)
-    remarks += left_alone(table.rows, "worksheet")
-    return Exported(content, (*sheet.remarks, *remarks))
+    remarks += formula_warnings(table.rows, "worksheet")
+    return Exported(content, (*grades.remarks, *remarks))
 
 
-def _stage(sheet: Sheet, name: str) -> Column:
-    for column in sheet.stages:
+def _stage(grades: GradeTable, name: str) -> StageColumn:
+    for column in grades.stages:
         if column.name == name:
             return column
-    msg = f"There is no stage {name!r}. Stages: {', '.join(item.name for item in sheet.stages)}."
+    msg = f"There is no stage {name!r}. Stages: {', '.join(item.name for item in grades.stages)}."
     raise UsageError(msg)
 
 
@@ -111,7 +111,9 @@ def _people(table: Table, identifier: int, grade: int) -> list[Person]:
     return people
 
 
-def _put(cells: list[str], at: int, stage: Column, who: Row, score: Score) -> tuple[str, ...]:
+def _put(
+    cells: list[str], at: int, stage: StageColumn, who: StudentGrades, score: Score
+) -> tuple[str, ...]:
     cells += [""] * (at + 2 - len(cells))
     old, new = line(cells[at], MAX_WORD), number(score.score, PLACES)
     _refuse_scaling(line(cells[at + 1], MAX_WORD), stage)
@@ -123,7 +125,7 @@ def _put(cells: list[str], at: int, stage: Column, who: Row, score: Score) -> tu
     return ()
 
 
-def _refuse_scaling(maximum: str, stage: Column) -> None:
+def _refuse_scaling(maximum: str, stage: StageColumn) -> None:
     most = points(maximum)
     if most is None:
         msg = (

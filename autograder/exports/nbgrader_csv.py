@@ -11,9 +11,9 @@ the score that counts, late penalties taken off. What stands in a header can't s
 
 from typing import Final
 
-from autograder.exports.cells import number, text, write
-from autograder.exports.exported import Exported
-from autograder.exports.sheet import Column, Row, Score, Sheet
+from autograder.exports.csv_io import number, text, write
+from autograder.exports.export_file import Exported
+from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 
 COLUMNS: Final = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
@@ -22,21 +22,21 @@ COLUMNS: Final = (
 _LONG = 254  # characters of an address, after RFC 5321
 
 
-def nbgrader_csv(sheet: Sheet) -> Exported:
+def nbgrader_csv(grades: GradeTable) -> Exported:
     """Write one line a stage and student, stages in the order of the course."""
     lines = [
         _line(stage, row, row.scores[stage.name])
-        for stage in sheet.stages
-        for row in sheet.rows
+        for stage in grades.stages
+        for row in grades.rows
         if stage.name in row.scores
     ]
-    return Exported(write([COLUMNS, *lines]), sheet.remarks)
+    return Exported(write([COLUMNS, *lines]), grades.remarks)
 
 
-def exercises_csv(sheet: Sheet) -> Exported:
+def exercises_csv(grades: GradeTable) -> Exported:
     """Write one line a student, a column for each exercise and each stage."""
-    stages = sheet.graded
-    exercises = {stage.name: _exercises(sheet, stage) for stage in stages}
+    stages = grades.graded
+    exercises = {stage.name: _exercises(grades, stage) for stage in stages}
     header = ["student_id", "last_name", "first_name", "email"]
     for stage in stages:
         header += [
@@ -45,30 +45,30 @@ def exercises_csv(sheet: Sheet) -> Exported:
         ]
         header.append(text(f"{stage.name} (max {number(stage.max_score) or '?'})"))
     lines = []
-    for row in sheet.rows:
+    for row in grades.rows:
         cells = _who(row)
         for stage in stages:
             cells += _points(row.scores.get(stage.name), list(exercises[stage.name]))
         lines.append(cells)
     # The mark in front is how Excel knows UTF-8.
-    return Exported(write([header, *lines], bom=True), sheet.remarks)
+    return Exported(write([header, *lines], bom=True), grades.remarks)
 
 
-def _line(stage: Column, row: Row, score: Score) -> list[str]:
+def _line(stage: StageColumn, row: StudentGrades, score: Score) -> list[str]:
     most = stage.max_score if score.max_score is None else score.max_score
     penalty = None if score.score is None else score.penalty
     when = [text(stage.name), text(score.duedate), text(score.timestamp)]
     return [*when, *_who(row), *map(number, (score.raw, penalty, score.score, most))]
 
 
-def _who(row: Row) -> list[str]:
+def _who(row: StudentGrades) -> list[str]:
     return [text(row.student), text(row.last_name), text(row.first_name), text(row.email, _LONG)]
 
 
-def _exercises(sheet: Sheet, stage: Column) -> dict[str, float]:
+def _exercises(grades: GradeTable, stage: StageColumn) -> dict[str, float]:
     """Return what each exercise is worth, in the order in which they first appear."""
     known: dict[str, float] = {}
-    for _, score in sheet.scores(stage.name):
+    for _, score in grades.scores(stage.name):
         for name, (_, most) in score.exercises.items():
             known.setdefault(name, most)
     return known

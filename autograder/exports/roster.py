@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from autograder.errors import UsageError
-from autograder.exports.cells import Table
-from autograder.exports.matching import Person
-from autograder.reports.harmless import MAX_SENTENCE, line
+from autograder.exports.csv_io import Table
+from autograder.exports.student_matching import Person
+from autograder.sanitize import MAX_SENTENCE, line
 
 WORTH: Final = "Points Possible"
 _MUTED = re.compile(r"\s*(?:muted|manual posting.*)?\s*", re.IGNORECASE | re.DOTALL)

@@ -10,9 +10,9 @@ import msgspec
 from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.exports.classroom50 import Push, push_of
-from autograder.exports.exported import Exported
+from autograder.exports.export_file import Exported
 from autograder.exports.formats import FORMATS, Request
-from autograder.exports.sheet import Sheet
+from autograder.exports.grade_table import GradeTable
 from autograder.results import Results, from_json
 
 
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     grade_column: str
 
 
-def export(course: Course, asked: Asked, sheet: Sheet | None) -> Exported:
+def export(course: Course, asked: Asked, grades: GradeTable | None) -> Exported:
     """Make the file; *sheet* is the gradebook's where that is to be exported.
 
     Raises ``UsageError`` and ``GraderError``.
@@ -36,7 +36,7 @@ def export(course: Course, asked: Asked, sheet: Sheet | None) -> Exported:
         raise UsageError(msg)
     results = None if asked.record is None else _record(asked.record)
     request = Request(
-        sheet=sheet,
+        grades=grades,
         results=results,
         course=course,
         download=None if asked.fill is None else _read(asked.fill),

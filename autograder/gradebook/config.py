@@ -38,8 +38,8 @@ def configure(config: Any, file: str | Path) -> None:
     config.Autograde.sanitize_preprocessors = _SANITIZE
     config.Autograde.autograde_preprocessors = _AUTOGRADE
     config.GenerateFeedback.preprocessors = _FEEDBACK
-    config.ExportApp.plugin_class = "autograder.gradebook.export.CsvExport"
-    config.ZipCollectApp.collector_plugin = "autograder.gradebook.collect.Collector"
+    config.ExportApp.plugin_class = "autograder.gradebook.csv_plugin.CsvExport"
+    config.ZipCollectApp.collector_plugin = "autograder.gradebook.zip_collector.Collector"
     _install_converter()
 
 

@@ -13,10 +13,10 @@ from nbgrader.converters.base import NbGraderException
 
 from autograder.course import LAB, Course, Stage, load
 from autograder.errors import AutograderError, UsageError
-from autograder.gradebook.database import register
-from autograder.gradebook.rows import NOTEBOOK, moment
+from autograder.gradebook.connection import register
+from autograder.gradebook.score_rows import NOTEBOOK, moment
 from autograder.gradebook.work import Work, works
-from autograder.submission.record import STAMP
+from autograder.submission.assemble import STAMP
 
 
 class Autograde(NbgraderAutograde):

@@ -14,8 +14,8 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 
 from autograder.course import load
-from autograder.gradebook.hand import finish, laid_over
-from autograder.gradebook.rows import penalise, row_of, save
+from autograder.gradebook.autograded_submission import finish, laid_over
+from autograder.gradebook.score_rows import penalise, row_of, save
 from autograder.gradebook.work import Work, works
 
 REMARKS = "autograder.remarks"  # what there is to say about the notebook, among the resources

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from autograder.course import Stage
 from autograder.errors import GraderError
-from autograder.gradebook.notebook import Card
-from autograder.reports import card
-from autograder.reports.compose import compose_exercise
-from autograder.reports.harmless import harmless
-from autograder.reports.pages import render
+from autograder.gradebook.autograded_notebook import Card
+from autograder.reports import exercise_card
+from autograder.reports.feedback_builder import compose_exercise
+from autograder.reports.templating import render
 from autograder.results import Status, SubmissionResult
+from autograder.sanitize import sanitize
 
 
 class Scores(NamedTuple):
@@ -55,13 +55,13 @@ def _within(name: str, score: float, limit: float) -> float:
 def _card(stage: Stage, result: SubmissionResult, name: str) -> Card:
     told = compose_exercise(stage, result, name)
     if told is None:
-        words = f"· {name}: not judged. {harmless(result).message}".strip()
+        words = f"· {name}: not judged. {sanitize(result).message}".strip()
         return Card(render("plain.html", lines=[words]), words)
-    return Card(card.html(told, points=True), card.text(told, points=True))
+    return Card(exercise_card.html(told, points=True), exercise_card.text(told, points=True))
 
 
 def _whole(result: SubmissionResult, remarks: tuple[str, ...]) -> Card | None:
-    safe = harmless(result)
+    safe = sanitize(result)
     lines = [line for line in (safe.message, *remarks, *safe.notices) if line]
     if not lines:
         return None

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from autograder.authoring.lab_notebook import Notebook
 from autograder.course import Course, Stage
-from autograder.gradebook.hand import master_of
-from autograder.lab import Notebook
+from autograder.gradebook.autograded_submission import master_of
 from autograder.results import SubmissionResult
 from autograder.submission import Submission, collect_one
 
@@ -26,7 +26,7 @@ def works(course: Course, stage: Stage, folders: Mapping[str, Path]) -> dict[str
     Raises ``CourseError``, ``SandboxError``, and ``UsageError`` if a folder's name can't be a
     student's id.
     """
-    from autograder.grade import grade  # noqa: PLC0415  # imports torch
+    from autograder.grading.grade import grade  # noqa: PLC0415  # imports torch
 
     master = master_of(stage)
     submissions = [

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from nbgrader.api import Gradebook
 
-from autograder import lab
+from autograder.authoring import lab_notebook
 from autograder.course import Course, Stage
 from autograder.errors import GraderError, UsageError
-from autograder.gradebook.database import Desk, register
-from autograder.gradebook.hand import Handed, hand, master_of
-from autograder.gradebook.rows import penalise, row_of, save
+from autograder.gradebook.autograded_submission import Handed, hand, master_of
+from autograder.gradebook.connection import NbgraderSetup, register
+from autograder.gradebook.score_rows import penalise, row_of, save
 from autograder.results import SubmissionResult
 from autograder.submission import Submission
-from autograder.submission.record import STAMP
+from autograder.submission.assemble import STAMP
 
 READ_ONLY = 0o444  # as nbgrader leaves what was graded
 
@@ -42,11 +42,11 @@ class Writer:
 
     def __init__(self, course: Course, submissions: Sequence[Submission]) -> None:
         self._course = course
-        self._desk = Desk(course)
+        self._setup = NbgraderSetup(course)
         _refuse_twins(submissions)
         named = sorted({item.stage for item in submissions if item.stage})
         self._masters = {name: master_of(course.stage(name)) for name in named}
-        with self._desk.gradebook() as book:
+        with self._setup.gradebook() as book:
             known = [(name, register(book, name, self._masters[name])) for name in named]
         self.registered = tuple(name for name, is_new in known if is_new)
 
@@ -55,7 +55,7 @@ class Writer:
     ) -> Written:
         """Write *results*, in the order of *submissions*; one's trouble costs no other anything."""
         faults: list[str] = []
-        with self._desk.gradebook() as book:
+        with self._setup.gradebook() as book:
             for submission, result in zip(submissions, results, strict=True):
                 try:
                     self._write(book, submission, result)
@@ -72,9 +72,9 @@ class Writer:
         handed = hand(stage, self._masters[stage.name], submission, result)
         row = row_of(book, stage.name, submission.student, handed.stamp)
         save(book, row, handed.scores.points, handed.blank)
-        penalise(row, self._desk.late)
+        penalise(row, self._setup.late)
         book.db.flush()
-        place(self._desk.autograded(submission.student, stage.name), stage, submission, handed)
+        place(self._setup.autograded(submission.student, stage.name), stage, submission, handed)
         book.db.commit()
 
 
@@ -104,7 +104,7 @@ def place(folder: Path, stage: Stage, submission: Submission, handed: Handed) ->
 
 
 def _files(stage: Stage, submission: Submission, handed: Handed) -> Iterator[tuple[str, bytes]]:
-    yield stage.lab.name, lab.written(handed.notebook)
+    yield stage.lab.name, lab_notebook.written(handed.notebook)
     if submission.module is not None:
         yield stage.stub.name, submission.module
     if handed.stamp:

@@ -7,12 +7,12 @@ from statistics import mean, median
 from typing import Final
 
 from autograder.course import Course
+from autograder.reports.class_table import trouble
 from autograder.reports.feedback import mistake_name, percent
-from autograder.reports.harmless import harmless
 from autograder.reports.page_names import page_names
-from autograder.reports.pages import render
-from autograder.reports.table import trouble
+from autograder.reports.templating import render
 from autograder.results import Results, Status, SubmissionResult
+from autograder.sanitize import sanitize
 
 ASK_A_PERSON: Final = frozenset(
     {
@@ -104,7 +104,7 @@ def _stages(course: Course, results: Results) -> list[StageReport]:
     order = list(titles)
     paged: dict[str, list[tuple[SubmissionResult, str]]] = defaultdict(list)
     for result, page in zip(results.submissions, page_names(results.submissions), strict=True):
-        paged[result.stage].append((harmless(result), page))
+        paged[result.stage].append((sanitize(result), page))
     known = sorted(paged, key=lambda name: order.index(name) if name in order else len(order))
     return [_stage(titles.get(name, ""), paged[name]) for name in known]
 

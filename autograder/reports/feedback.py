@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from autograder.reports.panels import Panel
+from autograder.reports.tensor_table import Panel
 from autograder.results import Diagnosis
 
 

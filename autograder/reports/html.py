@@ -1,8 +1,8 @@
 """One submission as a page that a student opens in any browser, without a network or a script."""
 
 from autograder.course import Course
-from autograder.reports.compose import compose
-from autograder.reports.pages import render
+from autograder.reports.feedback_builder import compose
+from autograder.reports.templating import render
 from autograder.results import SubmissionResult
 
 

@@ -95,7 +95,7 @@ def program(arch: Arch, pid: int) -> list[Instruction]:
     if arch == "x86_64":
         code += [Instruction(_AT_LEAST, 0, 1, _X32), _return(KILL)]
     for name, judgement in _judgements(pid).items():
-        code += _case(syscalls.number(syscalls.JUDGED[name], arch), _judge(judgement))
+        code += _case(syscalls.number(syscalls.JUDGED[name], arch), _runner(judgement))
     for numbers in syscalls.FREE.values():
         code += _case(syscalls.number(numbers, arch), [_return(ALLOW)])
     # clone3 hides its flags behind a pointer; without it glibc uses clone, which is judged.
@@ -140,7 +140,7 @@ def _case(number: int | None, body: Sequence[Instruction]) -> list[Instruction]:
     return [Instruction(_EQUAL, 0, len(body), number), *body]
 
 
-def _judge(judgement: Judgement) -> list[Instruction]:
+def _runner(judgement: Judgement) -> list[Instruction]:
     low = _ARGUMENTS_AT + 8 * judgement.position  # both architectures are little-endian
     code = []
     if judgement.wide:

@@ -6,10 +6,10 @@ import msgspec
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.source import Definition
-from autograder.sandbox.supervisor import Worker, Zygote, private_folder
+from autograder.sandbox.protocol import BadMessageError, Problem, Reply, Request, Verb
+from autograder.sandbox.static_names import Definition
+from autograder.sandbox.supervisor import ForkServer, Worker, private_folder
 from autograder.sandbox.tensors import decode
-from autograder.sandbox.wire import BadMessageError, Problem, Reply, Request, Verb
 
 
 class Session:
@@ -17,20 +17,20 @@ class Session:
 
     def __init__(
         self,
-        zygote: Zygote,
+        fork_server: ForkServer,
         module: str,
         cells: tuple[bytes, ...],
         *,
         notebook: bool,
-        user: int = 0,
+        client: int = 0,
     ) -> None:
         self.module = module
         self.notebook = notebook
         self.definitions: tuple[Definition, ...] = ()
         self.problems: tuple[Problem, ...] = ()
         self.printed = ""
-        self._zygote = zygote
-        self._user = user
+        self._fork_server = fork_server
+        self._client = client
         self._cells = cells
         self._worker: Worker | None = None
         self._broken: Fault | None = None
@@ -56,7 +56,7 @@ class Session:
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Do one request in the worker; raises ``Fault`` if it crashes, hangs or talks nonsense."""
-        limits = self._zygote.limits
+        limits = self._fork_server.limits
         lost = self._lost.get(self._exercise, [])
         if len(lost) >= limits.restarts_per_exercise:
             sentence = f"Not run: {self._exercise} has crashed or hung {len(lost)} times."
@@ -76,10 +76,10 @@ class Session:
         return self._worker
 
     def _start(self) -> Worker:
-        worker = self._zygote.start(
-            self.module, notebook=self.notebook, private=private_folder(), user=self._user
+        worker = self._fork_server.start(
+            self.module, notebook=self.notebook, private=private_folder(), client=self._client
         )
-        seconds = self._zygote.limits.import_seconds
+        seconds = self._fork_server.limits.import_seconds
         facts = self._load(worker, seconds, "read")
         self.definitions = msgspec.convert(facts, tuple[Definition, ...], strict=False)
         problems = self._load(worker, seconds, "run")
@@ -122,7 +122,7 @@ class Session:
             self._spent += time.monotonic() - start
 
     def _left(self) -> float:
-        granted = self._zygote.limits.submission_seconds
+        granted = self._fork_server.limits.submission_seconds
         if self._spent >= granted:
             raise Fault(Status.TIMEOUT, f"Not run: all {granted:g} seconds are used up.")
         return granted - self._spent

@@ -1,4 +1,4 @@
-"""The trusted side: starts the zygote, keeps time, kills from outside, and believes only bytes."""
+"""Starts the fork server, enforces limits from outside and validates replies."""
 
 import contextlib
 import os
@@ -20,41 +20,41 @@ import msgspec
 from autograder.course import Limits
 from autograder.errors import GraderError, SandboxError
 from autograder.results import Status
-from autograder.sandbox.confine import (
-    Box,
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.isolation import (
     Isolation,
+    SandboxPolicy,
     check_roots,
     probe,
     readable_roots,
     unprivileged_owner,
 )
-from autograder.sandbox.faults import Fault
-from autograder.sandbox.wire import LENGTH, BadMessageError, Reply, Request, pack, unpack_reply
+from autograder.sandbox.protocol import LENGTH, BadMessageError, Reply, Request, pack, unpack_reply
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
-CLOSE_SECONDS = 2.0  # for the zygote to end by itself; a busy machine may need one
-CONTROL_SECONDS = 20.0  # a fork or a kill; the zygote does nothing else
-PATIENCE = 20  # how many times its limit a call may take where others hold the processor
+CLOSE_SECONDS = 2.0  # for the fork server to end by itself; a busy machine may need one
+CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
+WALL_CLOCK_FACTOR = 20  # how many times its limit a call may take where others hold the processor
 WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
 PIPE_CHUNK = 65_536
 OPEN_FILES = 64  # what is deleted but open escapes the watch on the folder: bounded by this
 MIB = 1 << 20
 
 
-class Zygote:
-    """A running zygote; one socket for each grading process that will use it."""
+class ForkServer:
+    """A running fork server; one socket for each grading process that will use it."""
 
-    def __init__(self, isolation: Isolation, limits: Limits, users: int = 1) -> None:
+    def __init__(self, isolation: Isolation, limits: Limits, clients: int = 1) -> None:
         self.isolation = isolation
         self.limits = limits
         self._roots = readable_roots()
         self._ready: set[int] = set()
-        pairs = [socket.socketpair() for _ in range(users)]
+        pairs = [socket.socketpair() for _ in range(clients)]
         self._controls = [ours for ours, _ in pairs]
         theirs = [control for _, control in pairs]
         numbers = [control.fileno() for control in theirs]
         self._process = subprocess.Popen(  # noqa: S603  # this Python, this package, numbers
-            [sys.executable, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.zygote"]
+            [sys.executable, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.fork_server"]
             + [str(number) for number in numbers],
             pass_fds=numbers,
             env=_clean_environment(),
@@ -77,7 +77,7 @@ class Zygote:
         self.close()
 
     def close(self) -> None:
-        """End the zygote; workers that are left die with it."""
+        """End the fork server; workers that are left die with it."""
         for control in self._controls:
             control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):  # it ends its workers, then itself
@@ -85,39 +85,39 @@ class Zygote:
         self._process.kill()
         self._process.wait()
 
-    def wait_ready(self, user: int = 0) -> None:
+    def wait_ready(self, client: int = 0) -> None:
         """Wait until torch is loaded, once; raises ``GraderError`` if that fails."""
-        if user not in self._ready:
-            self._receive(self._controls[user], START_SECONDS)
-            self._ready.add(user)
+        if client not in self._ready:
+            self._receive(self._controls[client], START_SECONDS)
+            self._ready.add(client)
 
-    def start(self, module: str, *, notebook: bool, private: Path, user: int = 0) -> "Worker":
+    def start(self, module: str, *, notebook: bool, private: Path, client: int = 0) -> "Worker":
         """Fork a worker whose private folder is *private*."""
         ours, theirs = socket.socketpair()
         output, pipe = os.pipe()
         start = {
             "type": "start",
-            "box": msgspec.to_builtins(self._box(private)),
+            "policy": msgspec.to_builtins(self._policy(private)),
             "module": module,
             "notebook": notebook,
             "max_bytes": self.limits.answer_mib * MIB,
         }
-        control = self._controls[user]
+        control = self._controls[client]
         socket.send_fds(control, [msgspec.msgpack.encode(start)], [theirs.fileno(), pipe])
         theirs.close()
         os.close(pipe)
         pid = self._receive(control, CONTROL_SECONDS)["pid"]
-        worker = Worker(self, user, pid, ours, output, private)
+        worker = Worker(self, client, pid, ours, output, private)
         worker.wait_confined()
         return worker
 
-    def end(self, pid: int, user: int) -> int:
+    def end(self, pid: int, client: int) -> int:
         """Kill and reap worker *pid*; returns its exit code, negative for a signal."""
-        self._controls[user].sendall(msgspec.msgpack.encode({"type": "end", "pid": pid}))
-        return self._receive(self._controls[user], CONTROL_SECONDS)["status"]
+        self._controls[client].sendall(msgspec.msgpack.encode({"type": "end", "pid": pid}))
+        return self._receive(self._controls[client], CONTROL_SECONDS)["status"]
 
-    def _box(self, private: Path) -> Box:
-        return Box(
+    def _policy(self, private: Path) -> SandboxPolicy:
+        return SandboxPolicy(
             isolation=self.isolation,
             readable=self._roots,
             private=str(private),
@@ -132,11 +132,11 @@ class Zygote:
             if body := control.recv(PIPE_CHUNK):
                 answer = msgspec.msgpack.decode(body, type=dict[str, int | str])
                 return {key: value for key, value in answer.items() if isinstance(value, int)}
-        msg = f"the sandbox's zygote does not answer (exit code {self._process.poll()})"
+        msg = f"the sandbox's fork server does not answer (exit code {self._process.poll()})"
         raise GraderError(msg)
 
 
-class _Clock:
+class _CpuDeadline:
     """The time that a worker has: of the processor, so that a busy machine fails no right answer.
 
     A worker that sleeps uses its time up as well; one that waits for its turn does not, within
@@ -149,7 +149,7 @@ class _Clock:
         self._used_before = self._read()[1]
         now = time.monotonic()
         self._deadline = now + seconds
-        self._last = now + PATIENCE * seconds
+        self._last = now + WALL_CLOCK_FACTOR * seconds
 
     def left(self) -> float:
         """Seconds until the worker must be looked at again; 0 or less: its time is up."""
@@ -174,15 +174,21 @@ class Worker:
     """One confined process. Every deadline is kept here, outside of it."""
 
     def __init__(
-        self, zygote: Zygote, user: int, pid: int, wire: socket.socket, output: int, private: Path
+        self,
+        fork_server: ForkServer,
+        client: int,
+        pid: int,
+        wire: socket.socket,
+        output: int,
+        private: Path,
     ) -> None:
-        self._zygote = zygote
-        self._user = user
+        self._fork_server = fork_server
+        self._client = client
         self._pid = pid
         self._wire = wire
         self._output = output
         self._private = private
-        self._limits = zygote.limits
+        self._limits = fork_server.limits
         self._printed = bytearray()
         self._ended = False
         wire.setblocking(False)  # noqa: FBT003  # the socket module's own signature
@@ -196,7 +202,7 @@ class Worker:
     def wait_confined(self) -> None:
         """Wait until the worker has locked itself up; no student code has run before that."""
         try:
-            self._reply(0, _Clock(self._pid, CONTROL_SECONDS))
+            self._reply(0, _CpuDeadline(self._pid, CONTROL_SECONDS))
         except (Fault, BadMessageError) as error:
             self.end()
             msg = f"a worker could not be confined ({error}); run `autograder doctor`"
@@ -204,7 +210,7 @@ class Worker:
 
     def ask(self, request: Request, seconds: float) -> Reply:
         """Send *request* and wait for its reply; after a ``Fault`` the worker is gone."""
-        clock = _Clock(self._pid, seconds)
+        clock = _CpuDeadline(self._pid, seconds)
         try:
             self._send(pack(request), clock)
             return self._reply(request.number, clock)
@@ -221,14 +227,14 @@ class Worker:
         if self._ended:
             return 0
         self._ended = True
-        status = self._zygote.end(self._pid, self._user)
+        status = self._fork_server.end(self._pid, self._client)
         self._drain()
         self._wire.close()
         os.close(self._output)
         remove(self._private)
         return status
 
-    def _reply(self, number: int, clock: _Clock) -> Reply:
+    def _reply(self, number: int, clock: _CpuDeadline) -> Reply:
         (size,) = LENGTH.unpack(self._receive(LENGTH.size, clock))
         if size > self._limits.answer_mib * MIB:
             msg = f"a message of {size} bytes is announced"
@@ -240,7 +246,7 @@ class Worker:
         self._measure_disk()  # a call that came back sooner than it was watched
         return reply
 
-    def _send(self, data: bytes, clock: _Clock) -> None:
+    def _send(self, data: bytes, clock: _CpuDeadline) -> None:
         view = memoryview(data)
         while view:
             self._wait(clock, sending=True)
@@ -251,7 +257,7 @@ class Worker:
             except OSError:
                 raise self._crash() from None
 
-    def _receive(self, size: int, clock: _Clock) -> bytes:
+    def _receive(self, size: int, clock: _CpuDeadline) -> bytes:
         """Read exactly *size* bytes."""
         data = bytearray()
         while len(data) < size:
@@ -267,7 +273,7 @@ class Worker:
             data += part
         return bytes(data)
 
-    def _wait(self, clock: _Clock, *, sending: bool = False) -> None:
+    def _wait(self, clock: _CpuDeadline, *, sending: bool = False) -> None:
         """Wait for the wire, keep the output pipe empty and the private folder small."""
         wire = self._wire.fileno()
         while True:
@@ -377,7 +383,7 @@ def _walk(folder: Path | str) -> Iterator["os.DirEntry[str]"]:
 
 
 def _clean_environment() -> dict[str, str]:
-    """What the zygote and so every worker sees: nothing of the instructor's."""
+    """What the fork server and so every worker sees: nothing of the instructor's."""
     return {
         "LANG": "C.UTF-8",
         "PATH": "/usr/bin:/bin",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from autograder.sandbox.wire import (
+from autograder.sandbox.protocol import (
     BadMessageError,
     DictValue,
     ListValue,

@@ -5,22 +5,29 @@ import sys
 from collections.abc import Iterator
 from typing import NoReturn
 
-from autograder.sandbox.bench import Bench
-from autograder.sandbox.confine import Box, confine
-from autograder.sandbox.wire import LENGTH, Problem, Reply, pack, unpack_request
+from autograder.sandbox.executor import RequestExecutor
+from autograder.sandbox.isolation import SandboxPolicy, confine
+from autograder.sandbox.protocol import LENGTH, Problem, Reply, pack, unpack_request
 
 WIRE = 3  # the descriptor of the wire in every worker
 READY = pack(Reply(number=0))  # said once, when confined and before any byte of a student's ran
 
 
-def serve(wire: int, output: int, box: Box, bench: Bench, max_bytes: int, parent: int) -> NoReturn:
+def serve(
+    wire: int,
+    output: int,
+    policy: SandboxPolicy,
+    executor: RequestExecutor,
+    max_bytes: int,
+    parent: int,
+) -> NoReturn:
     """Confine this process, then answer requests until the supervisor hangs up."""
     _take_over_descriptors(wire, output)
-    _settle_in(box.private)
-    confine(box, parent=parent)
+    _settle_in(policy.private)
+    confine(policy, parent=parent)
     _write(WIRE, READY)
     for body in _messages(WIRE):
-        _write(WIRE, _packed(bench.answer(unpack_request(body)), max_bytes))
+        _write(WIRE, _packed(executor.answer(unpack_request(body)), max_bytes))
     os._exit(0)
 
 
@@ -37,7 +44,7 @@ def _packed(reply: Reply, max_bytes: int) -> bytes:
 
 
 def _take_over_descriptors(wire: int, output: int) -> None:
-    """Keep the capture as 1 and 2 and the wire as 3; close all else, the zygote's own too."""
+    """Keep the capture as 1 and 2 and the wire as 3; close all else, the fork server's own too."""
     wire, output = os.dup(wire), os.dup(output)  # above every number that is given out below
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)

@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from autograder.submission.bundle import (
-    Bundle,
-    Found,
-    Unusable,
+from autograder.submission.files import (
+    HandInFile,
+    HandInFiles,
+    UnusableFile,
     bounded,
-    is_litter,
+    is_hidden_or_generated,
     open_regular,
 )
 from autograder.submission.names import same, visible
@@ -40,19 +40,19 @@ _TAIL = 2**16 + 22  # bytes: the longest comment and the record before it, where
 _REPACK = "Make a new zip of your files and hand it in again."
 
 
-def open_archive(path: Path) -> Bundle:
+def open_archive(path: Path) -> HandInFiles:
     """List the files in the zip at *path*; what is wrong with it is the bundle's fault."""
     try:
         with _opened(path) as archive:
             members = archive.infolist()
-    except Unusable as error:
-        return Bundle(faults=(str(error),))
+    except UnusableFile as error:
+        return HandInFiles(faults=(str(error),))
     except Exception as error:  # noqa: BLE001 - zipfile raises a dozen kinds over damaged bytes
-        return Bundle(faults=(_damaged(visible(path.name), error),))
+        return HandInFiles(faults=(_damaged(visible(path.name), error),))
     fault = next(_faults(members), "")
     if fault:
-        return Bundle(faults=(f"The archive {visible(path.name)} {fault} {_REPACK}",))
-    return Bundle(files=tuple(_found(path, members)))
+        return HandInFiles(faults=(f"The archive {visible(path.name)} {fault} {_REPACK}",))
+    return HandInFiles(files=tuple(_found(path, members)))
 
 
 class _Guarded(io.FileIO):
@@ -131,13 +131,13 @@ def _twin(members: Sequence[zipfile.ZipInfo]) -> str:
     return ""
 
 
-def _found(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[Found]:
+def _found(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[HandInFile]:
     for index, member in enumerate(members):
         name = PurePosixPath(member.filename)
-        if not member.is_dir() and not is_litter(name):
+        if not member.is_dir() and not is_hidden_or_generated(name):
             # Read by index in a new look at the file: an open archive would need an owner.
             read = partial(_read_member, path, index, member)
-            yield Found(path=name, label=visible(name.name), read=read, packed=True)
+            yield HandInFile(path=name, label=visible(name.name), read=read, packed=True)
 
 
 def _read_member(path: Path, index: int, seen: zipfile.ZipInfo, limit: int) -> bytes:
@@ -146,16 +146,16 @@ def _read_member(path: Path, index: int, seen: zipfile.ZipInfo, limit: int) -> b
         with _opened(path) as archive:
             member = archive.infolist()[index]
             data = bounded(_inflate(archive, member, limit), limit, label)
-    except Unusable:
+    except UnusableFile:
         raise
     except Exception as error:
-        raise Unusable(_damaged(visible(path.name), error)) from error
+        raise UnusableFile(_damaged(visible(path.name), error)) from error
     if len(data) != seen.file_size:
         msg = (
             f"The archive {visible(path.name)} is damaged: {label} has {len(data)} bytes, "
             f"its directory says {seen.file_size}. {_REPACK}"
         )
-        raise Unusable(msg)
+        raise UnusableFile(msg)
     return data
 
 

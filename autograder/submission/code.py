@@ -6,25 +6,25 @@ import re
 import msgspec
 
 from autograder.course import Stage
-from autograder.submission.bundle import Bundle, Found, Unusable
-from autograder.submission.choose import NOTEBOOK, module_of, notebook_of
+from autograder.submission.files import HandInFile, HandInFiles, UnusableFile
 from autograder.submission.model import Code
 from autograder.submission.names import visible
 from autograder.submission.notebook import code_cells
+from autograder.submission.stage_matching import NOTEBOOK, module_of, notebook_of
 
 MAX_MODULE = 2**20  # bytes; the longest honest module has some 20 KiB
 MAX_NOTEBOOK = 16 * 2**20  # bytes; room for pictures in saved outputs
 
 
-class Taken(msgspec.Struct, frozen=True, kw_only=True):
+class SelectedCode(msgspec.Struct, frozen=True, kw_only=True):
     """The code that is graded, the file that it came from, and what is to be said about it."""
 
-    found: Found
+    found: HandInFile
     code: Code
     notices: tuple[str, ...] = ()
 
 
-def take(stage: Stage, bundle: Bundle) -> Taken | None:
+def select_code(stage: Stage, bundle: HandInFiles) -> SelectedCode | None:
     """Choose and read the stage's code; None: there is none; raises ``Unusable``.
 
     The module wins over the notebook, unless it is the released stub and the notebook isn't.
@@ -37,7 +37,7 @@ def take(stage: Stage, bundle: Bundle) -> Taken | None:
         return taken
     try:
         other = _read(bundle, notebook, _unchanged(module, notebook))
-    except Unusable as error:
+    except UnusableFile as error:
         return msgspec.structs.replace(taken, notices=(*taken.notices, str(error)))
     return other if _defines_exercise(other.code, stage) else taken
 
@@ -52,13 +52,13 @@ def digest(code: Code) -> str:
     return total.hexdigest()
 
 
-def _read(bundle: Bundle, found: Found, *notices: str) -> Taken:
+def _read(bundle: HandInFiles, found: HandInFile, *notices: str) -> SelectedCode:
     if found.suffix == NOTEBOOK:
         cells = code_cells(found.read(MAX_NOTEBOOK), found.label)
         code = Code(kind="notebook", cells=cells, label=found.label)
     else:
         code = Code(kind="module", cells=(found.read(MAX_MODULE),), label=found.label)
-    return Taken(found=found, code=code, notices=(*notices, *_rivals(bundle, found)))
+    return SelectedCode(found=found, code=code, notices=(*notices, *_rivals(bundle, found)))
 
 
 def _is_stub(code: Code, stage: Stage) -> bool:
@@ -80,7 +80,7 @@ def _defines_exercise(code: Code, stage: Stage) -> bool:
     return any(re.search(definition, cell, re.MULTILINE) for cell in code.cells)
 
 
-def _rivals(bundle: Bundle, taken: Found) -> tuple[str, ...]:
+def _rivals(bundle: HandInFiles, taken: HandInFile) -> tuple[str, ...]:
     """Say that chance decided; a whole class that was taken for one student shows here, too."""
     depth = len(taken.path.parts)
     same_name = (found for found in bundle.files if found.path.name == taken.path.name)
@@ -91,17 +91,17 @@ def _rivals(bundle: Bundle, taken: Found) -> tuple[str, ...]:
     return (f"{number} files are named {taken.label}; {chosen} was graded. Hand in one.",)
 
 
-def _no_module(stage: Stage, notebook: Found) -> str:
+def _no_module(stage: Stage, notebook: HandInFile) -> str:
     return f"There is no {stage.module}.py, so the code cells of {notebook.label} were graded."
 
 
-def _renamed(module: Found, stage: Stage) -> tuple[str, ...]:
+def _renamed(module: HandInFile, stage: Stage) -> tuple[str, ...]:
     if module.path.name == f"{stage.module}.py":
         return ()
     return (f"{module.label} was graded as {stage.module}.py.",)
 
 
-def _unchanged(module: Found, notebook: Found) -> str:
+def _unchanged(module: HandInFile, notebook: HandInFile) -> str:
     return (
         f"{module.label} is the released stub, unchanged, so the code cells of {notebook.label} "
         "were graded instead."

@@ -8,11 +8,11 @@ import msgspec
 
 from autograder.course import Stage
 from autograder.errors import UsageError
-from autograder.submission.choose import Guide
-from autograder.submission.handin import HandIn, hand_ins
+from autograder.submission.assemble import submissions
+from autograder.submission.discovery import HandIn, hand_ins
 from autograder.submission.model import Submission
 from autograder.submission.names import student_id, visible
-from autograder.submission.record import submissions
+from autograder.submission.stage_matching import StageResolver
 
 
 def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> Iterator[Submission]:
@@ -39,11 +39,11 @@ def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> I
     submission with a problem.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
-    guide = Guide(stages=tuple(stages), only=only)
-    home = guide.named(path.name) or guide.named(path.parent.name)
-    guide = msgspec.structs.replace(guide, home=home)
-    found = hand_ins(path, guide)  # now, not when the first submission is asked for
-    return (submission for hand_in in found for submission in submissions(hand_in, guide))
+    resolver = StageResolver(stages=tuple(stages), only=only)
+    home = resolver.named(path.name) or resolver.named(path.parent.name)
+    resolver = msgspec.structs.replace(resolver, home=home)
+    found = hand_ins(path, resolver)  # now, not when the first submission is asked for
+    return (submission for hand_in in found for submission in submissions(hand_in, resolver))
 
 
 def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
@@ -57,6 +57,6 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
             f"name. Rename it, such as to {student_id(student)!r}."
         )
         raise UsageError(msg)
-    guide = Guide(stages=tuple(stages), only=stage, home=stage)
+    resolver = StageResolver(stages=tuple(stages), only=stage, home=stage)
     hand_in = HandIn(student=student, places=(Path(os.path.abspath(folder)),))  # noqa: PTH100 - `resolve` would follow links
-    return next(submissions(hand_in, guide))
+    return next(submissions(hand_in, resolver))

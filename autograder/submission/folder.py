@@ -6,7 +6,13 @@ from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from autograder.submission.bundle import Bundle, Found, is_litter, not_regular, read_regular
+from autograder.submission.files import (
+    HandInFile,
+    HandInFiles,
+    is_hidden_or_generated,
+    not_regular,
+    read_regular,
+)
 from autograder.submission.names import visible
 
 MAX_ENTRIES = 2000  # honest submissions have some ten; more is a virtual environment or an attack
@@ -15,19 +21,19 @@ MAX_DEPTH = 12  # <student>/<stage>/ and whatever a zip tool wraps around it
 MAX_FAULTS = 5  # sentences; what they are about is listed as ignored in any case
 
 
-def open_folder(root: Path) -> Bundle:
+def open_folder(root: Path) -> HandInFiles:
     """List the files below *root*, nearest to the top first."""
     walk = _Walk(root)
     while walk.waiting and not walk.is_full:
         walk.enter(walk.waiting.popleft())
-    return Bundle(files=tuple(walk.files), faults=tuple(walk.faults[:MAX_FAULTS]))
+    return HandInFiles(files=tuple(walk.files), faults=tuple(walk.faults[:MAX_FAULTS]))
 
 
 class _Walk:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.waiting = deque([PurePosixPath()])
-        self.files: list[Found] = []
+        self.files: list[HandInFile] = []
         self.faults: list[str] = []
         self.room = MAX_ENTRIES
         self.is_full = False
@@ -51,7 +57,7 @@ class _Walk:
             msg = f"The folder {label} could not be read ({reason}). Check its permissions."
             self.faults.append(msg)
             return []
-        kept = [entry for entry in scanned if not is_litter(PurePosixPath(entry.name))]
+        kept = [entry for entry in scanned if not is_hidden_or_generated(PurePosixPath(entry.name))]
         return sorted(kept, key=_code_first)
 
     def _place(self, entry: os.DirEntry[str], path: PurePosixPath) -> None:
@@ -60,7 +66,7 @@ class _Walk:
             if not entry.is_file(follow_symlinks=False):
                 self.faults.append(not_regular(label))
             read = partial(read_regular, Path(entry.path))
-            self.files.append(Found(path=path, label=label, read=read))
+            self.files.append(HandInFile(path=path, label=label, read=read))
         elif len(path.parts) <= MAX_DEPTH:
             self.waiting.append(path)
         else:

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from autograder.submission.bundle import Found
+from autograder.submission.files import HandInFile
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,8 +24,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     ignored: tuple[str, ...] = ()  # files that were not taken, bounded
     notices: tuple[str, ...] = ()
-    lab: Found | None = None  # the notebook beside the module, or in its place; not read yet
-    stamp: Found | None = None  # nbgrader's timestamp.txt
+    lab: HandInFile | None = None  # the notebook beside the module, or in its place; not read yet
+    stamp: HandInFile | None = None  # nbgrader's timestamp.txt
     sha256: str = ""  # a module's: the file's own; a notebook's: of its cells, each after its size
 
     @property

@@ -27,7 +27,7 @@ _COPY = re.compile(
 )
 
 
-class HandedIn(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
     """What the name of a download tells."""
 
     student: str
@@ -62,7 +62,7 @@ def student_id(raw: str) -> str:
     return f"{clean[: MAX_STUDENT - 9] or 'unnamed'}~{digest}"
 
 
-def handed_in(name: str) -> HandedIn:
+def parse_download_name(name: str) -> ParsedName:
     """Read student and file from the name of a folder or a file that an LMS may have made.
 
     Canvas: ``lastnamefirst_<user>_<submission>_<file>``, ``_LATE_`` after the name if so.
@@ -72,8 +72,8 @@ def handed_in(name: str) -> HandedIn:
     """
     match = _MOODLE.fullmatch(name) or _CANVAS.fullmatch(name)
     if match is None:
-        return HandedIn(student=student_id(name), file=name)
-    return HandedIn(
+        return ParsedName(student=student_id(name), file=name)
+    return ParsedName(
         student=student_id(f"{match['name']}_{match['id']}"),
         file=match["file"],
         late=bool(match.groupdict().get("late")),

@@ -8,7 +8,7 @@ byte order mark, while all that is needed here is each cell's kind and source.
 import json
 from typing import Any
 
-from autograder.submission.bundle import Unusable
+from autograder.submission.files import UnusableFile
 
 _KINDS = ("code", "markdown", "raw")
 MAX_CELLS = 2000
@@ -29,10 +29,10 @@ def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
             f"{label} holds more than {MAX_CELLS} code cells or {MAX_CODE // 1024:,} KiB of code "
             "and was not read. Hand in the exercises only."
         )
-        raise Unusable(msg)
+        raise UnusableFile(msg)
     if not any(cell.strip() for cell in cells):
         msg = f"{label} holds no code. Write your solution into code cells and save the notebook."
-        raise Unusable(msg)
+        raise UnusableFile(msg)
     return cells
 
 
@@ -56,7 +56,7 @@ def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
 def _parse(data: bytes, label: str) -> object:
     if data.count(b"[") + data.count(b"{") > MAX_CONTAINERS:
         msg = f"{label} holds too much besides code. Clear all outputs, save, hand it in again."
-        raise Unusable(msg)
+        raise UnusableFile(msg)
     # A byte that is no UTF-8 spoils its own character only. Numbers matter to nobody here, and
     # `int` refuses those of more than 4300 digits. Not strict: raw line breaks in strings are fine.
     text = data.decode(json.detect_encoding(data), "replace")
@@ -71,7 +71,7 @@ def _parse(data: bytes, label: str) -> object:
             f"{label} is no notebook: its JSON can't be read ({reason}). "
             "Open it in Jupyter, save it, and hand it in again."
         )
-        raise Unusable(msg) from error
+        raise UnusableFile(msg) from error
 
 
 def _cells(document: object) -> list[dict[str, Any]]:

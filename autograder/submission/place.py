@@ -9,9 +9,15 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from autograder.submission.archive import open_archive
-from autograder.submission.bundle import Bundle, Found, not_regular, read_regular, unreadable
+from autograder.submission.files import (
+    HandInFile,
+    HandInFiles,
+    not_regular,
+    read_regular,
+    unreadable,
+)
 from autograder.submission.folder import open_folder
-from autograder.submission.names import HandedIn, handed_in, student_id, visible
+from autograder.submission.names import ParsedName, parse_download_name, student_id, visible
 
 CODE = frozenset({".py", ".ipynb"})
 ZIP = ".zip"
@@ -20,27 +26,27 @@ _OTHER_ARCHIVE = re.compile(
 )
 
 
-def open_place(place: Path) -> Bundle:
+def open_place(place: Path) -> HandInFiles:
     """List what lies at *place*; nothing is read yet, nothing is raised."""
     label = visible(place.name)
     try:
         kind = stat.S_IFMT(place.lstat().st_mode)
     except OSError as error:
-        return Bundle(faults=(unreadable(label, error),))
+        return HandInFiles(faults=(unreadable(label, error),))
     if kind == stat.S_IFDIR:
         return _open_folder(place)
     if kind != stat.S_IFREG:
-        return Bundle(faults=(not_regular(label),))
+        return HandInFiles(faults=(not_regular(label),))
     if place.suffix.lower() == ZIP:
         return open_archive(place)
     if is_archive(place):
-        return Bundle(faults=(repack(place),))
-    return Bundle(files=(_loose(place),), bare=True)
+        return HandInFiles(faults=(repack(place),))
+    return HandInFiles(files=(_loose(place),), bare=True)
 
 
-def told_by_name(place: Path) -> HandedIn:
+def parse_name(place: Path) -> ParsedName:
     """Read whose *place* is from its name."""
-    told = handed_in(place.name)
+    told = parse_download_name(place.name)
     if told.by_lms or is_folder(place):
         return told
     stem = _OTHER_ARCHIVE.sub("", place.name) if is_archive(place) else place.name
@@ -71,15 +77,15 @@ def repack(place: Path) -> str:
     )
 
 
-def _open_folder(folder: Path) -> Bundle:
+def _open_folder(folder: Path) -> HandInFiles:
     """Open a folder; one that holds a zip instead of code, as Moodle makes them, is that zip."""
     bundle = open_folder(folder)
     zips = [found for found in bundle.files if found.suffix == ZIP]
     if len(zips) != 1 or any(found.suffix in CODE for found in bundle.files):
         return bundle
-    return Bundle.joined((bundle, open_archive(folder / zips[0].path)))
+    return HandInFiles.joined((bundle, open_archive(folder / zips[0].path)))
 
 
-def _loose(place: Path) -> Found:
-    path = PurePosixPath(handed_in(place.name).file or place.name)
-    return Found(path=path, label=visible(place.name), read=partial(read_regular, place))
+def _loose(place: Path) -> HandInFile:
+    path = PurePosixPath(parse_download_name(place.name).file or place.name)
+    return HandInFile(path=path, label=visible(place.name), read=partial(read_regular, place))

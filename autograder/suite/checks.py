@@ -33,7 +33,7 @@ class Layer(StrEnum):
         return self in {Layer.PROBE, Layer.LAWS, Layer.GRADIENTS, Layer.FORBIDDEN}
 
 
-class Card(NamedTuple):
+class CheckSpec(NamedTuple):
     """What stands beside a check."""
 
     exercise: str
@@ -53,11 +53,11 @@ def check(
 
     *needs* names other exercises without which it can't be judged: it is skipped if one is missing.
     """
-    card = Card(exercise, points, Layer(layer), needs)
-    return pytest.mark.check(card)  # a mark: pytest's own way to say it
+    spec = CheckSpec(exercise, points, Layer(layer), needs)
+    return pytest.mark.check(spec)  # a mark: pytest's own way to say it
 
 
-def card_of(item: pytest.Item) -> Card | None:
+def spec_of(item: pytest.Item) -> CheckSpec | None:
     """Return what stands beside the check *item*; ``None`` for an ordinary test."""
     mark = item.get_closest_marker(MARK)
     return mark.args[0] if mark else None

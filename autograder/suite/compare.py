@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from autograder.results import Status
-from autograder.sandbox.wire import OpaqueValue
+from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.grids import grid
+from autograder.suite.tensor_grid import grid
 
 FLOAT_NOISE = 1e-5  # float32 on values of order one, in any order of summation: measured below 1e-6
 PROBE_ATOL = 1e-4  # orders above what einsum, loops or float64 inside differ by (1e-6), and

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 COURSE = ("course.toml", "nbgrader_config.py", "solutions", "source", "assignments", "tests/hidden")
 POINTS = 1.5
 COMMENT = "Well seen. And what does **training** need?"
-PATIENCE = 60_000  # ms; for a machine that is busy, nothing else waits so long
+WALL_CLOCK_FACTOR = 60_000  # ms; for a machine that is busy, nothing else waits so long
 # formgrader breaks off without MathJax, which nbconvert's pages fetch from the Internet. This one
 # never ends its work: formgrader would then scroll to the top, in the middle of a test.
 MATHJAX = "window.MathJax = {Hub: {Startup: {signal: {Interest() {}}}}}"
@@ -99,7 +99,7 @@ def server(
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The system's Chromium; Playwright brings none along."""
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=WALL_CLOCK_FACTOR)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         yield running
@@ -110,7 +110,7 @@ def browser() -> Iterator[Browser]:
 def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     """An instructor who has logged in."""
     opened = browser.new_context(base_url=server.url, viewport={"width": 1280, "height": 960})
-    opened.set_default_timeout(PATIENCE)
+    opened.set_default_timeout(WALL_CLOCK_FACTOR)
     opened.route("https://cdnjs.cloudflare.com/**", lambda route: route.fulfill(body=MATHJAX))
     opened.request.get(f"/lab?token={server.token}")  # its cookie holds for every page
     yield opened

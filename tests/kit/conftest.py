@@ -1,4 +1,4 @@
-"""A tiny course, and one zygote that forks the workers of every test."""
+"""A tiny course, and one fork server that forks the workers of every test."""
 
 import copy
 import sys
@@ -18,12 +18,12 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from autograder.sandbox.confine import probe
+from autograder.sandbox.isolation import probe
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import Zygote
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
-from autograder.suite import ledger
-from autograder.suite.local import solution_channel
+from autograder.suite import documented
+from autograder.suite.in_process import solution_channel
 
 MakeCheck = Callable[..., CheckResult]
 MakeSubmission = Callable[..., SubmissionResult]
@@ -132,7 +132,7 @@ def test_doubles_one(student):
 MISCONCEPTIONS = '''
 """Wrong answers of the tiny stage."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 MISCONCEPTIONS = (
     Misconception(
@@ -226,7 +226,7 @@ def write_course(tmp_path: Path) -> Iterator[WriteCourse]:
         if name.startswith(("tests.hidden", "source")):
             del sys.modules[name]
     solution_channel.cache_clear()
-    ledger.shared.cache_clear()
+    documented.shared.cache_clear()
 
 
 @pytest.fixture
@@ -254,32 +254,32 @@ def solved(submit: Submit) -> Submission:
 
 
 @pytest.fixture(scope="session")
-def zygote() -> Iterator[Zygote]:
-    """A real zygote, as strict as this machine can be."""
-    with Zygote(probe().level, Limits(call_seconds=20.0)) as running:
+def fork_server() -> Iterator[ForkServer]:
+    """A real fork server, as strict as this machine can be."""
+    with ForkServer(probe().level, Limits(call_seconds=20.0)) as running:
         running.wait_ready()
         yield running
 
 
 @pytest.fixture
-def lent_zygote(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Zygote:
-    """Lend the zygote to whatever starts one of its own: a test needn't wait for torch again."""
-    lent = copy.copy(zygote)
+def lent_fork_server(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> ForkServer:
+    """Lend the fork server to whatever starts one: a test need not wait for torch again."""
+    lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None
-    for room in ("autograder.grade", "autograder.suite.desk"):
-        monkeypatch.setattr(f"{room}.Zygote", lambda *_arguments, **_options: lent)
+    for room in ("autograder.grading.grade", "autograder.grading.context"):
+        monkeypatch.setattr(f"{room}.ForkServer", lambda *_arguments, **_options: lent)
     return lent
 
 
 @pytest.fixture
-def open_session(zygote: Zygote) -> Iterator[OpenSession]:
+def open_session(fork_server: ForkServer) -> Iterator[OpenSession]:
     """Make a session over texts, with some limits of its own; several texts are a notebook."""
     opened: list[Session] = []
 
     def make(*cells: str, **limits: float) -> Session:
-        narrowed = copy.copy(zygote)
-        narrowed.limits = msgspec.structs.replace(zygote.limits, **limits)
+        narrowed = copy.copy(fork_server)
+        narrowed.limits = msgspec.structs.replace(fork_server.limits, **limits)
         codes = tuple(cell.encode() for cell in cells)
         opened.append(Session(narrowed, "tiny", codes, notebook=len(cells) > 1))
         return opened[-1]

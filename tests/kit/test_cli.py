@@ -14,7 +14,7 @@ from autograder import __version__
 from autograder.cli import app
 from autograder.course import Course
 from autograder.results import Results, Status, SubmissionResult
-from autograder.sandbox.confine import probe
+from autograder.sandbox.isolation import probe
 from autograder.submission import Submission
 
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
@@ -62,7 +62,7 @@ def test_the_version_is_printed(invoke: Invoke):
     assert (result.exit_code, result.output) == (0, f"autograder {__version__}\n")
 
 
-@pytest.mark.usefixtures("lent_zygote")
+@pytest.mark.usefixtures("lent_fork_server")
 def test_a_graded_submission_is_told_and_recorded(invoke: Invoke, module: Path, tmp_path: Path):
     """Exit code 0, a row in the table, the record where --json says."""
     record = tmp_path / "results.json"
@@ -74,7 +74,7 @@ def test_a_graded_submission_is_told_and_recorded(invoke: Invoke, module: Path, 
     assert json.loads(record.read_bytes())["submissions"][0]["score"] == 10.0
 
 
-@pytest.mark.usefixtures("lent_zygote")
+@pytest.mark.usefixtures("lent_fork_server")
 def test_a_single_submission_is_told_in_full_and_on_a_page(
     invoke: Invoke, module: Path, tmp_path: Path
 ):
@@ -88,7 +88,7 @@ def test_a_single_submission_is_told_in_full_and_on_a_page(
     assert len(list(pages.glob("*.html"))) == 2
 
 
-@pytest.mark.usefixtures("lent_zygote")
+@pytest.mark.usefixtures("lent_fork_server")
 def test_a_bad_grade_is_no_failure_of_the_grader(invoke: Invoke, module: Path):
     """Exit code 0 when grading worked, whatever the grades."""
     module.write_text("while True print")
@@ -106,7 +106,7 @@ def test_a_failure_of_the_grader_is_exit_code_1(
         student="a", stage="01_tiny", status=Status.GRADER_ERROR, score=None, max_score=None
     )
     results = Results(course="tiny", isolation="full", submissions=(failed,))
-    monkeypatch.setattr("autograder.grade.grade", lambda *_given, **_options: results)
+    monkeypatch.setattr("autograder.grading.grade.grade", lambda *_given, **_options: results)
     result = invoke("grade", module)
 
     assert result.exit_code == 1

@@ -1,6 +1,6 @@
 """Wrong answers that the suite of stage 01 must see, and what to say about them."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 MISCONCEPTIONS = (
     # dot_product

@@ -6,7 +6,7 @@ import torch
 from autograder.results import Status
 from autograder.suite.checks import WrongAnswer, check, expect
 from autograder.suite.compare import agrees, number, number_agrees, tensor, tensor_like
-from autograder.suite.rules import READY_SOFTMAX, avoids, avoids_running, keeps_operators
+from autograder.suite.forbidden import READY_SOFTMAX, avoids, avoids_running, keeps_operators
 
 T, D = 5, 7  # distinct, so that no wrong axis fits by chance
 

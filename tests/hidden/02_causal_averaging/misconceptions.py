@@ -1,6 +1,6 @@
 """Wrong answers that the suite of stage 02 must see, and what to say about them."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 UNIFORM = (
     "Hidden scores of 0 are not hidden: either way every score is 0 and all weights are equal."

@@ -1,6 +1,6 @@
 """Wrong answers that the suite of stage 03 must see, and what to say about each."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 QUERY = "W_query = nn.Parameter(draw(d_in, d_out), requires_grad=False)"
 KEY = "W_key = nn.Parameter(draw(d_in, d_out), requires_grad=False)"

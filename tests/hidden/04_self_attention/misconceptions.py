@@ -1,6 +1,6 @@
 """Wrong answers that the suite of stage 04 tells apart."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 SCALED = "scores / keys.shape[-1] ** 0.5"
 SOFTMAX = f"torch.softmax({SCALED}, dim=-1)"

@@ -7,7 +7,7 @@ import torch
 
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
-from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
 
 T, D_IN, D_OUT = 5, 7, 4  # all distinct, so that no wrong axis fits by chance
 QKV = ("W_q", "W_k", "W_v")

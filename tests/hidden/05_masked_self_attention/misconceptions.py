@@ -1,6 +1,6 @@
 """Wrong answers that the suite of stage 05 tells apart."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 SCALED = "scores / k.shape[self.col_dim] ** 0.5"
 SCORES = "q @ k.transpose(self.row_dim, self.col_dim)"

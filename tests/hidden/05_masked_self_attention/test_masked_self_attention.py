@@ -8,7 +8,7 @@ import torch
 
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
-from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
 
 B, T, D = 3, 6, 4  # all distinct, so that no wrong axis fits by chance
 LINEAR = ("W_q.weight", "W_k.weight", "W_v.weight")

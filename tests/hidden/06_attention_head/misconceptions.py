@@ -1,6 +1,6 @@
 """The wrong answers that the suite of stage 06 must tell from the right one."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 MISCONCEPTIONS = (
     # scaled_scores

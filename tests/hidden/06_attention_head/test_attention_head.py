@@ -4,7 +4,7 @@ import torch
 
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
-from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running, keeps_operators
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
 B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all distinct, so that no wrong axis fits by chance
 SCALE = 0.5  # scores vary by 3 then: every mistake shows, and no visible weight underflows, so

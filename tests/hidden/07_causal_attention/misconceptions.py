@@ -1,6 +1,6 @@
 """The wrong answers that the suite of stage 07 must tell from the right one."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 MISCONCEPTIONS = (
     # mask_then_renormalize

@@ -1,6 +1,6 @@
 """Wrong answers that the suite of stage 08 must see, and what to say about each."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 # Attention
 Q = "q = self.W_q(encodings_for_q)"

@@ -4,7 +4,7 @@ import torch
 
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor_like
-from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running, keeps_operators
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
 B, T_Q, T_K, D_MODEL = 2, 3, 5, 4  # all distinct, so that no wrong axis fits by chance
 D_DECODER, D_ENCODER, D_OUT = 6, 7, 4

@@ -1,6 +1,6 @@
 """The wrong answers that the suite of stage 09 must tell from the right one."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 SCALED = "scores / k.shape[self.col_dim] ** 0.5"
 SCALED_WEIGHTS = "torch.softmax(masked / keys.shape[-1] ** 0.5, dim=-1)"

@@ -11,7 +11,7 @@ import torch
 from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
-from autograder.suite.rules import READY_ATTENTION, avoids, avoids_running, keeps_operators
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
 MHA, WRAPPER = "MultiHeadAttention", "MultiHeadAttentionWrapper"
 SHORT, LONG = ("W_q", "W_k", "W_v"), ("W_query", "W_key", "W_value")

@@ -1,6 +1,6 @@
 """The wrong answers that the suite of stage 10 must tell from the right one."""
 
-from autograder.suite.misconceptions import Misconception
+from autograder.diagnosis.misconceptions import Misconception
 
 SPLIT_QUERIES = "queries = queries.view(B, T, H, d).transpose(1, 2)"
 SPLIT_KEYS = "keys = keys.view(B, T, H, d).transpose(1, 2)"

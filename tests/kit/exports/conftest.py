@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from autograder.exports.sheet import Column, Row, Score, Sheet
+from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 from autograder.results import (
     CheckResult,
     Diagnosis,
@@ -34,7 +34,7 @@ HOSTILE = (
 MakeCheck = Callable[..., CheckResult]
 MakeSubmission = Callable[..., SubmissionResult]
 MakeResults = Callable[..., Results]
-MakeSheet = Callable[..., Sheet]
+MakeSheet = Callable[..., GradeTable]
 
 
 @pytest.fixture
@@ -86,22 +86,22 @@ def unread(submission: MakeSubmission) -> SubmissionResult:
 
 
 @pytest.fixture
-def sheet() -> MakeSheet:
+def grades() -> MakeSheet:
     """Make a sheet of one stage worth ten points: a score each student, ``None`` for no grade."""
 
-    def make(most: float | None = 10.0, **scores: float | None) -> Sheet:
+    def make(most: float | None = 10.0, **scores: float | None) -> GradeTable:
         rows = [row(student, score) for student, score in scores.items()]
         return sheet_of_rows(*rows, most=most)
 
     return make
 
 
-def row(student: str, score: float | None = 7.5, **names: str) -> Row:
+def row(student: str, score: float | None = 7.5, **names: str) -> StudentGrades:
     """A student with a score in the one stage."""
     points = Score(raw=score, score=score, max_score=10.0)
-    return Row(student=student, scores={"01_tiny": points}, **names)
+    return StudentGrades(student=student, scores={"01_tiny": points}, **names)
 
 
-def sheet_of_rows(*rows: Row, most: float | None = 10.0) -> Sheet:
+def sheet_of_rows(*rows: StudentGrades, most: float | None = 10.0) -> GradeTable:
     """A sheet of one stage, `01_tiny`, called Tiny things."""
-    return Sheet(stages=(Column("01_tiny", "Tiny things", most),), rows=rows)
+    return GradeTable(stages=(StageColumn("01_tiny", "Tiny things", most),), rows=rows)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
-from autograder.exports.sheet import Column, Row, Score, Sheet
+from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 from tests.kit.exports.conftest import HOSTILE, MakeSheet, row, sheet_of_rows
 
 ROSTER = """\
@@ -51,9 +51,9 @@ def importer_reads(header: list[str]) -> list[str]:
     return [name for name in header[info:] if not ignored.search(name)]
 
 
-def test_without_a_roster_the_file_is_one_that_canvas_reads(sheet: MakeSheet):
+def test_without_a_roster_the_file_is_one_that_canvas_reads(grades: MakeSheet):
     """Student, ID, SIS Login ID, Section; then the stage by its title; then what it is worth."""
-    page = cells(canvas(sheet(lovelaceada_123=7.5, emmy=10.0)).content)
+    page = cells(canvas(grades(lovelaceada_123=7.5, emmy=10.0)).content)
 
     assert importer_reads(page[0]) == ["Tiny things"]
     assert page[1:] == [
@@ -63,24 +63,24 @@ def test_without_a_roster_the_file_is_one_that_canvas_reads(sheet: MakeSheet):
     ]
 
 
-def test_no_grade_is_an_empty_cell(sheet: MakeSheet):
+def test_no_grade_is_an_empty_cell(grades: MakeSheet):
     """Empty, never 0."""
-    page = cells(canvas(sheet(ada=7.5, zoe=None)).content)
+    page = cells(canvas(grades(ada=7.5, zoe=None)).content)
 
     assert page[3] == ["zoe", "", "zoe", ""]
 
 
 def test_a_stage_without_grades_gets_no_column():
     """An empty column would make an empty assignment."""
-    stages = (Column("01_tiny", "Tiny things", 10.0), Column("02_more", "More"))
-    page = cells(canvas(Sheet(stages=stages, rows=(row("ada"),))).content)
+    stages = (StageColumn("01_tiny", "Tiny things", 10.0), StageColumn("02_more", "More"))
+    page = cells(canvas(GradeTable(stages=stages, rows=(row("ada"),))).content)
 
     assert importer_reads(page[0]) == ["Tiny things"]
 
 
-def test_a_roster_keeps_every_other_cell(sheet: MakeSheet):
+def test_a_roster_keeps_every_other_cell(grades: MakeSheet):
     """Columns, notes, other assignments, special rows and their order stay."""
-    done = canvas(sheet(lovelaceada_123=7.5), ROSTER.encode())
+    done = canvas(grades(lovelaceada_123=7.5), ROSTER.encode())
     before, after = cells(ROSTER.encode()), cells(done.content)
     before[3][6] = "7.5"
 
@@ -139,52 +139,52 @@ def test_identifiers_that_disagree_are_ambiguous():
     assert done.remarks == ("x_123: could be any of rows 4, 6 of the roster, not exported",)
 
 
-def test_an_old_score_is_replaced_and_told_of(sheet: MakeSheet):
+def test_an_old_score_is_replaced_and_told_of(grades: MakeSheet):
     """The same score at two decimals is no change."""
-    assert canvas(sheet(alan=6.0), ROSTER.encode()).remarks == ()
-    assert canvas(sheet(alan=7.5), ROSTER.encode()).remarks == (
+    assert canvas(grades(alan=6.0), ROSTER.encode()).remarks == ()
+    assert canvas(grades(alan=7.5), ROSTER.encode()).remarks == (
         "alan: Tiny things (77) was 6.00 and becomes 7.5",
     )
 
 
-def test_an_excused_student_stays_excused(sheet: MakeSheet):
+def test_an_excused_student_stays_excused(grades: MakeSheet):
     """EX is the instructor's word."""
-    done = canvas(sheet(emmy=7.5), ROSTER.encode())
+    done = canvas(grades(emmy=7.5), ROSTER.encode())
 
     assert cells(done.content)[5][6] == "EX"
     assert "emmy: excused" in done.remarks[0]
 
 
-def test_no_grade_leaves_the_rosters_cell(sheet: MakeSheet):
+def test_no_grade_leaves_the_rosters_cell(grades: MakeSheet):
     """An emptied cell would take the old grade away in Canvas."""
-    done = canvas(sheet(ada=1.0, alan=None), ROSTER.encode())
+    done = canvas(grades(ada=1.0, alan=None), ROSTER.encode())
 
     assert cells(done.content)[4][6] == "6.00"
 
 
 @pytest.mark.parametrize("header", ["01_tiny (77)", "01_TINY", "tiny  THINGS", "Tiny things"])
-def test_a_column_is_found_by_title_or_name(sheet: MakeSheet, header: str):
+def test_a_column_is_found_by_title_or_name(grades: MakeSheet, header: str):
     """With Canvas's number or without, in any case."""
     roster = ROSTER.replace("Tiny things (77)", header)
-    after = cells(canvas(sheet(ada=7.5), roster.encode()).content)
+    after = cells(canvas(grades(ada=7.5), roster.encode()).content)
 
     assert after[0].count(header) == 1
     assert after[3][6] == "7.5"
 
 
-def test_a_new_column_comes_last_with_its_points(sheet: MakeSheet):
+def test_a_new_column_comes_last_with_its_points(grades: MakeSheet):
     """Every row of a student is as long as the header."""
     roster = ROSTER.replace("Tiny things", "Something else")
-    after = cells(canvas(sheet(ada=7.5), roster.encode()).content)
+    after = cells(canvas(grades(ada=7.5), roster.encode()).content)
 
     assert importer_reads(after[0])[-1] == "Tiny things"
     assert [line[9:] for line in after] == [["Tiny things"], [], ["10"], ["7.5"], [], []]
 
 
-def test_a_roster_without_points_gets_a_row_of_them_at_its_end(sheet: MakeSheet):
+def test_a_roster_without_points_gets_a_row_of_them_at_its_end(grades: MakeSheet):
     """At the end, where no student's row moves."""
     roster = "".join(line for line in ROSTER.splitlines(keepends=True) if "Possible" not in line)
-    after = cells(canvas(sheet(ada=7.5, alan=6.0), roster.encode()).content)
+    after = cells(canvas(grades(ada=7.5, alan=6.0), roster.encode()).content)
 
     assert after[-1] == ["    Points Possible", "", "", "", "", "", "10"]
     assert [line[6] for line in after[2:4]] == ["7.5", "6"]
@@ -199,16 +199,16 @@ def test_a_roster_without_points_gets_a_row_of_them_at_its_end(sheet: MakeSheet)
         pytest.param("Student,ID", "Name,Number", "Export it in Canvas", id="another-table"),
     ],
 )
-def test_a_roster_that_does_not_fit_is_refused(sheet: MakeSheet, old: str, new: str, words: str):
+def test_a_roster_that_does_not_fit_is_refused(grades: MakeSheet, old: str, new: str, words: str):
     """Scores are never scaled, columns never chosen by chance."""
     with pytest.raises(UsageError, match=words):
-        canvas(sheet(ada=7.5), ROSTER.replace(old, new).encode())
+        canvas(grades(ada=7.5), ROSTER.replace(old, new).encode())
 
 
-def test_semicolons_and_a_byte_order_mark_stay(sheet: MakeSheet):
+def test_semicolons_and_a_byte_order_mark_stay(grades: MakeSheet):
     """As Canvas writes them where people's decimal sign is a comma."""
     roster = b"\xef\xbb\xbfStudent;ID;SIS Login ID;Section;Tiny things (7)\r\nA;1;ada;S;\r\n"
-    done = canvas(sheet(ada=7.5), roster)
+    done = canvas(grades(ada=7.5), roster)
 
     assert done.content.startswith(b"\xef\xbb\xbfStudent;ID;")
     assert cells(done.content, ";")[1] == ["A", "1", "ada", "S", "7.5"]
@@ -245,9 +245,9 @@ def test_a_login_that_had_to_be_guarded_is_told_of():
 def test_any_name_and_score_make_a_file_that_canvas_reads(name: str, score: float):
     """One row a student, as many cells as columns, a score with at most two decimals."""
     scores = {"01_tiny": Score(raw=score, score=score, max_score=1000.0)}
-    rows = (Row(student="x_1", last_name=name, first_name=name, scores=scores),)
-    stages = (Column("01_tiny", "Tiny things", 1000.0),)
-    page = cells(canvas(Sheet(stages=stages, rows=rows)).content)
+    rows = (StudentGrades(student="x_1", last_name=name, first_name=name, scores=scores),)
+    stages = (StageColumn("01_tiny", "Tiny things", 1000.0),)
+    page = cells(canvas(GradeTable(stages=stages, rows=rows)).content)
 
     assert importer_reads(page[0]) == ["Tiny things"]
     assert [len(line) for line in page] == [5, 5, 5]

@@ -6,7 +6,7 @@ from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.exports.classroom50 import Push
 from autograder.exports.formats import FORMATS, Request
-from autograder.exports.sheet import Column, Score, Sheet, sheet_of
+from autograder.exports.grade_table import GradeTable, Score, StageColumn, grade_table
 from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission, row, sheet_of_rows
 
 WORKSHEET = (
@@ -25,7 +25,7 @@ def test_every_format_is_made_from_one_request(
     """What it needs is in there."""
     record = results(submission(check(), student="ada_1"))
     download = WORKSHEET if name == "moodle" else None
-    ask = Request(sheet=sheet_of(record, tiny), results=record, download=download, push=PUSH)
+    ask = Request(grades=grade_table(record, tiny), results=record, download=download, push=PUSH)
 
     assert FORMATS[name].make(ask).content
     assert FORMATS[name].file.count(".") == 1
@@ -41,14 +41,14 @@ def test_what_is_missing_is_asked_for(name: str):
 def test_of_several_stages_one_must_be_named():
     """A worksheet holds one assignment."""
     score = Score(raw=1.0, score=1.0, max_score=2.0)
-    more = (Column("01_tiny", "Tiny things", 2.0), Column("02_more", "More", 2.0))
+    more = (StageColumn("01_tiny", "Tiny things", 2.0), StageColumn("02_more", "More", 2.0))
     both = row("ada_1", 1.0)
     both.scores["02_more"] = score
-    ask = Request(sheet=Sheet(stages=more, rows=(both,)), download=WORKSHEET)
+    ask = Request(grades=GradeTable(stages=more, rows=(both,)), download=WORKSHEET)
     with pytest.raises(UsageError, match="there are grades in 01_tiny, 02_more"):
         FORMATS["moodle"].make(ask)
 
 
 def test_the_only_stage_with_grades_needs_no_name():
     """There is nothing to choose."""
-    assert Request(sheet=sheet_of_rows(row("ada"))).the_stage() == "01_tiny"
+    assert Request(grades=sheet_of_rows(row("ada"))).the_stage() == "01_tiny"

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from autograder.errors import UsageError
+from autograder.exports.grade_table import GradeTable
 from autograder.exports.moodle import moodle
-from autograder.exports.sheet import Sheet
 from tests.kit.exports.conftest import MakeSheet, row, sheet_of_rows
 
 ENGLISH = (
@@ -48,9 +48,9 @@ def importer_reads(content: bytes, grade: str = "Grade") -> dict[str, float]:
     return given
 
 
-def fill(sheet: Sheet, worksheet: str = WORKSHEET, grade_column: str = "") -> list[list[str]]:
+def fill(grades: GradeTable, worksheet: str = WORKSHEET, grade_column: str = "") -> list[list[str]]:
     """The cells of the filled worksheet."""
-    return cells(moodle(sheet, worksheet.encode(), "01_tiny", grade_column).content)
+    return cells(moodle(grades, worksheet.encode(), "01_tiny", grade_column).content)
 
 
 def test_a_grade_is_filled_in_and_nothing_else_changes():
@@ -185,10 +185,10 @@ def test_a_grade_column_that_can_not_be_told_is_asked_for():
         fill(sheet_of_rows(row("Ada_1")), worksheet)
 
 
-def test_an_unknown_stage_is_refused(sheet: MakeSheet):
+def test_an_unknown_stage_is_refused(grades: MakeSheet):
     """The message names those there are."""
     with pytest.raises(UsageError, match=r"no stage '07'\. Stages: 01_tiny"):
-        moodle(sheet(ada=1.0), WORKSHEET.encode(), "07")
+        moodle(grades(ada=1.0), WORKSHEET.encode(), "07")
 
 
 def test_semicolons_become_the_commas_that_moodle_wants():

@@ -8,9 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.course import Course
-from autograder.exports.cells import text
+from autograder.exports.csv_io import text
+from autograder.exports.grade_table import (
+    GradeTable,
+    Score,
+    StageColumn,
+    StudentGrades,
+    grade_table,
+)
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
-from autograder.exports.sheet import Column, Row, Score, Sheet, sheet_of
 from autograder.results import SubmissionResult
 from tests.kit.exports.conftest import (
     HOSTILE,
@@ -36,9 +42,9 @@ def lines(content: bytes) -> list[dict[str, str]]:
     return rows
 
 
-def test_the_columns_are_nbgraders(sheet: MakeSheet):
+def test_the_columns_are_nbgraders(grades: MakeSheet):
     """Each with its name, in its order, without a mark in front."""
-    assert nbgrader_csv(sheet()).content.decode() == NBGRADER + "\r\n"
+    assert nbgrader_csv(grades()).content.decode() == NBGRADER + "\r\n"
 
 
 def test_a_line_has_what_a_gradebook_knows():
@@ -47,7 +53,7 @@ def test_a_line_has_what_a_gradebook_knows():
         raw=8.0, penalty=1.5, score=6.5, max_score=10.0,
         timestamp="2026-06-01 12:00:00", duedate="2026-05-31 12:00:00",
     )  # fmt: skip
-    known = Row(
+    known = StudentGrades(
         student="ada", last_name="Lovelace, Countess", first_name='Ada "the first"',
         email="ada@example.org", scores={"01_tiny": score},
     )  # fmt: skip
@@ -60,7 +66,7 @@ def test_a_line_has_what_a_gradebook_knows():
 
 def test_no_grade_is_empty_and_nothing_handed_in_is_no_line():
     """Neither is a zero."""
-    rows = (row("ada", None), Row(student="alan"))
+    rows = (row("ada", None), StudentGrades(student="alan"))
     found = lines(nbgrader_csv(sheet_of_rows(*rows)).content)
 
     assert [(line["student_id"], line["raw_score"], line["score"]) for line in found] == [
@@ -71,9 +77,11 @@ def test_no_grade_is_empty_and_nothing_handed_in_is_no_line():
 def test_stages_come_in_the_order_of_the_course():
     """All students of the first, then all of the second."""
     score = Score(raw=1.0, score=1.0, max_score=1.0)
-    rows = [Row(student=name, scores={"02": score, "01": score}) for name in ("b", "a")]
-    sheet = Sheet(stages=(Column("01", "One"), Column("02", "Two")), rows=tuple(rows))
-    found = lines(nbgrader_csv(sheet).content)
+    rows = [StudentGrades(student=name, scores={"02": score, "01": score}) for name in ("b", "a")]
+    grades = GradeTable(
+        stages=(StageColumn("01", "One"), StageColumn("02", "Two")), rows=tuple(rows)
+    )
+    found = lines(nbgrader_csv(grades).content)
 
     assert [line["assignment"] + line["student_id"] for line in found] == [
         "01b", "01a", "02b", "02a",
@@ -91,22 +99,22 @@ def test_every_exercise_has_a_column(
 ):
     """One row a student; what could not be read has a zero in all, our failure has nothing."""
     record = results(submission(check(), trouble), unread, broken)
-    found = lines(exercises_csv(sheet_of(record, tiny)).content)
+    found = lines(exercises_csv(grade_table(record, tiny)).content)
 
     assert [list(line.values())[4:] for line in found] == [["2", "2"], ["", "0"], ["", ""]]
     assert list(found[0])[4:] == ["01_tiny/double (max 4)", "01_tiny (max 4)"]
 
 
-def test_excel_is_told_that_it_is_utf8(sheet: MakeSheet):
+def test_excel_is_told_that_it_is_utf8(grades: MakeSheet):
     """By the mark in front."""
-    assert exercises_csv(sheet(ada=1.0)).content.startswith(b"\xef\xbb\xbfstudent_id,")
+    assert exercises_csv(grades(ada=1.0)).content.startswith(b"\xef\xbb\xbfstudent_id,")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_is_a_formula(name: str):
     """In no text column of either file."""
-    sheet = sheet_of_rows(row(name, last_name=name, first_name=name, email=name))
-    for done in (nbgrader_csv(sheet), exercises_csv(sheet)):
+    grades = sheet_of_rows(row(name, last_name=name, first_name=name, email=name))
+    for done in (nbgrader_csv(grades), exercises_csv(grades)):
         line = lines(done.content)[0]
 
         for column in ("student_id", "last_name", "first_name", "email"):
@@ -116,8 +124,8 @@ def test_no_name_is_a_formula(name: str):
 @given(st.text(), st.text())
 def test_any_name_comes_back(last: str, first: str):
     """As one line of harmless text, and every other cell in its place."""
-    sheet = sheet_of_rows(row("ada", last_name=last, first_name=first))
-    for done in (nbgrader_csv(sheet), exercises_csv(sheet)):
+    grades = sheet_of_rows(row("ada", last_name=last, first_name=first))
+    for done in (nbgrader_csv(grades), exercises_csv(grades)):
         (line,) = lines(done.content)
 
         assert (line["last_name"], line["first_name"]) == (text(last), text(first))

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from autograder import course as courses
-from autograder import lab, markers, release
+from autograder.authoring import lab_notebook, markers, release
+from autograder.authoring.lab_notebook import Notebook
 from autograder.course import Course
 from autograder.gradebook.writer import Writer, Written
-from autograder.lab import Notebook
 from autograder.results import (
     CheckResult,
     ExerciseResult,
@@ -31,9 +31,9 @@ from autograder.results import (
     from_json,
 )
 from autograder.submission import Code, Submission
-from autograder.submission.bundle import Found
-from autograder.suite import ledger
-from autograder.suite.local import solution_channel
+from autograder.submission.files import HandInFile
+from autograder.suite import documented
+from autograder.suite.in_process import solution_channel
 from tests.kit.conftest import SOLUTION, course_files, write_files
 from tests.kit.gradebook.hostile import SECRET, submit_all
 
@@ -102,7 +102,7 @@ def notebook(*cells: Cell, **metadata: object) -> bytes:
 def authored(path: Path, *cells: Cell, points: dict[str, float] | None = None) -> bytes:
     """Build the lab that authors wrote as *cells*, at *path*."""
     path.write_bytes(notebook(*(cells or CELLS)))
-    path.write_bytes(lab.authored(path, POINTS if points is None else points))
+    path.write_bytes(lab_notebook.authored(path, POINTS if points is None else points))
     return path.read_bytes()
 
 
@@ -144,7 +144,7 @@ def forgetting() -> Iterator[None]:
         if name.startswith(("tests.hidden", "source")):
             del sys.modules[name]
     solution_channel.cache_clear()
-    ledger.shared.cache_clear()
+    documented.shared.cache_clear()
 
 
 class Hostile(NamedTuple):
@@ -198,13 +198,13 @@ def write_lab(course: Course) -> WriteLab:
 @pytest.fixture(scope="session")
 def master(template: Path) -> Notebook:
     """The instructor's lab, which nobody may change."""
-    return lab.master(courses.load(template).stage(STAGE).lab.read_bytes())
+    return lab_notebook.master(courses.load(template).stage(STAGE).lab.read_bytes())
 
 
 @pytest.fixture(scope="session")
 def released(template: Path) -> dict[str, Any]:
     """The lab as students receive it."""
-    return json.loads(lab.released(courses.load(template).stage(STAGE).lab.read_bytes()))
+    return json.loads(lab_notebook.released(courses.load(template).stage(STAGE).lab.read_bytes()))
 
 
 @pytest.fixture
@@ -238,9 +238,9 @@ def hand_in() -> HandIn:
     return make
 
 
-def found(name: str, data: bytes | None) -> Found | None:
+def found(name: str, data: bytes | None) -> HandInFile | None:
     """A file of a hand-in that holds *data*."""
-    return data if data is None else Found(
+    return data if data is None else HandInFile(
         path=PurePosixPath(name), label=name, read=lambda _limit: data
     )  # fmt: skip
 

@@ -15,8 +15,8 @@ from autograder import course as courses
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
 from autograder.gradebook.config import configure
+from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.converter import Autograde
-from autograder.gradebook.database import Desk
 from tests.kit.gradebook.conftest import CONFIG, ROOT
 
 
@@ -91,11 +91,11 @@ def test_settings_below_ours_win(course: Course):
     """An instructor adds to the file what this course needs."""
     more = "c.CourseDirectory.submitted_directory = 'handed_in'\nc.Autograde.force = True\n"
     (course.root / "nbgrader_config.py").write_text(CONFIG + more, "utf-8")
-    desk = Desk(course)
+    setup = NbgraderSetup(course)
 
-    assert desk.places.submitted_directory == "handed_in"
-    assert desk.config.Autograde.force is True
-    assert desk.autograded("ada", "01_tiny") == course.root / "autograded/ada/01_tiny"
+    assert setup.places.submitted_directory == "handed_in"
+    assert setup.config.Autograde.force is True
+    assert setup.autograded("ada", "01_tiny") == course.root / "autograded/ada/01_tiny"
 
 
 def test_where_no_course_is_it_says_so(tmp_path: Path):
@@ -109,4 +109,4 @@ def test_a_broken_course_is_a_sentence_for_graders(course: Course):
     (course.root / "nbgrader_config.py").write_text("import nowhere_to_be_found", "utf-8")
 
     with pytest.raises(UsageError, match=r"nbgrader_config\.py can't be used: ModuleNotFoundError"):
-        Desk(course)
+        NbgraderSetup(course)

@@ -11,11 +11,11 @@ from jupyter_client.kernelspec import KernelSpecManager
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import Autograde as NbgraderAutograde
 
-from autograder import grade as grading
 from autograder.course import Course
-from autograder.gradebook.database import Desk
+from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.writer import Writer
-from autograder.sandbox.confine import probe
+from autograder.grading import grade as grading
+from autograder.sandbox.isolation import probe
 from autograder.submission import collect
 from tests.kit.conftest import SOLUTION
 from tests.kit.gradebook.conftest import (
@@ -120,10 +120,10 @@ def plant_kernel(folder: Path) -> Path:
 @pytest.fixture
 def api(course: Course, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
     """What formgrader's buttons call, on a course that has ada's hand-in."""
-    request.getfixturevalue("lent_zygote")
+    request.getfixturevalue("lent_fork_server")
     monkeypatch.setattr(grading, "cores", lambda: 1)
     hand_in(course.root, "ada", CLASS["ada"])
-    return NbGraderAPI(config=Desk(course).config)
+    return NbGraderAPI(config=NbgraderSetup(course).config)
 
 
 def test_everybody_has_what_they_earned(graded: Graded):
@@ -137,7 +137,7 @@ def test_everybody_has_what_they_earned(graded: Graded):
     assert "Grading 7 submissions of 01_tiny" in graded.said
 
 
-@pytest.mark.usefixtures("lent_zygote")
+@pytest.mark.usefixtures("lent_fork_server")
 def test_scores_are_those_of_our_own_command(
     course: Course, graded: Graded, monkeypatch: pytest.MonkeyPatch
 ):
@@ -261,7 +261,7 @@ def test_the_button_tells_when_there_is_no_grade(
     before = dump(course.root)
     monkeypatch.setattr(grading, "Session", lambda *_arguments, **_options: 1 / 0)
     with monkeypatch.context() as patch:
-        patch.setattr(grading.Judge, "judge", lambda *_arguments: 1 / 0)
+        patch.setattr(grading.SuiteRunner, "grade_submission", lambda *_arguments: 1 / 0)
         patch.setattr(grading, "Session", Closed)
         done = api.autograde(STAGE, "ada")
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from autograder import course as courses
-from autograder import markers
+from autograder.authoring import markers
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
-from autograder.gradebook.database import Desk
-from autograder.gradebook.sheet import sheet_of_gradebook
-from autograder.sandbox.confine import probe
+from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.grade_export import grade_table_of_gradebook
+from autograder.sandbox.isolation import probe
 from tests.kit.conftest import HIDDEN, MISCONCEPTIONS, SOLUTION
 from tests.kit.gradebook.conftest import SCHEME, STAGE, Hostile
 from tests.kit.gradebook.hostile import SECRET
@@ -114,8 +114,8 @@ def test_the_feedback_of_one_names_no_other(hostile: Hostile):
 def test_no_export_tells_more_than_points(hostile: Hostile):
     """Neither a line of code nor a word of feedback."""
     course = courses.load(hostile.root)
-    with Desk(course).gradebook() as book:
-        sheet = sheet_of_gradebook(book, course)
+    with NbgraderSetup(course).gradebook() as book:
+        sheet = grade_table_of_gradebook(book, course)
     text = nbgrader_csv(sheet).content.decode() + exercises_csv(sheet).content.decode()
 
     assert "returns_seven" in text

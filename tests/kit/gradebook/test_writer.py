@@ -18,11 +18,11 @@ from sqlalchemy.engine import Engine
 
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
-from autograder.gradebook.database import Desk
+from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.writer import Writer
 from autograder.results import Status
 from autograder.submission import Submission
-from autograder.submission.bundle import Found, Unusable
+from autograder.submission.files import HandInFile, UnusableFile
 from tests.kit.conftest import SOLUTION
 from tests.kit.gradebook.conftest import (
     CELLS,
@@ -254,9 +254,9 @@ def test_a_lab_that_can_not_be_opened_is_missing(
 
     def refuse(_limit: int) -> bytes:
         msg = "lab.ipynb is a link and was not opened."
-        raise Unusable(msg)
+        raise UnusableFile(msg)
 
-    linked = Found(path=Path("lab.ipynb"), label="lab.ipynb", read=refuse)
+    linked = HandInFile(path=Path("lab.ipynb"), label="lab.ipynb", read=refuse)
     written = write(graded(), ada=hand_in().__class__(**fields_of(hand_in(), lab=linked)))
 
     assert written.faults == ()
@@ -569,7 +569,7 @@ def test_a_gradebook_that_is_new_knows_its_stages(course: Course, hand_in: HandI
 def test_nbgraders_own_command_registers_the_same(course: Course, template: Path):
     """What `nbgrader generate_assignment` tells the gradebook is what we tell it."""
     (course.root / "gradebook.db").unlink()
-    done = NbGraderAPI(config=Desk(course).config).generate_assignment(STAGE)
+    done = NbGraderAPI(config=NbgraderSetup(course).config).generate_assignment(STAGE)
 
     assert done["success"], done
     assert told(course.root) == told(template)

@@ -56,7 +56,7 @@ def arch(request):
 
 
 @pytest.fixture
-def judge(arch):
+def runner(arch):
     """Return the filter's verdict on a call by name or number."""
     program = seccomp.program(arch, PID)
 
@@ -91,12 +91,12 @@ def interpret(program, number, audit_arch, arguments=()):
             at += then if compare[code](accumulator, k) else otherwise
 
 
-def test_allows_exactly_the_numbers_of_the_table(arch, judge):
+def test_allows_exactly_the_numbers_of_the_table(arch, runner):
     """Of all numbers, known and to come, only those of the table get through."""
     free = {syscalls.number(numbers, arch) for numbers in syscalls.FREE.values()}
     judged = {syscalls.number(numbers, arch) for numbers in syscalls.JUDGED.values()}
 
-    allowed = {number for number in range(4096) if judge(number) == ALLOW}
+    allowed = {number for number in range(4096) if runner(number) == ALLOW}
 
     assert allowed - judged == free - {None}
 
@@ -106,23 +106,23 @@ def test_names_no_call_that_reaches_beyond_the_worker():
     assert not FORBIDDEN & {*syscalls.FREE, *syscalls.JUDGED}
 
 
-def test_refuses_with_a_permission_error(judge):
+def test_refuses_with_a_permission_error(runner):
     """A number that is known and not listed fails with EPERM."""
-    assert judge(syscalls.LANDLOCK_CREATE_RULESET) == REFUSE
+    assert runner(syscalls.LANDLOCK_CREATE_RULESET) == REFUSE
     assert REFUSE & 0xFFFF == errno.EPERM
 
 
 @pytest.mark.parametrize("number", [435, syscalls.NEWEST_KNOWN + 1, 1000])
-def test_says_that_newer_calls_do_not_exist(judge, number):
+def test_says_that_newer_calls_do_not_exist(runner, number):
     """clone3 and what is newer than this table end in ENOSYS, so that libc falls back."""
-    assert judge(number) == UNKNOWN
+    assert runner(number) == UNKNOWN
     assert UNKNOWN & 0xFFFF == errno.ENOSYS
 
 
 @pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)
-def test_kills_calls_of_a_foreign_architecture(judge, foreign):
+def test_kills_calls_of_a_foreign_architecture(runner, foreign):
     """Other numberings never reach the table, whatever the number."""
-    assert {judge(number, audit_arch=foreign) for number in range(512)} == {KILL}
+    assert {runner(number, audit_arch=foreign) for number in range(512)} == {KILL}
 
 
 @pytest.mark.parametrize("number", [0x40000000, 0x40000000 + 59, 0x40000208, 0xFFFFFFFF])
@@ -152,9 +152,9 @@ def test_kills_x32_calls(number):
         pytest.param("prlimit64", (PID, 7), id="own-limits-by-number"),
     ],
 )
-def test_allows_honest_arguments(judge, call, arguments):
+def test_allows_honest_arguments(runner, call, arguments):
     """What Python and torch ask for gets through."""
-    assert judge(call, *arguments) == ALLOW
+    assert runner(call, *arguments) == ALLOW
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_allows_honest_arguments(judge, call, arguments):
         pytest.param("clone", (0x3D0F00 & ~0x10000,), id="process-that-shares-memory"),
         pytest.param("clone", (0x3D0F00 & ~0x100,), id="thread-without-shared-memory"),
         pytest.param("clone", (0x3D0F00 | 0x10000000,), id="user-namespace"),
-        pytest.param("clone", (0x3D0F00 | 0x8000,), id="child-of-the-zygote"),
+        pytest.param("clone", (0x3D0F00 | 0x8000,), id="child-of-the-fork-server"),
         pytest.param("clone", (0x3D0F00 | 0x2000,), id="traced-thread"),
         pytest.param("clone", (0x3D0F00 | 1 << 33,), id="flag-in-the-upper-half"),
         pytest.param("openat", (-100, 0, 0o1000), id="truncate-while-reading"),
@@ -199,9 +199,9 @@ def test_allows_honest_arguments(judge, call, arguments):
         pytest.param("prlimit64", (PID - 1, 7), id="limits-of-the-parent"),
     ],
 )
-def test_refuses_arguments_that_reach_further(judge, call, arguments):
+def test_refuses_arguments_that_reach_further(runner, call, arguments):
     """The same calls with other arguments are refused."""
-    assert judge(call, *arguments) == REFUSE
+    assert runner(call, *arguments) == REFUSE
 
 
 def test_jumps_stay_inside_the_program(arch):

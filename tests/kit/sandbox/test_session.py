@@ -225,7 +225,7 @@ def test_a_forged_answer_to_the_import_is_bad_output(open_session, forged: str):
     """What stands where problems are expected is checked like any answer."""
     module = (
         "import os\n"
-        "from autograder.sandbox.wire import ListValue, Reply, TensorValue, pack\n"
+        "from autograder.sandbox.protocol import ListValue, Reply, TensorValue, pack\n"
         f"os.write(3, pack(Reply(number=2, value={forged})))\n"
     )
 

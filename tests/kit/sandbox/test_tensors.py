@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from autograder.sandbox.tensors import DTYPES, Encoder, decode, decode_tensor, encode_tensor
-from autograder.sandbox.wire import (
+from autograder.sandbox.protocol import (
     BadMessageError,
     DictValue,
     ListValue,
@@ -16,6 +15,7 @@ from autograder.sandbox.wire import (
     TensorValue,
     TupleValue,
 )
+from autograder.sandbox.tensors import DTYPES, Encoder, decode, decode_tensor, encode_tensor
 
 MIB = 1 << 20
 

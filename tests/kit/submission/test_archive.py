@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.submission.archive import open_archive
-from autograder.submission.bundle import Unusable
+from autograder.submission.files import UnusableFile
 
 MODULE = "self_attention.py"
 
@@ -202,5 +202,5 @@ def test_never_raises_over_damaged_bytes(tmp_path_factory, data, at):
     path.write_bytes(good.getvalue()[:at] + data + good.getvalue()[at + len(data) :])
 
     for found in open_archive(path).files:
-        with suppress(Unusable):
+        with suppress(UnusableFile):
             assert isinstance(found.read(1000), bytes)

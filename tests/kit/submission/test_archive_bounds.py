@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from autograder.submission.archive import MAX_MEMBERS, open_archive
-from autograder.submission.bundle import Unusable
+from autograder.submission.files import UnusableFile
 
 MODULE = "self_attention.py"
 
@@ -105,7 +105,7 @@ def test_reads_a_lying_bomb_up_to_the_limit_only(write_zip):
     path = write_zip("alice.zip", {MODULE: bytes(50 * 2**20)})
     [found] = open_archive(_claim(path, 7)).files
 
-    with _at_most(8 * 2**20), pytest.raises(Unusable, match=r"larger than 1,024 KiB"):
+    with _at_most(8 * 2**20), pytest.raises(UnusableFile, match=r"larger than 1,024 KiB"):
         found.read(2**20)
 
 

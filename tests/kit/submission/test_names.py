@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from autograder.submission.names import (
     MAX_SHOWN,
     MAX_STUDENT,
-    handed_in,
     original,
+    parse_download_name,
     student_id,
     visible,
 )
@@ -86,7 +86,7 @@ def test_collects_students_of_hostile_names(collected, write, class_, name):
 )
 def test_reads_names_of_downloads(name, student, file):
     """When in doubt, the whole name is the student."""
-    told = handed_in(name)
+    told = parse_download_name(name)
 
     assert (told.student, told.file) == (student, file)
 

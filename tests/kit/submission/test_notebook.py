@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.submission.bundle import Unusable
+from autograder.submission.files import UnusableFile
 from autograder.submission.notebook import MAX_CELLS, MAX_CONTAINERS, code_cells
 
 
@@ -107,7 +107,7 @@ def test_writes_lone_surrogates_out():
 )
 def test_says_what_is_wrong(data, says):
     """The sentence names the file and what to do."""
-    with pytest.raises(Unusable, match=says) as caught:
+    with pytest.raises(UnusableFile, match=says) as caught:
         code_cells(data, "lab.ipynb")
 
     assert str(caught.value).startswith("lab.ipynb ")
@@ -122,7 +122,7 @@ def test_says_what_is_wrong(data, says):
 )
 def test_bounds_the_code(cells):
     """Neither many cells nor long ones pass."""
-    with pytest.raises(Unusable, match="holds more than 2000 code cells or 1,024 KiB"):
+    with pytest.raises(UnusableFile, match="holds more than 2000 code cells or 1,024 KiB"):
         _cells({"cells": cells})
 
 
@@ -151,7 +151,7 @@ def test_never_raises_anything_else(document):
     """Any JSON at all is cells or a sentence."""
     try:
         cells = _cells(document)
-    except Unusable:
+    except UnusableFile:
         return
 
     assert all(isinstance(cell, bytes) for cell in cells)

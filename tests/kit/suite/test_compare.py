@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from autograder.results import Status
-from autograder.sandbox.wire import OpaqueValue
+from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.compare import agrees, number_agrees, reads_like
 

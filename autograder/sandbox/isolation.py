@@ -1,0 +1,308 @@
+"""What a worker gives up, for good, before the first byte of student code runs.
+
+``full`` is Linux: Landlock, a system-call filter, limits and an unprivileged user. ``process`` is
+everywhere and only guards against accidents: limits, as far as the system knows them.
+"""
+
+import contextlib
+import ctypes
+import os
+import platform
+import signal
+import site
+import stat
+import struct
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from autograder.errors import SandboxError
+from autograder.sandbox import landlock, seccomp, syscalls
+
+if sys.platform != "win32":
+    import resource
+
+Isolation = Literal["full", "process"]
+
+NOBODY: Final = 65534  # the user that owns nothing; also mapped in rootless containers
+
+_SYSTEM_ROOTS: Final = (
+    *("/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64"),
+    "/usr/local/lib",
+    "/etc/ld.so.cache",
+    *("/etc/localtime", "/usr/share/zoneinfo"),
+    *("/dev/zero", "/dev/urandom"),
+    # Facts of the machine: without them torch, on first use, takes the slowest of its kernels.
+    *("/proc/cpuinfo", "/sys/devices/system/cpu"),
+)
+_NULL: Final = Path("/dev/null")  # writable: `redirect_stdout(open(os.devnull, "w"))` is honest
+
+_SAMPLE: Final = ("os", "msgspec", "torch")  # to look at all would take longer than all the rest
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_KEEPCAPS, _PR_CAPBSET_DROP = 1, 4, 8, 24
+_PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _CLEAR_ALL = 38, 47, 4
+_CAP_DAC_READ_SEARCH, _LAST_CAPABILITY = 2, 63
+_CAPABILITY_VERSION: Final = 0x20080522  # two words for each of the three sets
+_M_ARENA_MAX: Final = -8
+
+
+class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a worker may read and write, and how much it may use."""
+
+    isolation: Isolation
+    readable: tuple[str, ...]
+    private: str  # the one folder to write in; as root it must belong to `unprivileged_owner()`
+    memory_bytes: int  # beyond what is mapped when `confine` is called
+    file_bytes: int  # each file; the folder's total is the supervisor's to watch
+    open_files: int = 256
+    cpu_seconds: int = 3600  # a backstop for the day when nobody is left to keep time
+    threads: int = 1024  # of all workers together, and as root only: the kernel counts by user
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What this machine has to confine with; *reason* is the sentence for ``autograder doctor``."""
+
+    level: Isolation
+    reason: str
+    landlock_abi: int
+    seccomp: bool
+    platform: str
+    architecture: str
+    root: bool
+
+
+def probe() -> Capabilities:
+    """Say which isolation this machine can give, and why."""
+    abi, filters = landlock.abi_version(), seccomp.available()
+    missing = _missing(abi, filters=filters)
+    return Capabilities(
+        level="process" if missing else "full",
+        reason=missing or f"Landlock (ABI {abi}) and the system-call filter work here.",
+        landlock_abi=abi,
+        seccomp=filters,
+        platform=platform.system(),
+        architecture=platform.machine(),
+        root=_is_root(),
+    )
+
+
+def readable_roots() -> tuple[str, ...]:
+    """List what Python and torch read: libraries and time zones, no home, no /proc, no course.
+
+    Derived from the interpreter, not from ``sys.path``, where an editable install puts the course.
+    """
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    python = [sysconfig.get_path(name) for name in names]
+    python += [f"{sys.base_prefix}/lib", *site.getsitepackages()]
+    if site.ENABLE_USER_SITE:
+        python.append(site.getusersitepackages())
+    return tuple(dict.fromkeys(root for root in (*python, *_SYSTEM_ROOTS) if Path(root).exists()))
+
+
+def check_roots(roots: Iterable[str], secret: Path) -> None:
+    """Raise ``SandboxError`` if granting *roots* would let a worker read *secret*."""
+    hidden = secret.resolve()
+    for root in roots:
+        if hidden.is_relative_to(Path(root).resolve()):
+            msg = (
+                f"{secret} lies inside {root}, which student code must be able to read. "
+                "Move the course out of Python's own folders."
+            )
+            raise SandboxError(msg)
+
+
+def unprivileged_owner() -> int | None:
+    """Return the user and group that a worker becomes; None where it stays who it is."""
+    return NOBODY if sys.platform == "linux" and _is_root() else None
+
+
+def confine(policy: SandboxPolicy, *, parent: int | None = None) -> None:
+    """Confine this process as *box* says; raises ``SandboxError`` if ``full`` can't be had.
+
+    *parent* is the process without which this one must not live, by default its parent now; a
+    caller that knew it before the fork leaves no moment in which its end goes unnoticed.
+    """
+    parent = os.getppid() if parent is None else parent
+    if policy.isolation == "process":
+        _apply_process_isolation(policy, parent)
+        return
+    probed = probe()
+    if probed.level != "full":
+        raise SandboxError(probed.reason)
+    try:
+        _apply_full(policy, parent)
+    except OSError as error:
+        msg = f"This process could not be confined: {error}. Run `autograder doctor`."
+        raise SandboxError(msg) from error
+
+
+def _apply_process_isolation(policy: SandboxPolicy, parent: int) -> None:
+    """Do what works everywhere and can't fail."""
+    _leave_session()
+    if sys.platform == "linux":  # elsewhere the fork server ends its workers
+        _die_with(parent)
+    os.umask(0o077)
+    for limit, value in _limits(policy):
+        with contextlib.suppress(OSError, ValueError):  # macOS knows some limits but sets none
+            _limit(limit, value)
+
+
+def _apply_full(policy: SandboxPolicy, parent: int) -> None:
+    """Give everything up, in the order in which each step still has the right to happen."""
+    _require_one_thread()
+    _leave_session()
+    for limit, value in _limits(policy):
+        _limit(limit, value)
+    os.umask(0o077)
+    _become_nobody((*policy.readable, policy.private))
+    _die_with(parent)  # after the change of user, which would undo it
+    syscalls.prctl(_PR_SET_DUMPABLE, 0)
+    syscalls.prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    landlock.restrict(map(Path, policy.readable), (Path(policy.private), _NULL))
+    arch = syscalls.machine()
+    if arch is not None:  # `probe` has seen to it
+        seccomp.load(seccomp.program(arch, os.getpid()))
+    _self_test()
+
+
+def _missing(abi: int, *, filters: bool) -> str:
+    if sys.platform != "linux":
+        return f"Landlock and seccomp are Linux's; this is {platform.system() or 'another system'}."
+    if syscalls.machine() is None:
+        return f"The system-call filter knows x86-64 and aarch64, not {platform.machine()}."
+    if not abi:
+        return "This kernel has no Landlock: it is older than 5.13, or a container forbids it."
+    return "" if filters else "This kernel, or a container, allows no system-call filter."
+
+
+def _is_root() -> bool:
+    return sys.platform != "win32" and os.geteuid() == 0
+
+
+def _require_one_thread() -> None:
+    """Landlock binds the calling thread alone: one that was there before would stay free."""
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    if threads != 1:
+        msg = f"A process with {threads} threads can't be confined; fork before torch starts any."
+        raise SandboxError(msg)
+
+
+def _leave_session() -> None:
+    """Leave the terminal's process group, so that its Ctrl-C is the supervisor's alone."""
+    if sys.platform != "win32":
+        with contextlib.suppress(PermissionError):  # leads a group already
+            os.setsid()
+
+
+def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
+    """Pair each limit with its value; soft and hard are one, so nothing is left to raise."""
+    if sys.platform == "win32":
+        return
+    yield resource.RLIMIT_CORE, 0
+    yield resource.RLIMIT_FSIZE, policy.file_bytes
+    yield resource.RLIMIT_NOFILE, policy.open_files
+    yield resource.RLIMIT_CPU, policy.cpu_seconds
+    if sys.platform != "linux":
+        return
+    yield resource.RLIMIT_MEMLOCK, 0
+    yield resource.RLIMIT_MSGQUEUE, 0
+    if (
+        policy.isolation == "full" and _is_root()
+    ):  # else it would count the instructor's own programs
+        yield resource.RLIMIT_NPROC, policy.threads
+    _share_arenas()
+    yield resource.RLIMIT_AS, _mapped_bytes() + policy.memory_bytes
+
+
+def _limit(limit: int, value: int) -> None:
+    if sys.platform != "win32":
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (value, value))
+
+
+def _share_arenas() -> None:
+    """Let all threads allocate from one arena: glibc reserves 64 MiB of addresses for each more."""
+    with contextlib.suppress(AttributeError):  # musl has no arenas
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
+def _mapped_bytes() -> int:
+    pages = Path("/proc/self/statm").read_bytes().split()[0]
+    return int(pages) * os.sysconf("SC_PAGESIZE")
+
+
+def _become_nobody(needed: Iterable[str]) -> None:
+    """Drop every capability and, as root, the user, or limits could be raised again.
+
+    Where only root may reach Python (a pyenv in /root, packages installed under umask 077), later
+    imports would fail; the one capability kept then reads past permission bits, and Landlock, which
+    no capability passes, still decides which files.
+    """
+    kept = 0
+    if _is_root():
+        if not all(map(_others_may_read, (*needed, *_installed_files()))):
+            kept = 1 << _CAP_DAC_READ_SEARCH
+        syscalls.prctl(_PR_SET_KEEPCAPS, 1 if kept else 0)
+        for capability in range(_LAST_CAPABILITY + 1):
+            with contextlib.suppress(OSError):  # beyond this kernel's last
+                syscalls.prctl(_PR_CAPBSET_DROP, capability)
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        syscalls.prctl(_PR_SET_KEEPCAPS, 0)
+    syscalls.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL)
+    _set_capabilities(kept)
+
+
+def _set_capabilities(kept: int) -> None:
+    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0))
+    sets = ctypes.create_string_buffer(struct.pack("=6I", kept, kept, 0, 0, 0, 0))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.capset(header, sets):
+        raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
+
+
+def _installed_files() -> list[str]:
+    """Find a few files as a sample of how Python and its packages were installed."""
+    loaded = (sys.modules.get(name) for name in _SAMPLE)
+    return [module.__file__ for module in loaded if module and module.__file__]
+
+
+def _others_may_read(path: str) -> bool:
+    for place in {Path(path).absolute(), Path(path).resolve()}:
+        if not all(_allows_others(folder, stat.S_IXOTH) for folder in place.parents):
+            return False
+        if not _allows_others(place, stat.S_IROTH):
+            return False
+    return True
+
+
+def _allows_others(path: Path, right: int) -> bool:
+    try:
+        return bool(path.stat().st_mode & right)
+    except OSError:
+        return True  # nothing there that could be refused
+
+
+def _die_with(parent: int) -> None:
+    syscalls.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the line above could notice
+        os._exit(1)
+
+
+def _self_test() -> None:
+    """Try what must fail: a wall that is not there must not be believed in."""
+    walls: dict[str, Callable[[], object]] = {
+        "Landlock": lambda: list(Path("/").iterdir()),
+        "the system-call filter": lambda: os.nice(0),
+    }
+    for name, attempt in walls.items():
+        with contextlib.suppress(PermissionError):
+            attempt()
+            msg = f"This process is not confined: {name} was loaded but refuses nothing."
+            raise SandboxError(msg)

@@ -1,0 +1,114 @@
+"""What lies in one hand-in, whether folder, archive or loose file: names now, bytes on demand."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from autograder.submission.names import visible
+
+# On Windows both are absent, and so are FIFOs and, for ordinary accounts, links.
+_OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)  # a link planted after we looked
+    | getattr(os, "O_NONBLOCK", 0)  # a FIFO would wait for a writer forever
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)  # else Windows changes line endings
+)
+# What editors, interpreters and operating systems leave behind; anything hidden goes with it.
+_LITTER = frozenset({"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"})
+
+
+class UnusableFile(Exception):  # noqa: N818 - no fault of ours: it carries a sentence to the student
+    """A file that can't be graded; its text says what happened, where, and what to do next."""
+
+
+class HandInFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of a hand-in; ``read(limit)`` returns its bytes or raises ``Unusable``."""
+
+    path: PurePosixPath  # relative to the hand-in
+    label: str  # file name as handed in, safe to print
+    read: Callable[[int], bytes]
+    packed: bool = False  # in an archive, where every file is the student's own
+
+    @property
+    def suffix(self) -> str:
+        """``.py``, ``.ipynb``, ...: in lower case."""
+        return self.path.suffix.lower()
+
+
+class HandInFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """All files of a hand-in."""
+
+    files: tuple[HandInFile, ...] = ()
+    faults: tuple[str, ...] = ()  # sentences on what could not be opened
+    bare: bool = False  # handed in without folder or archive: its name need not tell anything
+
+    @classmethod
+    def joined(cls, parts: Iterable["HandInFiles"]) -> "HandInFiles":
+        """Lay what one student handed in piece by piece side by side."""
+        parts = tuple(parts)
+        return cls(
+            files=tuple(found for part in parts for found in part.files),
+            faults=tuple(fault for part in parts for fault in part.faults),
+            bare=all(part.bare for part in parts),
+        )
+
+
+def is_hidden_or_generated(path: PurePosixPath) -> bool:
+    """Tell whether some part of *path* is nobody's work."""
+    return any(part in _LITTER or part.startswith(".") for part in path.parts)
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """Read a regular file of at most *limit* bytes; raises ``Unusable`` for anything else."""
+    label = visible(path.name)
+    with os.fdopen(open_regular(path), "rb") as stream:
+        try:
+            data = stream.read(limit + 1)
+        except OSError as error:
+            raise UnusableFile(unreadable(label, error)) from error
+    return bounded(data, limit, label)
+
+
+def open_regular(path: Path) -> int:
+    """Open a regular file without following a link or waiting; returns its descriptor."""
+    label = visible(path.name)
+    try:
+        # Opening a device can act on it, so the kind is looked up first, and again once it is open.
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise UnusableFile(not_regular(label))
+        descriptor = os.open(path, _OPEN_FLAGS)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UnusableFile(not_regular(label)) from error
+        raise UnusableFile(unreadable(label, error)) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnusableFile(not_regular(label))
+    return descriptor
+
+
+def bounded(data: bytes, limit: int, label: str) -> bytes:
+    """Return *data* unless it is longer than *limit*."""
+    if len(data) > limit:
+        msg = (
+            f"{label} is larger than {limit // 1024:,} KiB and was not read. "
+            "Hand in code without data or outputs."
+        )
+        raise UnusableFile(msg)
+    return data
+
+
+def not_regular(label: str) -> str:
+    """Say that *label* is a link, a FIFO, a device, ..."""
+    return f"{label} is a link or no ordinary file and was not opened. Hand in the file itself."
+
+
+def unreadable(label: str, error: OSError) -> str:
+    """Say why the system did not hand out *label*."""
+    reason = error.strerror or type(error).__name__
+    return f"{label} could not be read ({reason}). Copy it anew or hand it in again."

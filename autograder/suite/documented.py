@@ -1,0 +1,127 @@
+"""The ledger of documented tensors: what five documents print, to the digit."""
+
+import functools
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import torch
+from msgspec.structs import replace
+from torch import Tensor
+
+from autograder.course import read_toml
+from autograder.errors import CourseError
+from autograder.suite.compare import FLOAT_NOISE, matches_printed, number_agrees
+
+
+class DocumentedTensor(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True
+):
+    """One printed tensor: where it stands, how it came about, and what it says."""
+
+    name: str
+    document: str
+    cell: str
+    drawn: str
+    decimals: int
+    value: Any
+    stage: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    exact: bool = False
+    from_printed: bool = False
+    tokens: tuple[str, ...] = ()
+
+    @cached_property
+    def tensor(self) -> Tensor:
+        """The value; treat it as read-only."""
+        whole = self.exact and not self.decimals and _integers(self.value)
+        return torch.tensor(self.value, dtype=torch.int64 if whole else torch.float32)
+
+    @property
+    def atol(self) -> float:
+        """Half a unit of the last printed place plus float noise.
+
+        What is computed from an input that was itself printed may be off by half a unit more.
+        """
+        if self.exact:
+            return 0.0
+        half = 0.5 * 10.0**-self.decimals
+        return half + FLOAT_NOISE + (half if self.from_printed else 0.0)
+
+    def matches(self, actual: object, what: str = "The result") -> None:
+        """Fail the check unless *actual* reads like the document, digit for digit."""
+        if isinstance(self.value, int | float):
+            number_agrees(actual, float(self.value), self.atol, what)
+        else:
+            matches_printed(actual, self.tensor, self.atol, what, self.decimals, self.tokens)
+
+
+class UnusableFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A print that no check can use, and why."""
+
+    name: str
+    document: str
+    cell: str
+    reason: str
+
+
+class DocumentedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``documented.toml`` as written."""
+
+    format_version: Literal[1]
+    tensor: tuple[DocumentedTensor, ...]
+    tokens: tuple[str, ...] = ()  # the words that the documents' embeddings stand for
+    unusable: tuple[UnusableFile, ...] = ()
+
+
+class DocumentedTensors(Mapping[str, DocumentedTensor]):
+    """The documented tensors by name; remembers which were asked for."""
+
+    def __init__(self, entries: tuple[DocumentedTensor, ...]) -> None:
+        self._entries = {entry.name: entry for entry in entries}
+        self.used: set[str] = set()
+
+    def __getitem__(self, name: str) -> DocumentedTensor:
+        self.used.add(name)
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def values(self) -> ValuesView[DocumentedTensor]:
+        """Look through all entries, which uses none of them."""
+        return self._entries.values()
+
+    def items(self) -> ItemsView[str, DocumentedTensor]:
+        """Look through all entries by name, which uses none of them."""
+        return self._entries.items()
+
+
+def read(path: Path) -> DocumentedTensors:
+    """Read the ledger at *path*; raises ``CourseError`` where it contradicts itself."""
+    file = read_toml(path, DocumentedFile)
+    names = [entry.name for entry in file.tensor]
+    for twin in sorted({name for name in names if names.count(name) > 1}):
+        msg = f"{path}: two entries are named {twin!r}."
+        raise CourseError(msg)
+    return DocumentedTensors(tuple(replace(entry, tokens=file.tokens) for entry in file.tensor))
+
+
+@functools.lru_cache(maxsize=4)  # one course, or a test's few
+def shared(path: Path) -> DocumentedTensors:
+    """Return the one ledger of this process at *path*, which knows what its checks have used."""
+    return read(path)
+
+
+def _integers(value: object) -> bool:
+    if isinstance(value, list):
+        return all(_integers(item) for item in value)
+    return type(value) is int

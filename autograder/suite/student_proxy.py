@@ -1,0 +1,345 @@
+"""The `student` of a check: a stand-in for a module that lives in another process.
+
+Every verb is a round trip. A check begins with a seeded generator, so that it runs alike for every
+student and for every known mistake; after that, nothing seeds but the check itself. Whatever comes
+back is noted as the check's observation, so that a failed check can later be compared with known
+mistakes; a check needs no extra line for it.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from torch import Tensor
+
+from autograder.results import Status
+from autograder.sandbox.faults import Fault, Raised
+from autograder.sandbox.protocol import BadMessageError, ObjectValue, Problem, Reply, Value, Verb
+from autograder.sandbox.static_names import Definition, Use
+from autograder.sandbox.tensors import Encoder, decode, encode_tensor
+from autograder.suite.checks import WrongAnswer
+
+SEND_BYTES = 1 << 26  # our own inputs; a check that sends more is a mistake of ours
+
+
+class Channel(Protocol):
+    """A way to a module: through the sandbox for students, directly for the reference."""
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What the source defines and names."""
+
+    def ask(self, verb: Verb, **fields: object) -> Reply:
+        """Do one request; raises ``Fault`` where no answer comes."""
+
+
+class Parameter(NamedTuple):
+    """A parameter's value, and whether it is trained."""
+
+    value: Tensor
+    requires_grad: bool
+
+
+class Gradients(NamedTuple):
+    """What a call returned, and the gradients that a cotangent sent back, ``None`` for none."""
+
+    output: Any
+    inputs: tuple[Tensor | None, ...]
+    parameters: dict[str, Tensor | None]
+
+
+class Operators(NamedTuple):
+    """What ran in a call: torch functions by name, operators by (name, size of largest input)."""
+
+    functions: dict[str, int]
+    operators: dict[tuple[str, int], int]
+
+    @property
+    def total(self) -> int:
+        """How many operators ran."""
+        return sum(self.operators.values())
+
+
+class Student:
+    """Asks one module for what a check wants to know; see ``RemoteModule`` for classes."""
+
+    def __init__(self, channel: Channel, seed: int = 0) -> None:
+        self._channel = channel
+        self._seed: int | None = seed
+        self.observed: list[tuple[str, Any]] = []
+        self.changed: tuple[int, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Whether the module defines a function or class *name*."""
+        return self._ask("has", name) is True
+
+    def signature(self, name: str) -> list[dict[str, Any]]:
+        """Return the parameters of function or class *name*: name, kind, optional."""
+        return _dicts(self._ask("signature", name))
+
+    def call(self, name: str, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
+        """Call function *name*, seeding torch first if *seed* is given."""
+        return self._ask("call", name, args, kwargs, seed)
+
+    def new(self, name: str, *args: Any, seed: int | None = None, **kwargs: Any) -> "RemoteModule":
+        """Construct class *name*, seeding torch first if *seed* is given."""
+        made = self._ask("new", name, args, kwargs, seed)
+        if not isinstance(made, RemoteModule):
+            raise WrongAnswer(Status.WRONG_TYPE, f"{name} is no torch.nn.Module.")
+        return made
+
+    def gradients(self, name: str, *args: Any, cotangent: Tensor, **kwargs: Any) -> Gradients:
+        """Call function *name* and send *cotangent*, shaped like the result, back through it."""
+        return _gradients(self._ask("gradients", name, (cotangent, *args), kwargs), len(args))
+
+    def operators(self, name: str, *args: Any, **kwargs: Any) -> Operators:
+        """Call function *name* and watch what runs."""
+        return _operators(self._ask("operators", name, args, kwargs))
+
+    def refuses(self, name: str, *args: Any, **kwargs: Any) -> bool:
+        """Whether function or class *name* raises, whatever it raises, on these arguments."""
+        return self._refused("call", name, args, kwargs)
+
+    def keeps_inputs(self, name: str, *args: Any, **kwargs: Any) -> bool:
+        """Whether function *name* leaves its tensor arguments as they were."""
+        self.call(name, *args, **kwargs)
+        return not self.changed
+
+    def draws_next(self) -> Tensor:
+        """Draw four numbers from torch's generator, to see where it stands."""
+        drawn = self._ask("draw")
+        if not isinstance(drawn, Tensor):
+            raise WrongAnswer(Status.BAD_OUTPUT, "torch.rand does not give a tensor any more.")
+        return drawn
+
+    def uses(self, name: str) -> tuple[Use, ...]:
+        """List every dotted name in the source of *name*, and of what it calls in the same file."""
+        by_name = {definition.name: definition for definition in self._channel.definitions}
+        seen: dict[str, None] = {}
+        waiting = [name]
+        while waiting:
+            current = waiting.pop()
+            if current in by_name and current not in seen:
+                seen[current] = None
+                waiting += [use.name for use in by_name[current].uses]
+        return tuple(use for known in seen for use in by_name[known].uses)
+
+    def _refused(
+        self, verb: Verb, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], handle: int = -1
+    ) -> bool:
+        try:
+            self._ask(verb, name, args, kwargs, handle=handle)
+        except Fault as fault:
+            if fault.status is not Status.RAISED:
+                raise
+            self.observed.append(("refused", True))
+            return True
+        return False
+
+    def _ask(
+        self,
+        verb: Verb,
+        name: str = "",
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        handle: int = -1,
+    ) -> Any:
+        reply = self._channel.ask(
+            verb,
+            name=name,
+            handle=handle,
+            args=tuple(_encode(arg) for arg in args),
+            kwargs={key: _encode(value) for key, value in (kwargs or {}).items()},
+            seed=self._seed if seed is None else seed,
+            fresh=self._seed is not None,
+        )
+        self._seed = (
+            None  # the first request of a check seeds, so that a check runs alike each time
+        )
+        self.changed = reply.changed
+        if reply.problem is not None:
+            raise fault_of(reply.problem, name or "Your module")
+        value = self._decode(reply.value)
+        self.observed.append((verb, value))
+        return value
+
+    def _decode(self, value: Value) -> Any:
+        try:
+            return decode(value, lambda handle: RemoteModule(self, handle))
+        except BadMessageError as error:
+            sentence = "The answer contradicts itself"
+            raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
+
+
+class RemoteModule:
+    """An ``nn.Module`` of the student's, by its number in the worker."""
+
+    def __init__(self, student: Student, handle: int) -> None:
+        self._student = student
+        self.handle = handle
+
+    def __call__(self, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
+        """Run ``forward``, seeding torch first if *seed* is given."""
+        return self._ask("forward", "", args, kwargs, seed)
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return the parameters by name."""
+        found = _tensors(self._ask("parameters"))
+        return {
+            name: Parameter(value.detach(), value.requires_grad) for name, value in found.items()
+        }
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the parameters by name, for models too large to send."""
+        found = self._ask("shapes")
+        named = found.items() if isinstance(found, dict) else ()
+        return {str(name): _shape(sizes) for name, sizes in named}
+
+    def buffers(self) -> dict[str, Tensor]:
+        """Return the buffers by name."""
+        return _tensors(self._ask("buffers"))
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the ``state_dict``."""
+        return _tensors(self._ask("state"))
+
+    def load(self, values: Mapping[str, Tensor]) -> "RemoteModule":
+        """Copy *values* into the parameters of these names, never into buffers."""
+        self._ask("load", kwargs=values)
+        return self
+
+    def train(self) -> "RemoteModule":
+        """Switch to training mode."""
+        self._ask("mode", "train")
+        return self
+
+    def eval(self) -> "RemoteModule":
+        """Switch to evaluation mode."""
+        self._ask("mode", "eval")
+        return self
+
+    def move(self, where: str) -> dict[str, str]:
+        """Move to a device or dtype by name; returns where each parameter and buffer is now."""
+        places = self._ask("move", where)
+        if not isinstance(places, dict):
+            raise WrongAnswer(Status.BAD_OUTPUT, "Moving the module does not work.")
+        return {str(name): str(place) for name, place in places.items()}
+
+    def gradients(self, *args: Any, cotangent: Tensor, **kwargs: Any) -> Gradients:
+        """Run ``forward`` and send *cotangent*, shaped like the result, back through it."""
+        return _gradients(self._ask("gradients", "", (cotangent, *args), kwargs), len(args))
+
+    def operators(self, *args: Any, **kwargs: Any) -> Operators:
+        """Run ``forward`` and watch what runs."""
+        return _operators(self._ask("operators", "", args, kwargs))
+
+    def refuses(self, *args: Any, **kwargs: Any) -> bool:
+        """Whether ``forward`` raises, whatever it raises, on these arguments."""
+        return self._student._refused("forward", "", args, kwargs, self.handle)  # noqa: SLF001  # two halves of one proxy
+
+    def keeps_inputs(self, *args: Any, **kwargs: Any) -> bool:
+        """Whether ``forward`` leaves its tensor arguments as they were."""
+        self(*args, **kwargs)
+        return not self._student.changed
+
+    def _ask(
+        self,
+        verb: Verb,
+        name: str = "",
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+    ) -> Any:
+        return self._student._ask(verb, name, args, kwargs, seed, self.handle)  # noqa: SLF001  # two halves of one proxy
+
+
+def fault_of(problem: Problem, name: str) -> Fault:
+    """Tell a problem as a sentence; the public half holds no word that the student's code chose."""
+    where = f" in line {problem.line}" if problem.line else ""
+    if re.fullmatch(r"cell \d{1,4}", problem.place):  # another place may be forged
+        where = f" in {problem.place}, line {problem.line}"
+    if problem.kind == "missing":
+        public = f"{name} lacks a name that this check needs, or has it in another shape."
+        return Fault(Status.MISSING, f"{_sentence(problem.text)}", public=public)
+    if problem.kind == "not-implemented":
+        return Fault(Status.NOT_IMPLEMENTED, f"{name} still raises NotImplementedError{where}.")
+    if problem.kind == "out-of-memory":
+        return Fault(Status.OUT_OF_MEMORY, f"{name} asked for more memory than is granted{where}.")
+    if problem.kind == "bad-output":
+        return Fault(
+            Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=f"{name} answers too much."
+        )
+    code = f": {problem.code}" if problem.code else ""
+    return Raised(
+        problem.type,
+        problem.text,
+        f"{name} raised {problem.type}{where}{code}\n{problem.text}".rstrip(),
+        public=f"{name} raised an exception{where}.",
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _encode(thing: Any) -> Value:
+    if isinstance(thing, RemoteModule):
+        return ObjectValue(thing.handle)
+    if isinstance(thing, Tensor):
+        return encode_tensor(thing.detach(), SEND_BYTES)
+    return Encoder(_no_module, SEND_BYTES).encode(thing)
+
+
+def _no_module(module: object) -> int:
+    msg = f"a check can't send a module of its own: {type(module).__name__}"
+    raise TypeError(msg)
+
+
+def _dicts(answer: Any) -> list[dict[str, Any]]:
+    items = answer if isinstance(answer, list) else []
+    return [item for item in items if isinstance(item, dict)]
+
+
+def _tensors(answer: Any) -> dict[str, Tensor]:
+    items = answer.items() if isinstance(answer, dict) else ()
+    return {name: value for name, value in items if isinstance(value, Tensor)}
+
+
+def _shape(sizes: Any) -> tuple[int, ...]:
+    items = sizes if isinstance(sizes, list) else []
+    return tuple(size for size in items if type(size) is int)
+
+
+def _gradients(answer: Any, inputs: int) -> Gradients:
+    parts = answer if isinstance(answer, dict) else {}
+    found = parts.get("gradients")
+    named = {
+        name: value if isinstance(value, Tensor) else None
+        for name, value in (found if isinstance(found, dict) else {}).items()
+    }
+    labels = [f"input {index}" for index in range(inputs)]
+    return Gradients(
+        parts.get("output"),
+        tuple(named.get(label) for label in labels),
+        {name: value for name, value in named.items() if name not in labels},
+    )
+
+
+def _operators(answer: Any) -> Operators:
+    parts = answer if isinstance(answer, dict) else {}
+    functions, operators = parts.get("functions"), parts.get("operators")
+    return Operators(
+        {str(name): int(count) for name, count in _counts(functions)},
+        {_split(name): int(count) for name, count in _counts(operators)},
+    )
+
+
+def _counts(found: Any) -> list[tuple[str, int]]:
+    items = found.items() if isinstance(found, dict) else ()
+    return [(name, count) for name, count in items if type(count) is int]
+
+
+def _split(name: str) -> tuple[str, int]:
+    operator, _, size = name.rpartition(" ")
+    return operator, int(size) if size.isdigit() else 0

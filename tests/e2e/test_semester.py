@@ -1,0 +1,440 @@
+"""A semester as docs/instructor.md tells it, with the real commands and twenty students."""
+
+import ast
+import csv
+import html
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.authoring import markers
+from autograder.course import load
+from autograder.gradebook.connection import NbgraderSetup
+
+ROOT = Path(__file__).parents[2]
+STAGE = "04_self_attention"
+PAGE = ROOT / "docs" / "instructor.md"
+PARTS = ("course.toml", "nbgrader_config.py", "solutions", "source", "assignments", "tests/hidden")
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+RIGHT = (ROOT / "solutions" / STAGE / "self_attention.py").read_text("utf-8")
+STUB = (ROOT / "assignments" / STAGE / "self_attention.py").read_text("utf-8")
+LAB = (ROOT / "assignments" / STAGE / "lab.ipynb").read_text("utf-8")
+UNSCALED = RIGHT.replace("scores / keys.shape[-1] ** 0.5", "scores")
+FORGER = """
+try:
+    import sqlite3
+
+    sqlite3.connect("../../../gradebook.db").execute("update grade set manual_score = 99")
+except Exception:
+    pass
+"""
+ON_TIME, LATE = "2026-11-20 12:00:00 UTC", "2026-11-21 09:30:00 UTC"
+TELLING = 20  # characters of a line of code; shorter ones stand anywhere
+ANSWERS = ("answer_frozen", "answer_starting_weights")
+
+
+class Ran(NamedTuple):
+    """One command of the page, and how it ended."""
+
+    command: str
+    code: int
+    output: str
+
+
+class Semester(NamedTuple):
+    """The course at the end, and everything that was run."""
+
+    root: Path
+    ran: dict[str, Ran]
+    scores: dict[str, list[tuple[str, str, float | None, float | None, bool]]]
+
+
+def lab_with(answer: str) -> str:
+    """Return the lab with *answer* written below each question."""
+    notebook = json.loads(LAB)
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("solution"):
+            cell["source"] = answer
+    return json.dumps(notebook)
+
+
+def twice(name: str) -> str:
+    """Return the lab with the cell *name* copied to its end, as happens when cells are dragged."""
+    notebook = json.loads(lab_with("Both are mine."))
+    copied = [
+        c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == name
+    ]
+    notebook["cells"] += copied
+    return json.dumps(notebook)
+
+
+def as_notebook(code: str) -> str:
+    """Return a notebook whose only cell is *code*."""
+    cell = {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": code,
+    }
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+CLASS: dict[str, dict[str, str]] = {
+    "ada": {"self_attention.py": RIGHT, "lab.ipynb": lab_with("Because nothing changes them.")},
+    "alan": {"self_attention.py": UNSCALED, "lab.ipynb": lab_with("So that they stay the same.")},
+    "barbara": {"self_attention.py": RIGHT},
+    "carl": {"self_attention.ipynb": as_notebook(RIGHT)},
+    "dorothy": {"self_attention.py": STUB, "lab.ipynb": LAB},
+    "edsger": {"self_attention.py": RIGHT.replace("def forward(self", "def forward(self,,", 1)},
+    "emmy": {"self_attention.py": RIGHT, "lab.ipynb": lab_with("I see.")[:2000]},
+    "frances": {"self_attention.py": RIGHT, "lab (1).ipynb": lab_with("Renamed by the browser.")},
+    "grace": {"self_attention.py": RIGHT, "lab.ipynb": twice("answer_frozen")},
+    "hedy": {"self_attention (2).py": RIGHT},
+    "joan": {"self_attention.py": RIGHT, "lab.ipynb": lab_with("<script>alert(1)</script>")},
+    "katherine": {"lab.ipynb": lab_with("Words only.")},
+    "linus": {"self_attention.py": RIGHT.replace("queries @ keys.T", "endless()", 1)
+              + "\n\ndef endless():\n    while True:\n        pass\n"},
+    "mary": {"README.md": "I hand in next week."},
+    "niels": {},
+    "olga": {"self_attention.py": "import os\nos._exit(0)\n" + RIGHT, "lab.ipynb": LAB},
+    "ruth": {"self_attention.py": RIGHT, "lab.ipynb": "\x00\x01 not a notebook"},
+    "sofia": {"self_attention.py": RIGHT, "lab.ipynb": lab_with("Late."), "timestamp.txt": LATE},
+    "srinivasa": {"self_attention.py": UNSCALED, "timestamp.txt": LATE},
+    "tim": {"self_attention.py": FORGER + RIGHT},
+}  # fmt: skip
+PACKED = ("barbara", "hedy")  # these come as zips from an LMS
+
+
+@pytest.fixture(scope="module")
+def semester(tmp_path_factory: pytest.TempPathFactory) -> Semester:
+    """Play the page from top to bottom, with a human's work where it asks for a human."""
+    root = tmp_path_factory.mktemp("semester") / "course"
+    for part in PARTS:
+        source, target = ROOT / part, root / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target)
+    prepare(root)
+    ran: dict[str, Ran] = {}
+    scores = {}
+    for heading, kind, text in blocks():
+        if heading == "Give it back" and "graded" not in scores:
+            scores["graded"] = rows(root)
+            grade_by_hand(root)
+        if kind == "python":
+            with (root / "nbgrader_config.py").open("a") as config:
+                config.write(text)
+            continue
+        for command in text.strip().split("\n"):
+            ran[command] = run(root, command)
+    scores["at the end"] = rows(root)
+    for folder in (root / "gradebook.db", root / "autograded"):
+        folder.rename(folder.with_name(f"first-{folder.name}"))
+    again = f"nbgrader autograde {STAGE}"
+    set_due_date(root)
+    ran[again] = run(root, again)
+    scores["by nbgrader autograde"] = rows(root)
+    return Semester(root, ran, scores)
+
+
+def blocks() -> Iterator[tuple[str, str, str]]:
+    """Yield each block of commands or settings of the page with its heading."""
+    text = PAGE.read_text("utf-8")
+    for found in BLOCK.finditer(text):
+        heading = text[: found.start()].rpartition("\n## ")[2].partition("\n")[0]
+        yield heading, found[1], found[2]
+
+
+def set_due_date(root: Path) -> None:
+    """Set in a new gradebook what the page's own command set in the first."""
+    with NbgraderSetup(load(root)).gradebook() as book:
+        book.update_or_create_assignment(STAGE, duedate="2026-11-20 23:00:00 UTC")
+
+
+def prepare(root: Path) -> None:
+    """Hand in for everybody, and download what the LMS has."""
+    for student, files in CLASS.items():
+        stamp = {} if student in PACKED else {"timestamp.txt": ON_TIME}
+        folder = root / "submitted" / student / STAGE
+        if student in PACKED:
+            pack(root / "downloaded" / STAGE / "archive" / f"{student}.zip", files)
+            continue
+        folder.mkdir(parents=True)
+        for name, content in (stamp | files).items():
+            (folder / name).write_text(content, "utf-8")
+    (root / "students.csv").write_text(
+        'id,first_name,last_name,email\nada,Ada,"King, Countess of Lovelace",ada@example.org\n'
+    )
+    (root / "canvas-export.csv").write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section\n"
+        "    Points Possible,,,,\n"
+        '"Lovelace, Ada",7,,ada,A\nTuring Alan,8,,alan,A\n'
+    )
+    (root / "moodle-worksheet.csv").write_text(
+        "Identifier,Full name,Email address,ID number,Status,Grade,Maximum Grade,"
+        "Grade can be changed,Last modified (submission),Last modified (grade),Feedback comments\n"
+        "Participant 7,Ada Lovelace,ada@example.org,ada,Submitted,,14.00,Yes,-,-,\n"
+    )
+
+
+def pack(file: Path, files: dict[str, str]) -> None:
+    """Zip *files* into *file*."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+def run(root: Path, command: str) -> Ran:
+    """Run *command* in *root* by a shell, as the page says."""
+    tools = str(Path(sys.executable).parent)
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(  # noqa: S603  # a line of our own page
+        ["bash", "-c", command],  # noqa: S607  # the shell that its reader has
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Ran(command, done.returncode, done.stdout + done.stderr)
+
+
+def grade_by_hand(root: Path) -> None:
+    """Give Ada 1.5 points and a comment, as formgrader stores them."""
+    with Gradebook(f"sqlite:///{root}/gradebook.db", "attention") as book:
+        grade = book.find_grade(ANSWERS[0], "lab", STAGE, "ada")
+        grade.manual_score, grade.needs_manual_grade = 1.5, False
+        comment = book.find_comment(ANSWERS[0], "lab", STAGE, "ada")
+        comment.manual_comment = "A fine answer, and what of the gradient?"
+        book.db.commit()
+
+
+def rows(root: Path) -> list[tuple[str, str, float | None, float | None, bool]]:
+    """Return student, cell, automatic and manual score, and whether it waits, in order."""
+    with sqlite3.connect(root / "gradebook.db") as database:
+        return database.execute(
+            "select s.student_id, c.name, g.auto_score, g.manual_score, g.needs_manual_grade "
+            "from grade g join submitted_notebook n on g.notebook_id = n.id "
+            "join submitted_assignment s on n.assignment_id = s.id "
+            "join base_cell c on c.id = g.cell_id order by 1, 2"
+        ).fetchall()
+
+
+def total(semester: Semester, student: str, when: str = "graded") -> float:
+    """Add up the automatic scores of *student*."""
+    found = [row[2] or 0.0 for row in semester.scores[when] if row[0] == student]
+    return round(sum(found), 6)
+
+
+def test_every_command_of_the_page_works(semester: Semester):
+    """Each command ends with exit code 0."""
+    failed = [(ran.command, ran.output[-2000:]) for ran in semester.ran.values() if ran.code]
+
+    assert failed == []
+
+
+def test_everybody_has_a_row_for_every_cell(semester: Semester):
+    """Whatever was handed in, all graded cells of the lab have a grade."""
+    cells = {row[1] for row in semester.scores["graded"]}
+
+    assert len(semester.scores["graded"]) == len(CLASS) * len(cells)
+    assert {row[0] for row in semester.scores["graded"]} == set(CLASS)
+
+
+@pytest.mark.parametrize(
+    "student",
+    ["ada", "barbara", "carl", "emmy", "frances", "grace", "hedy", "joan", "ruth", "sofia", "tim"],
+)
+def test_right_code_earns_all_ten_points(semester: Semester, student: str):
+    """A damaged, renamed or missing notebook costs no point of the module, nor does a zip."""
+    assert total(semester, student) == 10.0
+
+
+@pytest.mark.parametrize("student", ["dorothy", "katherine", "mary", "niels", "olga"])
+def test_nothing_earns_nothing(semester: Semester, student: str):
+    """A stub, words alone, no module, no file, and a module that ends the process earn 0."""
+    assert total(semester, student) == 0.0
+
+
+@pytest.mark.parametrize("student", ["alan", "srinivasa", "linus"])
+def test_partly_right_code_earns_a_part(semester: Semester, student: str):
+    """Wrong or endless code keeps the points of what holds."""
+    assert 0 < total(semester, student) < 10.0
+
+
+def test_blank_answers_have_their_zero_and_others_wait(semester: Semester):
+    """Only what was written is left for a human."""
+    waiting = {(row[0], row[1]) for row in semester.scores["graded"] if row[4]}
+    wrote = {"ada", "alan", "frances", "grace", "joan", "katherine", "sofia"}
+
+    assert waiting == {(student, answer) for student in wrote for answer in ANSWERS}
+
+
+def test_nbgrader_autograde_gives_the_same_scores(semester: Semester):
+    """In a new gradebook, nbgrader's own command comes to the same points for everybody."""
+    ours = [row[:3] for row in semester.scores["graded"]]
+
+    assert [row[:3] for row in semester.scores["by nbgrader autograde"]] == ours
+
+
+def test_nbgrader_autograde_writes_the_same_notebooks(semester: Semester):
+    """What formgrader shows is the same, byte for byte."""
+    folders = [semester.root / name for name in ("first-autograded", "autograded")]
+    files = [
+        {
+            path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        for folder in folders
+    ]
+
+    assert files[0] == files[1]
+
+
+def test_nobody_grades_themselves(semester: Semester):
+    """Manual scores are those that were given by hand, whatever a module tried."""
+    assert {row[3] for row in semester.scores["at the end"]} == {None, 1.5}
+
+
+def test_a_regrade_keeps_what_was_given_by_hand(semester: Semester):
+    """The second look left Ada's manual score, and asks for another look at it."""
+    row = next(r for r in semester.scores["at the end"] if r[:2] == ("ada", ANSWERS[0]))
+
+    assert row[3:] == (1.5, 1)
+
+
+def test_late_work_is_penalised_as_the_configuration_says(semester: Semester):
+    """With the method "zero", who came late has nothing left; who came in time has all."""
+    grades = {row["student_id"]: row for row in read(semester.root / "grades.csv")}
+
+    assert (float(grades["sofia"]["raw_score"]), float(grades["sofia"]["score"])) == (10.0, 0.0)
+    assert float(grades["barbara"]["score"]) == 10.0
+    assert float(grades["ada"]["late_submission_penalty"]) == 0.0
+
+
+def test_the_manual_score_is_in_every_export(semester: Semester):
+    """Ten points and one and a half by hand."""
+    root = semester.root
+    by_nbgrader = {row["student_id"]: row for row in read(root / "grades.csv")}["ada"]
+    by_canvas = {row["ID"]: row for row in read(root / "canvas.csv")}["7"]
+    by_moodle = read(root / "moodle.csv")[0]
+
+    assert float(by_nbgrader["score"]) == 11.5
+    assert by_nbgrader["last_name"] == "King, Countess of Lovelace"
+    assert float(by_canvas["Self-attention as a module"]) == 11.5
+    assert float(by_moodle["Grade"]) == 11.5
+
+
+def test_the_comment_and_the_named_mistake_are_in_the_feedback(semester: Semester):
+    """Ada reads the comment; Alan reads what his mistake is; nobody reads the mark scheme."""
+    feedback = semester.root / "feedback"
+    ada = (feedback / "ada" / STAGE / "lab.html").read_text("utf-8")
+    alan = (feedback / "alan" / STAGE / "lab.html").read_text("utf-8")
+
+    assert "A fine answer, and what of the gradient?" in ada
+    assert "The scores go into softmax unscaled." in alan
+    assert "MARK SCHEME" not in ada + alan
+
+
+def test_scripts_in_answers_are_text_in_the_feedback(semester: Semester):
+    """What Joan wrote is to be read, and does nothing."""
+    page = (semester.root / "feedback" / "joan" / STAGE / "lab.html").read_text("utf-8")
+
+    assert "alert(1)" in page
+    assert "<script>alert(1)" not in page
+
+
+def read(file: Path) -> list[dict[str, str]]:
+    """Read a CSV file with a header."""
+    with file.open(newline="", encoding="utf-8-sig") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize(
+    "stage", [path.name for path in sorted((ROOT / "solutions").glob("[0-9]*"))]
+)
+def test_nothing_of_a_hidden_suite_is_handed_out(semester: Semester, stage: str):
+    """No line of a hidden check's body, and none of a known mistake, reaches anybody."""
+    hidden = hidden_lines(stage) | wrong_lines(stage)
+    found = [(name, line) for name, text in handed_out(semester) for line in hidden if line in text]
+
+    assert len(hidden) > 20
+    assert found == []
+
+
+def test_no_solution_reaches_who_did_not_write_it(semester: Semester):
+    """Neither what is handed out nor the feedback of those without one holds a line of it.
+
+    A third hint may hold half a line: that is what it is for.
+    """
+    empty = [f"feedback/{student}/" for student in ("dorothy", "katherine", "mary", "niels")]
+    solution = markers.secrets(RIGHT, "self_attention.py") - public_lines(STAGE)
+    files = {
+        name: {markers.bare(line) for line in text.split("\n")}
+        for name, text in handed_out(semester)
+        if name.startswith((f"assignments/{STAGE}/", *empty)) or "/" not in name
+    }
+
+    assert len(solution) > 10
+    assert sum(name.startswith("feedback/") for name in files) == len(empty)
+    assert {name: lines & solution for name, lines in files.items() if lines & solution} == {}
+
+
+def handed_out(semester: Semester) -> Iterator[tuple[str, str]]:
+    """Yield every file that students or an LMS get, by its path, as they read it."""
+    for pattern in ("assignments/**/*", "feedback/**/*.html", "pages/*.html", "*.csv", "*.xml"):
+        for path in semester.root.glob(pattern):
+            if path.is_file() and "__pycache__" not in path.parts:
+                text = path.read_text("utf-8")
+                is_page = path.suffix == ".html"  # code in it is coloured, a tag for each sign
+                words = html.unescape(re.sub(r"<[^>]*>", "", text)) if is_page else text
+                yield str(path.relative_to(semester.root)), words
+
+
+def public_lines(stage: str) -> set[str]:
+    """Return what the public suite says, which students read on purpose."""
+    text = (ROOT / "source" / stage / "test_public.py").read_text("utf-8")
+    return {line.strip() for line in text.split("\n")}
+
+
+def hidden_lines(stage: str) -> set[str]:
+    """Return the lines in the bodies of hidden checks; their docstrings are titles to be read."""
+    (suite,) = (ROOT / "tests" / "hidden" / stage).glob("test_*.py")
+    text = suite.read_text("utf-8")
+    lines = text.split("\n")
+    found = {
+        lines[number - 1].strip()
+        for function in ast.parse(text).body
+        if isinstance(function, ast.FunctionDef)
+        for statement in function.body[1:]
+        for number in range(statement.lineno, (statement.end_lineno or 0) + 1)
+    }
+    public = "\n".join(path.read_text("utf-8") for path in ROOT.glob("source/*/test_public.py"))
+    return {line for line in found if len(line) >= TELLING and line not in public}
+
+
+def wrong_lines(stage: str) -> set[str]:
+    """Return the lines of misconceptions that are code, not the words about them."""
+    text = (ROOT / "tests" / "hidden" / stage / "misconceptions.py").read_text("utf-8")
+    code = [
+        line.strip()
+        for line in text.split("\n")
+        if re.match(r"\s*(swaps=|\(['\"]|def |return )", line)
+    ]
+    return {line for line in code if len(line) >= TELLING}

@@ -1,0 +1,456 @@
+"""A lab as a file, on small notebooks: what is refused, what is kept, what students receive."""
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.authoring import lab_notebook
+from autograder.errors import CourseError
+
+POINTS = {"double": 5.0, "Scale": 5.0}
+SCHEME = "### BEGIN MARK SCHEME\nTwo points for both.\n### END MARK SCHEME"
+PIXEL = {"dot.png": {"image/png": "iVBORw0KGgo="}}
+
+Cell = dict[str, Any]
+Author = Callable[..., bytes]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the lab lies."""
+    return tmp_path / "lab.ipynb"
+
+
+@pytest.fixture
+def author(path: Path) -> Author:
+    """Write cells into a lab, and return it as it should stand in source."""
+
+    def make(*cells: Cell, points: dict[str, float] = POINTS) -> bytes:
+        path.write_text(notebook(*cells), "utf-8")
+        return lab_notebook.authored(path, points)
+
+    return make
+
+
+def notebook(*cells: Cell, **facts: Any) -> str:
+    """Return a notebook of *cells* as JSON."""
+    whole = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    return json.dumps(whole | facts)
+
+
+def code(source: str, told: Any = None, **facts: Any) -> Cell:
+    """Return a code cell of which nbgrader is told *told*."""
+    metadata = {} if told is None else {"nbgrader": told}
+    cell = {"cell_type": "code", "source": source, "metadata": metadata}
+    return cell | {"outputs": [], "execution_count": None} | facts
+
+
+def prose(source: str, told: Any = None, **facts: Any) -> Cell:
+    """Return a Markdown cell of which nbgrader is told *told*."""
+    metadata = {} if told is None else {"nbgrader": told}
+    return {"cell_type": "markdown", "source": source, "metadata": metadata} | facts
+
+
+def told(name: str, *roles: str, **facts: Any) -> dict[str, Any]:
+    """Return nbgrader's metadata of a cell with *roles*: grade, solution, locked, task."""
+    return {"grade_id": name, "schema_version": 3} | dict.fromkeys(roles, True) | facts
+
+
+def grade(name: str, source: str = "") -> Cell:
+    """Return the grade cell of exercise *name*."""
+    return code(source or f'lab.check("{name}")', told(name, "grade", "locked", points=1))
+
+
+def question(source: str = f"Why?\n\n{SCHEME}", **facts: Any) -> Cell:
+    """Return a locked question with a mark scheme."""
+    return prose(source, told("question", "locked"), **facts)
+
+
+def answer(points: Any = 2) -> Cell:
+    """Return a cell to answer in."""
+    return prose("Here.", told("answer", "grade", "solution", points=points))
+
+
+CHECKS = (grade("double"), grade("Scale"))
+WHOLE = (code("import tiny"), *CHECKS, question(), answer())
+
+
+def read(text: bytes) -> dict[str, Any]:
+    """Decode a lab."""
+    return json.loads(text)
+
+
+def sources(text: bytes) -> list[str]:
+    """What stands in the cells of a lab."""
+    return ["".join(cell["source"]) for cell in read(text)["cells"]]
+
+
+def test_points_follow_the_hidden_suite(author: Author):
+    """What the author wrote into the notebook is overwritten; a written question keeps its own."""
+    worth = {
+        cell["metadata"]["nbgrader"]["grade_id"]: cell["metadata"]["nbgrader"].get("points")
+        for cell in read(author(*WHOLE, points={"double": 7.5, "Scale": 2.5}))["cells"][1:]
+    }
+
+    assert worth == {"double": 7.5, "Scale": 2.5, "question": None, "answer": 2.0}
+
+
+def test_the_grader_serves_checks_and_no_written_answers(author: Author):
+    """The points of grade cells, in the order of the lab."""
+    assert list(lab_notebook.points(read(author(*WHOLE))).items()) == [
+        ("double", 5.0),
+        ("Scale", 5.0),
+    ]
+
+
+def test_outputs_and_traces_of_an_editor_are_gone(author: Author):
+    """What a run or an editor leaves behind never comes into a course."""
+    dirty = code(
+        "2 * x",
+        execution_count=3,
+        outputs=[{"output_type": "stream", "name": "stdout", "text": "secret"}],
+        metadata={"scrolled": True, "nbgrader": {}},
+    )
+    cell = read(author(dirty, *CHECKS))["cells"][0]
+
+    assert cell == {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": "cell-00",
+        "metadata": {},
+        "outputs": [],
+        "source": ["2 * x"],
+    }
+
+
+def test_a_kernel_is_named_for_every_machine(path: Path):
+    """The name of an author's own environment would be asked for on a student's."""
+    kernel = {"display_name": "mine", "language": "python", "name": "torch-gpu"}
+    path.write_text(notebook(*CHECKS, metadata={"kernelspec": kernel, "widgets": {}}))
+
+    assert read(lab_notebook.authored(path, POINTS))["metadata"] == {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+
+
+def test_what_nbgrader_is_told_is_complete(author: Author):
+    """All of its flags stand there, so that no version adds them later; its checksum does not."""
+    cells = read(author(code("x", told("setup", "locked", checksum="0")), *CHECKS))["cells"]
+
+    assert cells[0]["metadata"]["nbgrader"] == {
+        "grade": False,
+        "grade_id": "setup",
+        "locked": True,
+        "schema_version": 3,
+        "solution": False,
+        "task": False,
+    }
+
+
+def test_a_picture_in_prose_is_kept(author: Author):
+    """It is content, not output."""
+    cell = read(author(prose("![a dot](attachment:dot.png)", attachments=PIXEL), *CHECKS))
+
+    assert cell["cells"][0]["attachments"] == PIXEL
+
+
+def test_a_second_time_changes_nothing(author: Author, path: Path):
+    """Built files are compared by their bytes."""
+    once = author(*WHOLE)
+    path.write_bytes(once)
+
+    assert lab_notebook.authored(path, POINTS) == once
+    assert once.endswith(b"}\n")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        pytest.param({"nbformat_minor": 0}, id="4.0"),
+        pytest.param({"nbformat_minor": 5}, id="4.5-without-ids"),
+        pytest.param({"nbformat_minor": 9}, id="of-the-future"),
+    ],
+)
+def test_every_minor_version_becomes_the_same(author: Author, path: Path, facts: dict[str, int]):
+    """Jupyter's versions differ from author to author."""
+    expected = author(*CHECKS)
+    path.write_text(notebook(*CHECKS, **facts))
+
+    assert lab_notebook.authored(path, POINTS) == expected
+
+
+def test_a_notebook_of_format_3_is_brought_up_to_date(author: Author, path: Path):
+    """Old material may be put in as it is."""
+    expected = author(*CHECKS)
+    old = nbformat.convert(nbformat.reads(notebook(*CHECKS), as_version=4), 3)
+    path.write_text(json.dumps(old))
+
+    assert lab_notebook.authored(path, POINTS) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("# Stage 01", id="text"),
+        pytest.param("[]", id="list"),
+        pytest.param("{}", id="no-cells"),
+        pytest.param("[" * 100_000, id="deep"),
+        pytest.param('{"nbformat": 5, "nbformat_minor": 0, "metadata": {}, "cells": []}', id="5"),
+        pytest.param(notebook({"cell_type": "code"}), id="half-a-cell"),
+        pytest.param(notebook(code("x", outputs=[{"output_type": "?"}])), id="unknown-output"),
+    ],
+)
+def test_what_is_no_notebook_is_refused(path: Path, text: str):
+    """The file is named, in one line."""
+    path.write_text(text)
+    with pytest.raises(CourseError, match="is no notebook of format 4: ") as caught:
+        lab_notebook.authored(path, {})
+
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_lost_lab_is_refused(path: Path):
+    """As any other file that can't be read."""
+    with pytest.raises(CourseError, match=r"lab\.ipynb is no notebook"):
+        lab_notebook.authored(path, POINTS)
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        pytest.param(
+            [grade("double")], r'no grade cell for Scale: add lab\.check\("Scale"\)\.', id="missing"
+        ),
+        pytest.param([*CHECKS, grade("Scale")], "two cells are named 'Scale'", id="twice"),
+        pytest.param(
+            [*CHECKS, prose("", told("Scale", "locked"))], "two cells are named", id="name-twice"
+        ),
+        pytest.param([*CHECKS, grade("triple")], "'triple' belongs to no exercise", id="unknown"),
+        pytest.param(
+            [grade("double"), grade("Scale", 'lab.check("double")')],
+            "Scale must hold",
+            id="other-check",
+        ),
+        pytest.param(
+            [grade("double"), grade("Scale", 'lab.check("Scale")\nassert x')],
+            "nothing else",
+            id="more-text",
+        ),
+        pytest.param([*CHECKS, code("### BEGIN SOLUTION")], "'BEGIN SOLUTION'", id="solution"),
+        pytest.param(
+            [*CHECKS, code("### BEGIN HIDDEN TESTS")], "'BEGIN HIDDEN TESTS'", id="hidden-tests"
+        ),
+        pytest.param([*CHECKS, code("### AUTOTEST x")], "'AUTOTEST'", id="autotest"),
+        pytest.param(
+            [*CHECKS, prose("### BEGIN SOLUTION")], "no place in a lab", id="solution-in-prose"
+        ),
+        pytest.param([*CHECKS, prose(SCHEME)], "locked cell that has an id", id="scheme-anywhere"),
+        pytest.param(
+            [*CHECKS, prose(SCHEME, told("a", "grade", "solution", points=1))],
+            "locked cell",
+            id="scheme-in-answer",
+        ),
+        pytest.param([*CHECKS, code("x", {"grade": False})], "cell 3 .* no grade_id", id="no-name"),
+        pytest.param([*CHECKS, code("x", told(""))], "cell 3 .* no grade_id", id="empty-name"),
+        pytest.param(
+            [*CHECKS, code("x", told([1]))], "cell 3 .* no grade_id", id="list-for-a-name"
+        ),
+        pytest.param([*CHECKS, code("x", [1])], "cell 3 .* no grade_id", id="list-for-metadata"),
+        pytest.param([*CHECKS, answer(None)], "its points are None", id="no-points"),
+        pytest.param([*CHECKS, answer("2")], "its points are '2'", id="points-as-text"),
+        pytest.param([*CHECKS, answer(-1)], "its points are -1", id="points-below-zero"),
+        pytest.param([*CHECKS, answer(math.inf)], "its points are inf", id="points-without-end"),
+        pytest.param(
+            [*CHECKS, answer(math.nan)], "its points are nan", id="points-that-are-no-number"
+        ),
+        pytest.param(
+            [*CHECKS, prose("", told("a", "grade", points=1))],
+            "students must write",
+            id="locked-answer",
+        ),
+    ],
+)
+def test_a_lab_that_would_go_wrong_is_refused(
+    author: Author, path: Path, cells: list[Cell], words: str
+):
+    """Each message names the file and what to look for, before anything is built."""
+    with pytest.raises(CourseError, match=words) as caught:
+        author(*cells)
+
+    assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        pytest.param("### BEGIN MARK SCHEME\nTwo.", id="never-ends"),
+        pytest.param("Two.\n### END MARK SCHEME", id="never-begins"),
+        pytest.param(f"### BEGIN MARK SCHEME\n{SCHEME}", id="nested"),
+        pytest.param(SCHEME.replace("END", "END OF"), id="ends-in-other-words"),
+        pytest.param(SCHEME.lower(), id="lower-case"),
+        pytest.param(SCHEME.replace("K S", "KS"), id="one-word"),
+        pytest.param(SCHEME.replace("### ", "###  _").replace(" S", "_S"), id="underscores"),
+        pytest.param("Two. BEGIN MARK SCHEME", id="within-a-line"),
+    ],
+)
+def test_a_mark_scheme_that_nbgrader_would_leave_is_refused(author: Author, scheme: str):
+    """A marker that is passed over would hand the scheme to the class."""
+    with pytest.raises(CourseError, match="stands between lines ### BEGIN MARK SCHEME and ###"):
+        author(*CHECKS, question(scheme))
+
+
+def test_a_picture_beside_a_mark_scheme_is_refused(author: Author):
+    """Only the line that shows it would be cleared; the picture would be handed out."""
+    with pytest.raises(CourseError, match="a picture in a cell with a mark scheme"):
+        author(*CHECKS, question(attachments=PIXEL))
+
+
+def test_prose_may_speak_of_marks(author: Author):
+    """Only lines that look like markers are markers."""
+    assert author(*CHECKS, prose("In the end, mark schemes are read by graders."))
+
+
+def test_students_receive_everything_but_the_mark_scheme(author: Author):
+    """Questions, checks and places for answers, locked where they must stay."""
+    handed_out = lab_notebook.released(author(*WHOLE))
+
+    assert sources(handed_out) == [
+        "import tiny",
+        'lab.check("double")',
+        'lab.check("Scale")',
+        "Why?\n",
+        "YOUR ANSWER HERE",
+    ]
+    assert b"Two points" not in handed_out
+
+
+def test_students_receive_checksums(author: Author):
+    """By them nbgrader sees whether a locked cell was changed, and an answer was given."""
+    cells = read(lab_notebook.released(author(*WHOLE)))["cells"]
+    locked = [cell["metadata"]["nbgrader"]["locked"] for cell in cells[1:]]
+
+    assert locked == [True, True, True, False]
+    assert all(len(cell["metadata"]["nbgrader"]["checksum"]) == 32 for cell in cells[1:])
+
+
+def test_the_master_keeps_the_mark_scheme(author: Author):
+    """It is what the instructor grades with; all else is as students have it."""
+    text = author(*WHOLE)
+    master, handed_out = lab_notebook.master(text), read(lab_notebook.released(text))
+
+    assert master["cells"][3]["source"] == f"Why?\n\n{SCHEME}"
+    assert len(master["cells"]) == len(handed_out["cells"])
+    assert lab_notebook.points(master) == lab_notebook.points(handed_out) == POINTS
+
+
+def test_writing_is_stable(author: Author):
+    """A lab that is read and written has the same bytes."""
+    text = author(*WHOLE)
+
+    assert lab_notebook.written(nbformat.reads(text.decode(), as_version=4)) == text
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    """What `nbgrader generate_assignment` makes of stage 04 in a copy of the course."""
+    course = tmp_path_factory.mktemp("course")
+    for name in ("course.toml", "nbgrader_config.py"):
+        shutil.copy(pytestconfig.rootpath / name, course)
+    shutil.copytree(pytestconfig.rootpath / "source", course / "source")
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", "generate_assignment", "04_self_attention"],
+        cwd=course,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return course / "assignments" / "04_self_attention"
+
+
+def test_nbgrader_releases_the_same(generated: Path, pytestconfig: pytest.Config):
+    """Whichever command an instructor uses, students receive the same bytes."""
+    ours = pytestconfig.rootpath / "assignments" / generated.name
+    source = pytestconfig.rootpath / "source" / generated.name / "lab.ipynb"
+    names = {path.name for path in ours.iterdir() if path.is_file()}
+
+    assert {path.name for path in generated.iterdir()} == names
+    for name in names:
+        assert (generated / name).read_bytes() == (ours / name).read_bytes()
+    assert lab_notebook.released(source.read_bytes()) == (generated / "lab.ipynb").read_bytes()
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=5,
+)
+METADATA = st.dictionaries(TEXT.map("x-{}".format), ANYTHING, max_size=3)
+OUTPUTS = st.lists(
+    st.one_of(
+        st.builds(lambda text: {"output_type": "stream", "name": "stderr", "text": text}, TEXT),
+        st.builds(
+            lambda data, metadata: {
+                "output_type": "display_data",
+                "data": {"text/html": data},
+                "metadata": metadata,
+            },
+            TEXT,
+            METADATA,
+        ),
+        st.builds(
+            lambda name, lines: {
+                "output_type": "error",
+                "ename": name,
+                "evalue": name,
+                "traceback": lines,
+            },
+            TEXT,
+            st.lists(TEXT, max_size=2),
+        ),
+    ),
+    max_size=2,
+)
+LEFT_BEHIND = st.fixed_dictionaries(
+    {"outputs": OUTPUTS, "execution_count": st.none() | st.integers(0), "metadata": METADATA}
+)
+
+
+@given(left=LEFT_BEHIND, whole=METADATA)
+def test_whatever_a_run_leaves_behind_vanishes(
+    tmp_path_factory: pytest.TempPathFactory, left: dict[str, Any], whole: dict[str, Any]
+):
+    """Outputs, counts and metadata of any kind make no difference to the bytes."""
+    path = tmp_path_factory.getbasetemp() / "left_behind.ipynb"
+    made = []
+    for cell, metadata in ((code("x"), {}), (code("x") | left, whole)):
+        path.write_text(notebook(cell, *CHECKS, metadata=metadata))
+        made.append(lab_notebook.authored(path, POINTS))
+
+    assert made[0] == made[1]
+
+
+@given(source=TEXT)
+def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, source: str):
+    """What an author writes is kept to the letter, and a second time changes nothing."""
+    path = tmp_path_factory.getbasetemp() / "text.ipynb"
+    path.write_text(notebook(prose(source), code(source), *CHECKS))
+    once = lab_notebook.authored(path, POINTS)
+    path.write_bytes(once)
+
+    assert sources(once)[:2] == [source, source]
+    assert lab_notebook.authored(path, POINTS) == once

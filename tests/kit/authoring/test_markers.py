@@ -1,0 +1,306 @@
+"""Solution markers."""
+
+import subprocess
+import sys
+from textwrap import dedent
+
+import pytest
+
+from autograder.authoring import markers
+from autograder.errors import CourseError
+
+SOLUTION = '''\
+"""Attention, by hand."""
+
+### BEGIN SOLUTION
+import math
+
+### END SOLUTION
+import torch
+from torch import Tensor, nn
+
+
+### BEGIN SOLUTION
+def _scale(scores: Tensor, d_k: int) -> Tensor:
+    return scores / math.sqrt(d_k)
+
+
+### END SOLUTION
+def attention_scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """Compare each query with each key; (T, d), (T, d) -> (T, T)."""
+    ### BEGIN SOLUTION
+    scores = queries @ keys.T  # (T, T)
+
+    return _scale(scores, keys.shape[-1])
+    ### END SOLUTION
+
+
+class SelfAttention(nn.Module):
+    """Attend to oneself."""
+
+    def __init__(self, d_in: int) -> None:
+        """Draw one weight."""
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.W_query = nn.Parameter(torch.rand(d_in, d_in))
+        ### END SOLUTION
+
+    ### BEGIN SOLUTION
+    def _mix(self, weights: Tensor) -> Tensor:
+        return weights @ self.W_query
+
+    ### END SOLUTION
+    def forward(self, x: Tensor) -> Tensor:
+        """Answer (T, d_in)."""
+        if x.dim() > 2:
+            ### BEGIN SOLUTION
+            return self._mix(x[0])
+            ### END SOLUTION
+        return x
+'''
+
+STUB = '''\
+"""Attention, by hand."""
+
+import torch
+from torch import Tensor, nn
+
+
+def attention_scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """Compare each query with each key; (T, d), (T, d) -> (T, T)."""
+    raise NotImplementedError
+
+
+class SelfAttention(nn.Module):
+    """Attend to oneself."""
+
+    def __init__(self, d_in: int) -> None:
+        """Draw one weight."""
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Answer (T, d_in)."""
+        if x.dim() > 2:
+            raise NotImplementedError
+        return x
+'''
+
+
+def test_a_solution_becomes_the_stub():
+    """A region in a function becomes one raise; elsewhere it leaves no trace."""
+    assert markers.strip(SOLUTION, "attention.py") == STUB
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [
+        pytest.param(SOLUTION, id="helpers-imports-and-methods"),
+        pytest.param(
+            """\
+            A = 1
+            ### BEGIN SOLUTION
+            B = 2
+            ### END SOLUTION
+            C = 3
+            """,
+            id="between-constants",
+        ),
+        pytest.param(
+            """\
+            ### BEGIN SOLUTION
+            A = 1
+            ### END SOLUTION
+
+
+            def f():
+                return 1
+            """,
+            id="at-the-beginning",
+        ),
+        pytest.param(
+            """\
+            def f():
+                return 1
+
+
+            ### BEGIN SOLUTION
+            def g():
+                return 1
+
+
+            ### END SOLUTION
+            """,
+            id="at-the-end",
+        ),
+        pytest.param(
+            """\
+            class A:
+                ### BEGIN SOLUTION
+                x = 1
+
+                ### END SOLUTION
+                def f(self):
+                    return 1
+            """,
+            id="first-in-a-class",
+        ),
+        pytest.param(
+            """\
+            class A:
+                def f(self):
+                    return 1
+
+                ### BEGIN SOLUTION
+                def g(self):
+                    return 1
+
+                ### END SOLUTION
+
+
+            ### BEGIN SOLUTION
+            def h():
+                return 1
+
+
+            ### END SOLUTION
+            B = 1
+            """,
+            id="two-in-a-row",
+        ),
+    ],
+)
+def test_the_stub_is_formatted(solution, tmp_path):
+    """The formatter leaves the stub of a formatted solution as it is."""
+    stub = tmp_path / "stub.py"
+    stub.write_text(markers.strip(dedent(solution), "attention.py"))
+
+    ruff = [sys.executable, "-m", "ruff", "format", "--isolated", "--no-cache", "--diff", stub]
+    done = subprocess.run(ruff, capture_output=True, text=True, check=False)  # noqa: S603 -- ours
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_region_knows_its_place():
+    """A region tells its markers' lines, counted from 1, and its text."""
+    region = markers.regions(SOLUTION, "attention.py")[0]
+
+    assert (region.first, region.last) == (3, 6)
+    assert region.text == "import math\n"
+    assert not region.in_function
+
+
+@pytest.mark.parametrize(
+    ("solution", "line", "complaint"),
+    [
+        pytest.param("a = 1\n### END SOLUTION\n", 2, "without a BEGIN", id="end-without-begin"),
+        pytest.param("### BEGIN SOLUTION\na = 1\n", 1, "without an END", id="begin-without-end"),
+        pytest.param(
+            "### BEGIN SOLUTION\na = 1\n### BEGIN SOLUTION\n### END SOLUTION\n",
+            3,
+            "region that begins in line 1",
+            id="begin-inside-begin",
+        ),
+        pytest.param(
+            "def f():\n    ### BEGIN SOLUTION\n    return 1\n### END SOLUTION\n",
+            4,
+            "not indented as its BEGIN in line 2",
+            id="end-indented-otherwise",
+        ),
+        pytest.param(
+            "def f():\n### BEGIN SOLUTION\n    return 1\n### END SOLUTION\n",
+            2,
+            "not indented as the statement in line 3",
+            id="both-indented-otherwise",
+        ),
+        pytest.param(
+            "def f():\n    ### BEGIN SOLUTION\n    a = 1\ndef g():\n    return 1\n"
+            "    ### END SOLUTION\n",
+            4,
+            "leaves the block",
+            id="across-functions",
+        ),
+        pytest.param(
+            "if a:\n    ### BEGIN SOLUTION\n    b = 1\nelse:\n    b = 2\n    ### END SOLUTION\n",
+            4,
+            "leaves the block",
+            id="across-branches",
+        ),
+        pytest.param(
+            "### BEGIN SOLUTION\n# soon\n### END SOLUTION\n", 1, "no statement", id="empty-region"
+        ),
+        pytest.param(
+            'a = """\n### BEGIN SOLUTION\n"""\n', 2, "stands in a string", id="in-a-string"
+        ),
+        pytest.param("def f(:\n", 1, "invalid syntax", id="no-python"),
+    ],
+)
+def test_a_marker_out_of_order_is_refused(solution, line, complaint):
+    """A marker without its partner or out of its block stops the release with file and line."""
+    with pytest.raises(CourseError, match=rf"^attention\.py:{line}: .*{complaint}.*; "):
+        markers.strip(solution, "attention.py")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "## BEGIN SOLUTION",
+        "#### BEGIN SOLUTION",
+        "###BEGIN SOLUTION",
+        "### Begin solution",
+        "### BEGIN SOLUTION here",
+        "### BEGIN  SOLUTION",
+        "### BEGIN_SOLUTION",
+        "### BEGIN SOLUTOIN",
+        "### END",
+        "# end solution",
+        "b = 2  ### END SOLUTION",
+        "### BEGIN HIDDEN TESTS",
+    ],
+)
+def test_what_only_looks_like_a_marker_is_refused(line):
+    """A misspelt marker is an error, not a comment that hands out the solution."""
+    solution = f"### BEGIN SOLUTION\na = 1\n### END SOLUTION\n{line}\n"
+
+    with pytest.raises(CourseError, match=r"^attention\.py:4: .* looks like a solution marker"):
+        markers.strip(solution, "attention.py")
+
+
+@pytest.mark.parametrize(
+    "comment", ["# The end of the sequence.", "### Endings", "# begin with the scores"]
+)
+def test_a_comment_stays_a_comment(comment):
+    """Ordinary comments that begin or end something are left alone."""
+    solution = f"### BEGIN SOLUTION\na = 1\n### END SOLUTION\n{comment}\n"
+
+    stub = markers.strip(solution, "attention.py")
+
+    assert stub == f"{comment}\n"
+
+
+def test_a_module_without_a_region_is_refused():
+    """A module with nothing to take out is a forgotten marker."""
+    with pytest.raises(CourseError, match=r"^attention\.py has no solution"):
+        markers.strip("a = 1\n", "attention.py")
+
+
+def test_a_stub_must_be_python():
+    """A region whose absence breaks the module is refused."""
+    solution = "class A:\n    ### BEGIN SOLUTION\n    a = 1\n    ### END SOLUTION\n"
+
+    with pytest.raises(CourseError, match=r"without its solutions.*valid Python"):
+        markers.strip(solution, "attention.py")
+
+
+def test_secrets_are_the_telling_lines():
+    """Short lines, imports and lines of the stub are no secrets; a comment at the end is cut."""
+    assert markers.secrets(SOLUTION, "attention.py") == {
+        "def _scale(scores: Tensor, d_k: int) -> Tensor:",
+        "return scores / math.sqrt(d_k)",
+        "scores = queries @ keys.T",
+        "return _scale(scores, keys.shape[-1])",
+        "self.W_query = nn.Parameter(torch.rand(d_in, d_in))",
+        "def _mix(self, weights: Tensor) -> Tensor:",
+        "return weights @ self.W_query",
+        "return self._mix(x[0])",
+    }

@@ -1,0 +1,358 @@
+"""Stubs and assignments, built from the solutions."""
+
+import json
+import sys
+
+import pytest
+
+from autograder import course as courses
+from autograder.authoring import release
+from autograder.errors import CourseError
+
+COURSE = 'format_version = 1\nid = "small"\ntitle = "Small"\nstages = ["01_scores"]\n'
+STAGE = """\
+format_version = 1
+title = "Scores"
+goal = "Compare."
+minutes = 5
+module = "scores"
+
+[[exercise]]
+name = "scores"
+hints = ["Look.", "Compare.", "Multiply."]
+"""
+SOLUTION = '''\
+def scores(queries, keys):
+    """Compare each query with each key."""
+    ### BEGIN SOLUTION
+    return queries @ keys.T  # (T, T)
+    ### END SOLUTION
+'''
+STUB = '''\
+def scores(queries, keys):
+    """Compare each query with each key."""
+    raise NotImplementedError
+'''
+SOLVED = "return queries @ keys.T"
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of one stage, with nothing built yet."""
+    files = {
+        "course.toml": COURSE,
+        "solutions/01_scores/scores.py": SOLUTION,
+        "source/01_scores/stage.toml": STAGE,
+        "source/01_scores/test_public.py": "def test_scores(): ...\n",
+        "source/01_scores/figures/mask.svg": "<svg/>\n",
+    }
+    for name, text in files.items():
+        write(tmp_path / name, text)
+    return courses.load(tmp_path)
+
+
+@pytest.fixture
+def stage(course):
+    """The course's only stage."""
+    return course.stages[0]
+
+
+def write(path, text):
+    """Write *text* to *path*, making its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def notebook(*sources):
+    """Return a notebook of code cells."""
+    return json.dumps({"cells": [{"cell_type": "code", "source": source} for source in sources]})
+
+
+def test_the_plan_holds_every_built_file(course, stage):
+    """The stub is built in both folders; what is authored in source is copied."""
+    assert release.plan(course) == {
+        stage.stub: STUB.encode(),
+        stage.assignment / "scores.py": STUB.encode(),
+        stage.assignment / "stage.toml": STAGE.encode(),
+        stage.assignment / "test_public.py": b"def test_scores(): ...\n",
+        stage.assignment / "figures" / "mask.svg": b"<svg/>\n",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["__pycache__/scores.pyc", ".ipynb_checkpoints/lab.ipynb", ".DS_Store"]
+)
+def test_caches_and_dotfiles_stay_at_home(course, stage, name):
+    """What tools leave behind is neither released nor called surplus."""
+    release.build(course)
+    write(stage.source / name, "left behind")
+    write(stage.assignment / name, "left behind")
+
+    assert release.stale(course) == ()
+
+
+def test_everything_is_stale_before_the_first_build(course):
+    """A missing file is stale; building writes exactly what is stale."""
+    expected = tuple(sorted(release.plan(course)))
+
+    assert release.stale(course) == expected
+    assert release.build(course) == expected
+    assert release.stale(course) == ()
+
+
+def test_a_fresh_course_is_left_alone(course, stage):
+    """A second build writes nothing."""
+    release.build(course)
+    before = stage.stub.stat().st_mtime_ns
+
+    assert release.build(course) == ()
+    assert stage.stub.stat().st_mtime_ns == before
+
+
+def test_an_edited_view_is_restored(course, stage):
+    """Built files are never edited: the next build says what the solution says."""
+    release.build(course)
+    stage.stub.write_text(SOLUTION)
+
+    assert release.stale(course) == (stage.stub,)
+    assert release.build(course) == (stage.stub,)
+    assert stage.stub.read_text() == STUB
+
+
+def test_a_link_is_no_built_file(course, stage, tmp_path):
+    """A link in a built file's place is replaced, and what it leads to is left as it was."""
+    release.build(course)
+    target = tmp_path / "elsewhere.py"
+    target.write_text(STUB)
+    stage.stub.unlink()
+    stage.stub.symlink_to(target)
+
+    assert release.build(course) == (stage.stub,)
+    assert not stage.stub.is_symlink()
+    assert target.read_text() == STUB
+
+
+def test_surplus_is_removed_from_the_assignment(course, stage):
+    """What no longer comes from source is taken away."""
+    release.build(course)
+    surplus = stage.assignment / "figures" / "old.svg"
+    surplus.write_text("<svg/>")
+
+    assert release.build(course) == (surplus,)
+    assert not surplus.exists()
+
+
+def test_nothing_else_is_written(course, tmp_path):
+    """Building touches the stub and the assignment, whatever else lies in the course."""
+    other = tmp_path / "assignments" / "99_exam" / "exam.py"
+    write(other, "a = 1\n")
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+
+    changed = release.build(course)
+
+    after = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before | set(changed)
+    assert other.read_text() == "a = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("helpers.py", "### BEGIN SOLUTION\na = 1\n", id="solution-marker"),
+        pytest.param("lab.ipynb", notebook("### BEGIN HIDDEN TESTS"), id="hidden-tests-in-a-lab"),
+        pytest.param("README.md", "#begin solution", id="careless-marker"),
+        pytest.param("misconceptions.py", "", id="misconceptions"),
+        pytest.param("documented.toml", "", id="documented-tensors"),
+        pytest.param("test_scores.py", "", id="hidden-suite"),
+        pytest.param("more/test_public.py", "", id="suite-in-a-folder"),
+    ],
+)
+def test_secrets_in_source_stop_the_release(course, stage, name, text):
+    """Students get source as it stands, so what they must not see is refused by name."""
+    write(stage.source / name, text)
+
+    with pytest.raises(CourseError, match=name):
+        release.build(course)
+    assert not stage.assignment.exists()
+
+
+def test_a_link_in_source_stops_the_release(course, stage):
+    """A link may lead to the solution under a harmless name."""
+    (stage.source / "notes.py").symlink_to(stage.solution)
+
+    with pytest.raises(CourseError, match=r"notes\.py is a link"):
+        release.plan(course)
+
+
+def test_a_missing_solution_stops_the_release(course, stage):
+    """A stage without a solution has no stub to build."""
+    stage.solution.unlink()
+
+    with pytest.raises(CourseError, match=r"scores\.py is missing"):
+        release.plan(course)
+
+
+def test_a_release_leaks_nothing(course):
+    """What is built holds no line of the solution."""
+    release.build(course)
+
+    assert list(release.leaks(course)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        pytest.param("notes.md", f"Try:\n\n    {SOLVED}\n", "3", id="text"),
+        pytest.param("lab.ipynb", notebook("x", ["a\n", SOLVED]), "cell 2", id="lab-by-lines"),
+        pytest.param("lab.ipynb", notebook(f"a\n{SOLVED}  # yes"), "cell 1", id="lab-as-one-text"),
+        pytest.param("torn.ipynb", SOLVED, "1", id="no-notebook-after-all"),
+        pytest.param(".notes.py", SOLVED, "1", id="dotfile"),
+    ],
+)
+@pytest.mark.parametrize("folder", ["source", "assignment"])
+def test_a_leak_is_named_by_place(course, stage, folder, name, text, place):
+    """A line of the solution in a file for students is told with its file and line."""
+    path = getattr(stage, folder) / name
+    write(path, text)
+
+    assert list(release.leaks(course)) == [f"{path}:{place}: a line of the solution, {SOLVED!r}."]
+
+
+def test_what_the_public_suite_shows_is_no_secret(course, stage):
+    """A line that the author shows in the public suite may stand in the lab too."""
+    stage.public_suite.write_text(f"def oracle(queries, keys):\n    {SOLVED}\n")
+    write(stage.source / "notes.md", SOLVED)
+
+    assert list(release.leaks(course)) == []
+
+
+def test_fingerprints_are_built_once_and_handed_out(tiny):
+    """They stand in both folders; a second build has nothing to do."""
+    stage = tiny.stages[0]
+    copy = stage.assignment / stage.fingerprints.name
+
+    assert {stage.fingerprints, copy} <= set(release.build(tiny))
+    assert copy.read_bytes() == stage.fingerprints.read_bytes()
+    assert release.stale(tiny) == ()
+    assert release.build(tiny) == ()
+
+
+@pytest.mark.parametrize("changed", ["solution", "misconceptions", "public_suite"])
+def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
+    """A digest of the sources tells, so that nothing has to run to know."""
+    stage = tiny.stages[0]
+    release.build(tiny)
+    source = getattr(stage, changed)
+    source.write_text(source.read_text() + "\n")
+
+    assert stage.fingerprints in release.stale(tiny)
+    assert stage.fingerprints in release.build(tiny)
+    assert release.stale(tiny) == ()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"made_from": 1}', "\0"])
+def test_torn_fingerprints_are_stale(tiny, text):
+    """Whatever lies in their place is built anew."""
+    release.build(tiny)
+    tiny.stages[0].fingerprints.write_text(text)
+
+    assert tiny.stages[0].fingerprints in release.stale(tiny)
+
+
+def test_a_leak_in_fingerprints_is_named(course, stage):
+    """A line of the solution within a string of JSON is a leak as well."""
+    path = stage.source / "fingerprints.json"
+    path.write_text(json.dumps({"mistakes": [f"Try this:\n  {SOLVED}"]}))
+
+    assert list(release.leaks(course)) == [f"{path}:string 3: a line of the solution, {SOLVED!r}."]
+
+
+LAB = "source/01_tiny/lab.ipynb"
+SCHEME = "### BEGIN MARK SCHEME\nTwo points.\n### END MARK SCHEME"
+
+
+def lab(*exercises, text="import tiny"):
+    """Return a lab as an editor saves it, with a grade cell of each exercise."""
+    grading = {"grade": True, "solution": False, "locked": True, "points": 0}
+    cells = [
+        code(text, {}, outputs=[{"output_type": "stream", "name": "stdout", "text": "ran"}]),
+        *(code(f'lab.check("{name}")', grading | {"grade_id": name}) for name in exercises),
+        {
+            "cell_type": "markdown",
+            "source": f"Why?\n{SCHEME}",
+            "metadata": {"nbgrader": {"grade_id": "why", "locked": True}},
+        },
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+def code(source, told, outputs=()):
+    """Return a code cell that was run."""
+    return {
+        "cell_type": "code",
+        "source": source,
+        "metadata": {"nbgrader": told, "scrolled": True},
+        "outputs": list(outputs),
+        "execution_count": 1,
+    }
+
+
+@pytest.fixture
+def with_lab(write_course):
+    """The tiny course with a lab, built."""
+    course = write_course({LAB: lab("double", "Scale")})
+    release.build(course)
+    return course
+
+
+def test_a_lab_is_built_in_both_folders(with_lab):
+    """Without outputs in both, without mark schemes in what is handed out."""
+    stage = with_lab.stages[0]
+    written, handed_out = stage.lab.read_text(), (stage.assignment / "lab.ipynb").read_text()
+
+    assert "ran" not in written + handed_out
+    assert "Two points." in written
+    assert "Two points." not in handed_out
+    assert release.stale(with_lab) == ()
+
+
+def test_points_in_a_lab_come_from_the_hidden_suite(with_lab):
+    """When a check is worth more, the lab is stale, and the next build says so."""
+    stage = with_lab.stages[0]
+    hidden = stage.hidden_suite.read_text()
+    stage.hidden_suite.write_text(hidden.replace("points=5", "points=7.5"))
+    sys.modules.pop("tests.hidden.01_tiny.test_tiny", None)  # of the first build
+    built = (stage.assignment / "lab.ipynb", stage.lab)
+
+    assert '"points": 5.0' in stage.lab.read_text()
+    assert release.build(with_lab) == built
+    assert '"points": 7.5' in stage.lab.read_text()
+
+
+@pytest.mark.parametrize("folder", ["source", "assignment"])
+def test_a_lab_that_was_run_is_stale(with_lab, folder):
+    """An author who opened it in Jupyter, or edited what is handed out, need not clean up."""
+    path = getattr(with_lab.stages[0], folder) / "lab.ipynb"
+    before = path.read_bytes()
+    path.write_bytes(before.replace(b'"execution_count": null', b'"execution_count": 7'))
+
+    assert release.stale(with_lab) == (path,)
+    assert release.build(with_lab) == (path,)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param(lab("double"), "no grade cell for Scale", id="check-forgotten"),
+        pytest.param(lab("double", "Scale", text="### BEGIN SOLUTION"), "marker", id="solution"),
+        pytest.param("{}", "no notebook", id="no-notebook"),
+    ],
+)
+def test_a_bad_lab_stops_the_release(write_course, text, words):
+    """Nothing is written then."""
+    course = write_course({LAB: text})
+
+    with pytest.raises(CourseError, match=words):
+        release.build(course)
+    assert not course.stages[0].assignment.exists()

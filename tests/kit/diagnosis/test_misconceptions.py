@@ -1,0 +1,116 @@
+"""Named wrong answers: the solution with one mistake in it."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from autograder.diagnosis import misconceptions
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.errors import CourseError
+
+SOLUTION = """
+import torch
+
+def double(x):
+    return 2 * x
+
+@torch.no_grad()
+def triple(x):
+    ### BEGIN SOLUTION
+    return 3 * x
+    ### END SOLUTION
+
+def last(x):
+    return 2 * x
+"""
+
+
+def mistake(exercise: str = "double", **how: object) -> Misconception:
+    """A misconception that is wrong as *how* says."""
+    return Misconception(id="wrong", exercise=exercise, explanation="e", question="q", **how)
+
+
+def test_a_swap_changes_its_own_exercise_only():
+    """The same text in another definition stays."""
+    text = mistake(swaps=(("2 * x", "x ** 2"),)).module(SOLUTION)
+
+    assert text == SOLUTION.replace("2 * x", "x ** 2", 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "times"),
+    [pytest.param("5 * x", 0, id="absent"), pytest.param("x", 2, id="ambiguous")],
+)
+def test_a_swap_must_occur_exactly_once(old: str, times: int):
+    """A mistake that does not apply any more, or in two places, is the author's to mend."""
+    with pytest.raises(CourseError, match=f"occurs {times} times in double"):
+        mistake(swaps=((old, "y"),)).module(SOLUTION)
+
+
+def test_code_takes_the_place_of_the_whole_definition():
+    """Decorators and markers of the definition go with it."""
+    wrong = """
+        def triple(x):
+            return x
+        """
+    text = mistake("triple", code=wrong).module(SOLUTION)
+
+    assert "def triple(x):\n    return x\n" in text
+    assert "no_grad" not in text
+    assert "SOLUTION" not in text
+    assert "def last" in text
+
+
+def test_code_needs_no_last_line_end():
+    """A definition written in one line does not run into what follows."""
+    text = mistake(code="def double(x): return x").module(SOLUTION)
+
+    assert "def double(x): return x\n" in text
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        pytest.param({"swaps": (("2 * x", "2 *"),)}, "no Python", id="swap"),
+        pytest.param({"code": "def double(x:"}, "no Python", id="code"),
+        pytest.param({"exercise": "halve", "code": "x"}, "no halve", id="unknown-exercise"),
+    ],
+)
+def test_a_mistake_that_does_not_apply_is_refused(how: dict, words: str):
+    """The message names the misconception's fault."""
+    with pytest.raises(CourseError, match=words):
+        mistake(**how).module(SOLUTION)
+
+
+def test_a_bank_is_read_from_its_file(tiny: Course):
+    """`MISCONCEPTIONS` of the stage's file, in its order."""
+    bank = misconceptions.read(tiny.stages[0].misconceptions)
+
+    assert [item.id for item in bank] == ["squares", "scales_by_nothing"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        pytest.param("scales_by_nothing", "squares", "two misconceptions", id="twins"),
+        pytest.param('swaps=(("2 * x", "x ** 2"),),', "", "either swaps or code", id="no-mistake"),
+        pytest.param("The numbers were squared.", "", "needs an explanation", id="unexplained"),
+        pytest.param('id="squares",', 'id="squares", ties=("x",),', "unknown", id="unknown-tie"),
+    ],
+)
+def test_a_malformed_bank_is_refused(tiny: Course, old: str, new: str, words: str):
+    """Every fault of the bank is the author's, told by file."""
+    path = tiny.stages[0].misconceptions
+    path.write_text(path.read_text().replace(old, new, 1))
+
+    with pytest.raises(CourseError, match=words) as caught:
+        misconceptions.read(path)
+
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_bank_is_named(tmp_path: Path):
+    """Every stage lists the wrong answers that its suite must see."""
+    with pytest.raises(CourseError, match="is missing"):
+        misconceptions.read(tmp_path / "misconceptions.py")

@@ -1,0 +1,139 @@
+"""Cells of a table that a spreadsheet will open."""
+
+import csv
+import io
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.errors import GraderError, UsageError
+from autograder.exports.csv_io import (
+    formula_warnings,
+    is_formula,
+    number,
+    points,
+    read,
+    text,
+    write,
+)
+from tests.kit.exports.conftest import HOSTILE
+
+
+@pytest.mark.parametrize("formula", HOSTILE)
+def test_what_begins_like_a_formula_gets_an_apostrophe(formula: str):
+    """Also after spaces and tabs, in full width, or behind a joiner that nobody sees."""
+    assert text(formula).startswith("'")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        pytest.param("Lovelace, Ada", id="name"),
+        pytest.param("a=b", id="sign-inside"),
+        pytest.param("-", id="sign-alone"),
+        pytest.param("O'Neill", id="apostrophe"),
+        pytest.param("Zoë 李雷", id="every-script"),
+        pytest.param("ada@example.org", id="address"),
+    ],
+)
+def test_a_harmless_word_stays_as_it_is(word: str):
+    """A guard that changes honest names would be one to switch off."""
+    assert text(word) == word
+
+
+@given(st.text())
+def test_no_text_is_calculated(word: str):
+    """Whatever the text, what a spreadsheet sees first is no sign of a formula."""
+    cell = unicodedata.normalize("NFKC", text(word)).strip()
+
+    assert len(cell) < 2 or cell[0] not in "=+-@\t\r"
+
+
+@given(st.lists(st.lists(st.text().map(text), min_size=1, max_size=4), min_size=1, max_size=4))
+def test_every_text_comes_back_through_a_reader(rows: list[list[str]]):
+    """Commas, quotes and line ends stay inside their cell."""
+    page = write(rows).decode()
+
+    assert list(csv.reader(io.StringIO(page, newline=""), strict=True)) == rows
+
+
+@given(st.lists(st.lists(st.text(alphabet='a,;"\n é'), min_size=2, max_size=4), min_size=1))
+def test_a_table_is_written_as_it_was_read(rows: list[list[str]]):
+    """Another system's cells keep their line ends, quotes and byte order mark."""
+    header = [["Student", "ID", "Section", "A", "B"]]
+    table = read(write([*header, *rows], ";", bom=True), "roster")
+
+    assert [list(row) for row in table.rows] == header + rows
+    assert (table.delimiter, table.bom) == (";", True)
+
+
+@pytest.mark.parametrize(
+    ("value", "places", "shown"),
+    [
+        pytest.param(None, 2, "", id="no-grade-is-empty"),
+        pytest.param(0.0, 2, "0", id="zero"),
+        pytest.param(-0.0, 2, "0", id="no-negative-zero"),
+        pytest.param(10.0, 2, "10", id="whole"),
+        pytest.param(0.1 + 0.2, 6, "0.3", id="no-tail"),
+        pytest.param(0.125, 2, "0.13", id="half-up"),
+        pytest.param(2.675, 2, "2.68", id="half-as-printed"),
+        pytest.param(1234.5, 2, "1234.5", id="no-exponent-no-separator"),
+        pytest.param(1e-9, 6, "0", id="too-small"),
+    ],
+)
+def test_a_number_is_plain(value: float | None, places: int, shown: str):
+    """No exponent, no separator of thousands, no digits that nobody gave."""
+    assert number(value, places) == shown
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e300])
+def test_what_is_no_number_of_points_is_refused(value: float):
+    """A gradebook would take it for a word, or for a zero."""
+    with pytest.raises(GraderError, match="no number of points"):
+        number(value)
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("7.5", 7.5),
+        (" 7,50 ", 7.5),
+        ("10", 10.0),
+        ("", None),
+        ("EX", None),
+        ("nan", None),
+        ("1e99", None),
+    ],
+)
+def test_points_are_read_with_comma_or_point(cell: str, value: float | None):
+    """Words are none."""
+    assert points(cell) == value
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param("Stüdent".encode("latin-1"), "not UTF-8", id="latin-1"),
+        pytest.param("Student,ID".encode("utf-16"), "not UTF-8", id="utf-16"),
+        pytest.param(b"", "empty", id="empty"),
+        pytest.param(b'Student,"ID\n', "no CSV file", id="open-quote"),
+        pytest.param(b"Grade,Max\n7,50,10,00\n", "Row 2 .* 4 cells", id="unquoted-comma"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_plain_words(content: bytes, words: str):
+    """The message says what to do."""
+    with pytest.raises(UsageError, match=words):
+        read(content, "roster")
+
+
+def test_others_formulas_are_told_of_once():
+    """However many rows there are, one remark names them."""
+    rows = [["-", "Ada"], ["=1+1", ""], ["x", "@SUM(A1)"]]
+
+    assert [remark.partition(":")[0] for remark in formula_warnings(rows, "roster")] == [
+        "rows 2, 3 of the roster"
+    ]
+    assert formula_warnings(rows[:1], "roster") == ()
+    assert not is_formula("")

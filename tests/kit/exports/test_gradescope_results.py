@@ -1,0 +1,134 @@
+"""Gradescope's results.json."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.errors import GraderError, UsageError
+from autograder.exports.gradescope_results import gradescope
+from autograder.results import (
+    CheckResult,
+    ExerciseResult,
+    Outcome,
+    Results,
+    Status,
+    SubmissionResult,
+)
+from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission
+
+TOP = {
+    "score", "execution_time", "output", "output_format", "test_output_format",
+    "test_name_format", "visibility", "stdout_visibility", "extra_data", "tests", "leaderboard",
+}  # fmt: skip
+TEST = {
+    "score", "max_score", "status", "name", "name_format", "number", "output", "output_format",
+    "tags", "visibility", "extra_data",
+}  # fmt: skip
+FORMATS = {"text", "html", "simple_format", "md", "ansi"}
+VISIBILITIES = {"visible", "hidden", "after_due_date", "after_published"}
+
+
+def refuse(constant: str) -> None:
+    """JSON knows no NaN and no infinity."""
+    raise AssertionError(constant)
+
+
+def accepted(content: bytes) -> dict:
+    """The documented format told again: known keys, a score, known words."""
+    answer = json.loads(content, parse_constant=refuse)
+    assert set(answer) <= TOP
+    assert isinstance(answer["score"], int | float)
+    assert answer["stdout_visibility"] in VISIBILITIES
+    for test in answer["tests"]:
+        assert set(test) <= TEST
+        assert test["status"] in {"passed", "failed"}
+        assert test["output_format"] in FORMATS
+        assert test["visibility"] in VISIBILITIES
+        assert 0 <= test["score"] <= test["max_score"]
+    return answer
+
+
+def test_every_check_is_a_test(
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults, trouble: CheckResult
+):
+    """With its points, numbered as the exercises are; words and diagnosis as plain text."""
+    answer = accepted(gradescope(results(submission(check(), trouble))).content)
+
+    assert answer["score"] == 2.0
+    assert [(test["number"], test["status"], test["score"]) for test in answer["tests"]] == [
+        ("1.1", "passed", 2.0),
+        ("1.2", "failed", 0.0),
+    ]
+    assert answer["tests"][1]["name"] == "double: Twice one is two."
+    assert answer["tests"][1]["output"] == (
+        "It differs.\n\nThe numbers were squared.\n\nWhat is twice three?"
+    )
+
+
+def test_the_file_says_how_it_was_graded(
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults
+):
+    """Isolation and format stand in the extra data, standard output stays the instructor's."""
+    answer = accepted(gradescope(results(submission(check()))).content)
+
+    assert answer["extra_data"]["isolation"] == "full"
+    assert answer["extra_data"]["format_version"] == 1
+    assert answer["stdout_visibility"] == "hidden"
+
+
+def test_visibility_is_one_word_for_all(
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults
+):
+    """Top and tests agree."""
+    answer = accepted(gradescope(results(submission(check())), "after_due_date").content)
+
+    assert {answer["visibility"], answer["tests"][0]["visibility"]} == {"after_due_date"}
+
+
+def test_nothing_to_read_is_a_zero_with_a_reason(unread: SubmissionResult, results: MakeResults):
+    """No tests, but a score and a message."""
+    answer = accepted(gradescope(results(unread)).content)
+
+    assert (answer["score"], answer["tests"]) == (0.0, [])
+    assert answer["output"] == "Nothing was handed in."
+
+
+def test_no_grade_is_no_file(broken: SubmissionResult, results: MakeResults):
+    """Gradescope then says that the autograder failed, which is true."""
+    with pytest.raises(GraderError, match=r"The grader failed for zoe: Ours\."):
+        gradescope(results(broken))
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_one_submission_is_asked_for(count: int, submission: MakeSubmission, results: MakeResults):
+    """Gradescope grades one at a time."""
+    with pytest.raises(UsageError, match=f"the record has {count}"):
+        gradescope(results(*[submission()] * count))
+
+
+@given(st.text(), st.floats(0, 100))
+def test_any_text_makes_strict_json(words: str, points: float):
+    """Without NaN, escapes or half characters."""
+    passed = CheckResult(
+        name="t", title=words, outcome=Outcome.PASSED, status=Status.OK,
+        points=points, max_points=points, message=words,
+    )  # fmt: skip
+    result = SubmissionResult(
+        student=words, stage="s", status=Status.GRADED, score=points, max_score=points,
+        message=words, notices=(words,), ignored=(words,),
+        exercises=(ExerciseResult.of(words, (passed,)),),
+    )  # fmt: skip
+    record = Results(course="c", isolation="full", submissions=(result,))
+    answer = accepted(gradescope(record).content)
+
+    assert "\x1b" not in answer["output"] + answer["tests"][0]["output"]
+
+
+def test_what_has_no_json_is_refused(
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults
+):
+    """Better no file than one that is not read."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        gradescope(results(submission(check(points=float("nan")))))

@@ -1,0 +1,171 @@
+"""`nbgrader export`: its own numbers, and names that no spreadsheet stumbles over."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.plugins import CsvExportPlugin
+
+from autograder.course import Course
+from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.csv_plugin import CsvExport, with_zeros
+from autograder.gradebook.grade_export import grade_table_of_gradebook
+from tests.kit.gradebook.conftest import STAGE, HandIn, Made, WriteBook, query, run
+
+Exported = Callable[..., list[dict[str, str]]]
+NUMBERS = ("raw_score", "late_submission_penalty", "score", "max_score")
+NAMES = {
+    "comma": "Lovelace, Countess of",
+    "quotes": 'Ada "the first"',
+    "newline": "two\nlines",
+    "accents": "Erdős Pál",
+}
+FORMULAS = ('=HYPERLINK("http://a","x")', "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1+1")
+
+
+class Parent(CsvExportPlugin):
+    """What a plugin sees of the command."""
+
+    def __init__(self, course: Course) -> None:
+        super().__init__()
+        self.coursedir = NbgraderSetup(course).places
+
+
+@pytest.fixture
+def exported(course: Course, tmp_path: Path) -> Exported:
+    """Export with *plugin*; the lines as a reader sees them."""
+
+    def export(plugin: type[CsvExportPlugin] = CsvExport, **options: list) -> list[dict[str, str]]:
+        made = plugin(parent=Parent(course), to=str(tmp_path / "grades.csv"), **options)
+        with NbgraderSetup(course).gradebook() as book:
+            made.export(book)
+        with (tmp_path / "grades.csv").open(newline="", encoding="utf-8") as page:
+            return list(csv.DictReader(page, strict=True))
+
+    return export
+
+
+@pytest.fixture
+def class_(course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable):
+    """Four students: late and by hand, waiting, without a notebook, and without anything."""
+    query(course.root, "update assignment set duedate = '2026-11-01 10:00:00.000000'")
+    more = "c.LateSubmissionPlugin.penalty_method = 'zero'\n"
+    with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as settings:
+        settings.write(more)
+    late = hand_in("ada", stamp=b"2026-11-01 12:00:00 UTC")
+    waiting = hand_in("bob", lab=answered(why="Because.", sketch="x = 1"))
+    write(graded("ada", double=2.5), graded("bob", Scale=0.1), graded("cy"), ada=late, bob=waiting)
+    query(course.root, "update grade set manual_score = 3.3, extra_credit = 0.2 where auto_score=0")
+    query(course.root, "insert into student (id, lms_user_id) values ('dora', '7')")
+
+
+@pytest.mark.usefixtures("class_")
+def test_numbers_are_nbgraders(exported: Exported):
+    """Row by row, manual scores, extra credit, penalties and zeros included."""
+    theirs, ours = exported(CsvExportPlugin), exported()
+
+    assert list(ours[0]) == list(theirs[0])
+    assert len(ours) == 4
+    for mine, other in zip(ours, theirs, strict=True):
+        assert [float(mine[name]) for name in NUMBERS] == pytest.approx(
+            [float(other[name]) for name in NUMBERS]
+        )
+        assert {**mine, **dict.fromkeys(NUMBERS)} == {**other, **dict.fromkeys(NUMBERS)}
+
+
+@pytest.mark.usefixtures("class_")
+def test_what_waits_is_said(exported: Exported, caplog: pytest.LogCaptureFixture):
+    """It counts 0 for now, in nbgrader's file and in ours."""
+    exported()
+
+    assert f"bob, {STAGE}: 2 answers wait to be graded by hand and count 0 for now." in caplog.text
+    assert "ada, " not in caplog.text
+
+
+@pytest.mark.usefixtures("class_")
+def test_what_was_not_handed_in_is_0(exported: Exported):
+    """As in nbgrader's file, so that a sum over the column is right."""
+    [dora] = [line for line in exported() if line["student_id"] == "dora"]
+
+    assert [dora[name] for name in NUMBERS] == ["0", "0", "0", "15"]
+
+
+@pytest.mark.usefixtures("class_")
+@pytest.mark.parametrize(
+    ("options", "students"),
+    [
+        pytest.param({"student": ["ada", "dora"]}, ["ada", "dora"], id="students"),
+        pytest.param({"assignment": [STAGE], "student": ["bob"]}, ["bob"], id="both"),
+        pytest.param({"assignment": ["other"]}, [], id="unknown-assignment"),
+        pytest.param({"student": [7]}, [], id="a-number"),
+    ],
+)
+def test_options_choose(exported: Exported, options: dict, students: list[str]):
+    """As in nbgrader's own export."""
+    assert [line["student_id"] for line in exported(**options)] == students
+    assert exported(CsvExportPlugin, **options) == [] or students
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, id=key) for key, name in NAMES.items()])
+def test_any_name_stays_in_its_cell(course: Course, exported: Exported, name: str):
+    """Where nbgrader's own file gets cells too many."""
+    with NbgraderSetup(course).gradebook() as book:
+        book.add_student("ada", last_name=name, first_name=name, email="a@example.org")
+    [line] = exported()
+
+    assert line["last_name"] == line["first_name"] == " ".join(name.split())
+    assert (line["student_id"], line["max_score"]) == ("ada", "15")
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_name_is_a_formula(course: Course, exported: Exported, text: str):
+    """A spreadsheet shows it."""
+    with NbgraderSetup(course).gradebook() as book:
+        book.add_student(text, last_name=text, first_name=text, email=text)
+    [line] = exported()
+
+    assert {line[name][0] for name in ("student_id", "last_name", "first_name", "email")} == {"'"}
+
+
+def test_other_assignments_come_after_the_stages(course: Course, exported: Exported):
+    """A gradebook may hold more than this course."""
+    with NbgraderSetup(course).gradebook() as book:
+        book.add_student("ada")
+        book.add_assignment("00_before")
+
+    assert [line["assignment"] for line in exported()] == [STAGE, "00_before"]
+
+
+@pytest.mark.usefixtures("class_")
+def test_the_sheet_has_every_exercise(course: Course):
+    """For exports that want more than a sum."""
+    with NbgraderSetup(course).gradebook() as book:
+        grades = grade_table_of_gradebook(book, course)
+    ada = next(row for row in grades.rows if row.student == "ada").scores[STAGE]
+
+    assert ada.exercises == {
+        "double": (2.5, 5.0), "Scale": (5.0, 5.0), "why": (3.5, 3.0), "sketch": (3.5, 2.0),
+    }  # fmt: skip
+    assert (ada.raw, ada.penalty, ada.score, ada.max_score) == (14.5, 7.5, 7.0, 15.0)
+
+
+def test_an_empty_gradebook_is_a_header(course: Course, exported: Exported):
+    """And the sheet of one is empty."""
+    with NbgraderSetup(course).gradebook() as book:
+        grades = with_zeros(grade_table_of_gradebook(book, course), {})
+
+    assert exported() == []
+    assert (grades.rows, [stage.name for stage in grades.stages]) == ((), [STAGE])
+
+
+@pytest.mark.usefixtures("class_")
+def test_the_command_writes_ours(course: Course):
+    """Without a flag, where nbgrader_config.py lies."""
+    with Gradebook(NbgraderSetup(course).places.db_url, course.id) as book:
+        book.update_or_create_student("ada", last_name="Lovelace, Countess")
+    said = run(course.root, "nbgrader", "export", '--student=["ada"]')
+
+    assert "grades.csv" in said
+    assert '"Lovelace, Countess"' in (course.root / "grades.csv").read_text("utf-8")

@@ -1,0 +1,223 @@
+"""What the bundle does where it grades, in this process."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autograder.errors import GraderError, SandboxError
+from autograder.exports.gradescope_results import gradescope
+from autograder.gradescope import container
+from autograder.gradescope.container import Container, main
+from autograder.gradescope.handed_in import student_of
+from autograder.sandbox import isolation
+from autograder.submission.names import MAX_STUDENT
+from tests.kit.conftest import SOLUTION
+from tests.kit.exports.test_gradescope_results import accepted
+from tests.kit.gradescope.conftest import LayOut
+
+RIGHT = SOLUTION.encode()
+WRONG = RIGHT.replace(b"2 * x", b"x ** 2")
+
+
+def zipped(**files: bytes) -> bytes:
+    """An archive with *files*, each a module."""
+    page = io.BytesIO()
+    with zipfile.ZipFile(page, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"work/{name}.py", text)
+    return page.getvalue()
+
+
+def notebook(*cells: str) -> bytes:
+    """A notebook with code *cells*."""
+    made = [
+        {
+            "cell_type": "code",
+            "id": str(i),
+            "metadata": {},
+            "source": cell,
+            "outputs": [],
+            "execution_count": None,
+        }
+        for i, cell in enumerate(cells)
+    ]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+def graded(root: Path) -> dict:
+    """Grade the container at *root* as its script does, and read what it wrote."""
+    assert main([str(root)]) == 0
+    return accepted((root / "results" / "results.json").read_bytes())
+
+
+pytestmark = pytest.mark.skipif(isolation.probe().level != "full", reason=isolation.probe().reason)
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+@pytest.mark.parametrize(
+    ("files", "score"),
+    [
+        pytest.param({"tiny.py": RIGHT}, 10.0, id="a_right_module"),
+        pytest.param({"tiny.py": WRONG}, 5.0, id="a_wrong_module"),
+        pytest.param({"my work (1).py": RIGHT}, 10.0, id="one_module_of_another_name"),
+        pytest.param({"deep/down/tiny.py": RIGHT, "notes.txt": b"!"}, 10.0, id="in_folders"),
+        pytest.param({"hand-in.zip": zipped(tiny=RIGHT)}, 10.0, id="a_zip"),
+        pytest.param({"tiny.ipynb": notebook(SOLUTION)}, 10.0, id="a_notebook"),
+        pytest.param({"lab.ipynb": notebook("1 + 1", SOLUTION)}, 10.0, id="a_lab_that_holds_all"),
+        pytest.param({"lab.ipynb": notebook("import tiny")}, 0.0, id="a_lab_alone"),
+        pytest.param({".git/HEAD": b"ref", "tiny.py": RIGHT}, 10.0, id="a_repository"),
+        pytest.param({}, 0.0, id="nothing"),
+        pytest.param({"a.zip": zipped(tiny=RIGHT), "b.zip": b""}, 0.0, id="two_archives"),
+    ],
+)
+def test_whatever_lies_there_is_one_submission(
+    files: dict[str, bytes], score: float, laid_out: LayOut
+):
+    """One result, by Gradescope's rules; where nothing is graded, it says why."""
+    answer = graded(laid_out(files))
+
+    assert answer["score"] == score
+    assert answer["extra_data"]["stage"] == "01_tiny"
+    assert answer["tests"] or answer["output"]
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_several_stages_are_added_up(laid_out: LayOut):
+    """Files tell their stages, exercises of one name are told apart, the absent earns nothing."""
+    files = {"01_tiny/tiny.py": RIGHT, "03_tiny/tiny.py": WRONG}
+    answer = graded(laid_out(files, ("01_tiny", "02_tiny", "03_tiny")))
+    names = [test["name"] for test in answer["tests"]]
+
+    assert answer["score"] == 15.0
+    assert "Not handed in: 02_tiny." in answer["output"]
+    assert len(set(names)) == len(names) == 6
+    assert names[0].startswith("01_tiny double: ")
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_of_several_stages_none_may_be_told(laid_out: LayOut):
+    """No points, and a sentence on what to name the files."""
+    answer = graded(laid_out({"a.txt": b"", "b.txt": b""}, ("01_tiny", "02_tiny")))
+
+    assert (answer["score"], answer["tests"]) == (0.0, [])
+    assert "Name the module as its stage does" in answer["output"]
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_fault_of_ours_is_no_grade(laid_out: LayOut, capsys: pytest.CaptureFixture[str]):
+    """No results.json, a reason for the instructor, exit code 1."""
+    root = laid_out({"tiny.py": RIGHT})
+    (root / "source" / "course" / "tests" / "hidden" / "01_tiny" / "test_tiny.py").write_text("(")
+
+    assert main([str(root)]) == 1
+    assert "No grade: The suites can't be collected" in capsys.readouterr().out
+    assert not list((root / "results").iterdir())
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_stage_without_a_grade_leaves_the_whole_without(
+    laid_out: LayOut, monkeypatch: pytest.MonkeyPatch
+):
+    """A sum of what happened to be graded would be a wrong grade."""
+    files = {"01_tiny/tiny.py": RIGHT, "02_tiny/tiny.py": RIGHT}
+    root = laid_out(files, ("01_tiny", "02_tiny"))
+    results = Container(root).grade()
+    monkeypatch.setattr(container, "grade", lambda *_a, **_o: broken)
+    one = results.submissions[0]
+    broken = msgspec.structs.replace(
+        results,
+        submissions=(
+            msgspec.structs.replace(one, stage="01_tiny"),
+            msgspec.structs.replace(one, stage="02_tiny", score=None, status="grader-error"),
+        ),
+    )
+
+    with pytest.raises(GraderError, match="The grader failed for 1234"):
+        gradescope(Container(root).grade())
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_the_solutions_are_tried_before_anybody_is_graded(laid_out: LayOut):
+    """Full marks, or the image is not built."""
+    root = laid_out({})
+
+    assert main([str(root), "--try"]) == 0
+    assert not list((root / "results").iterdir())
+
+    solution = root / "source" / "course" / "solutions" / "01_tiny" / "tiny.py"
+    solution.write_bytes(WRONG)
+
+    with pytest.raises(GraderError, match=r"The solution of 01_tiny earns"):
+        Container(root).try_solutions()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "student"),
+    [
+        pytest.param(b'{"users": [{"id": 12}]}', "12", id="a_student"),
+        pytest.param(b'{"users": [{"id": 12}, {"id": 13}]}', "12+13", id="a_group"),
+        pytest.param(b'{"users": []}', "student", id="nobody"),
+        pytest.param(b'{"users": [{"name": "Ada"}]}', "student", id="another_format"),
+        pytest.param(b"\xff{", "student", id="no_json"),
+    ],
+)
+def test_the_student_is_who_gradescope_says(metadata: bytes, student: str, tmp_path: Path):
+    """Numbers; without them the submission is graded all the same."""
+    file = tmp_path / "submission_metadata.json"
+    file.write_bytes(metadata)
+
+    assert student_of(file) == student
+
+
+def test_the_student_is_never_a_path(tmp_path: Path):
+    """What says it is an id may be anything."""
+    file = tmp_path / "submission_metadata.json"
+    file.write_text(json.dumps({"users": [{"id": "../../results\n" + "x" * 500}]}))
+    student = student_of(file)
+
+    assert "/" not in student
+    assert student.isprintable()
+    assert len(student) <= MAX_STUDENT
+
+
+@pytest.fixture
+def without_walls(monkeypatch: pytest.MonkeyPatch):
+    """A container that forbids Landlock."""
+    poor = msgspec.structs.replace(isolation.probe(), level="process", reason="No Landlock.")
+    for room in ("autograder.gradescope.container", "autograder.sandbox.supervisor"):
+        monkeypatch.setattr(f"{room}.probe", lambda: poor)
+
+
+@pytest.mark.usefixtures("without_walls")
+def test_less_than_agreed_on_is_refused(laid_out: LayOut):
+    """A bundle made with `--isolation full` grades with nothing less."""
+    root = laid_out({"tiny.py": RIGHT}, least="full")
+
+    with pytest.raises(SandboxError, match="No Landlock"):
+        Container(root).isolation()
+
+
+@pytest.mark.usefixtures("without_walls", "nobody_is_root")
+def test_without_walls_and_root_nothing_is_graded(laid_out: LayOut):
+    """Student code would run as the user who may read the solutions."""
+    root = laid_out({"tiny.py": RIGHT})
+
+    with pytest.raises(SandboxError, match="must be root"):
+        Container(root).isolation()
+
+
+@pytest.mark.usefixtures("without_walls")
+def test_a_wall_that_is_not_there_is_not_believed_in(
+    laid_out: LayOut, monkeypatch: pytest.MonkeyPatch
+):
+    """Where nobody could read the solutions all the same, nothing is graded."""
+    root = laid_out({"tiny.py": RIGHT})
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    (root / "source" / "as_nobody").write_text('#!/bin/sh\nexec python3 "$@"\n')
+
+    with pytest.raises(SandboxError, match="can be read by the user who runs student code"):
+        Container(root).isolation()

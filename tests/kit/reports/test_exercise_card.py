@@ -1,0 +1,224 @@
+"""One exercise as a card for a notebook: what a viewer gets, and what a student reads."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from autograder.course import Course
+from autograder.reports import exercise_card
+from autograder.reports.feedback import ExerciseFeedback
+from autograder.reports.feedback_builder import compose_exercise
+from autograder.results import CheckResult, Outcome, Results, Status, SubmissionResult
+from tests.kit.reports.conftest import HOSTILE, MakeCheck, MakeSubmission
+
+OURS = frozenset(
+    (
+        *("div", "p", "blockquote", "strong", "em", "code", "u"),
+        *("details", "summary", "ul", "li"),
+        *("table", "caption", "thead", "tbody", "tr", "th", "td"),
+    )
+)
+ATTRIBUTES = frozenset(("class", "style", "scope"))
+LARGEST = 100_000  # characters, whatever a student wrote: a lab holds many cards
+
+
+class Read(HTMLParser):
+    """What a viewer makes of a card: its tags, their attributes, and the words between."""
+
+    def __init__(self, page: str) -> None:
+        """Parse *page*."""
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Take a tag for closed that is the last one open."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note words."""
+        self.text += f" {data}"
+
+
+def words(text: str) -> set[str]:
+    """The words and numbers of *text*."""
+    return set(re.findall(r"[\w.]*\w", text))
+
+
+@pytest.fixture
+def told(tiny: Course):
+    """Choose the words about the exercise of a submission."""
+
+    def choose(result: SubmissionResult) -> ExerciseFeedback:
+        found = compose_exercise(tiny.stages[0], result, "double")
+        assert found is not None
+        return found
+
+    return choose
+
+
+@pytest.fixture
+def troubled(told, submission: MakeSubmission, check: MakeCheck, trouble: CheckResult):
+    """An exercise of three checks: one passed, and two failed for one reason."""
+    return told(submission(check(), trouble, trouble))
+
+
+@pytest.fixture
+def complete(told, submission: MakeSubmission, check: MakeCheck):
+    """An exercise that is done."""
+    return told(submission(check(), check(title="Nothing is nothing.")))
+
+
+@pytest.fixture
+def unwritten(told, submission: MakeSubmission, check: MakeCheck):
+    """An exercise that is still the stub."""
+    missing = check(
+        Outcome.FAILED, status=Status.NOT_IMPLEMENTED, message="double is not written yet."
+    )
+    return told(submission(missing, missing))
+
+
+def test_a_card_tells_what_is_wrong_first(troubled: ExerciseFeedback):
+    """Sentence, message, the mistake by its name, why, a question, and the numbers."""
+    text = Read(exercise_card.html(troubled, points=False)).text
+
+    for part in (
+        "✗  double  2 checks left", "The weights are the documented ones.",
+        "differs in 6 of 36 entries", "It looks like this: forgets to scale.",
+        "The scores are not scaled.", "How long are the vectors?", "Expected", "Yours", "0.9000",
+        "Underlined numbers are wrong.", "1 more to come back to afterwards", "1 check passes",
+    ):  # fmt: skip
+        assert part in text, part
+
+
+def test_wrong_numbers_can_be_told_apart_without_colour(troubled: ExerciseFeedback):
+    """They are underlined and bold; a row of six is wrong in each of two findings."""
+    page = exercise_card.html(troubled, points=False)
+
+    assert page.count("<u><strong>0.9000</strong></u>") == page.count("<u>") == 12
+
+
+def test_hints_are_folded_one_by_one(troubled: ExerciseFeedback, complete: ExerciseFeedback):
+    """Each is opened on purpose; who is done needs none."""
+    page = exercise_card.html(troubled, points=False)
+
+    for number, hint in enumerate(("How much is twice?", "Add it to itself.", "x + x"), start=1):
+        assert re.search(rf"<summary[^>]*>[^<]*\(hint {number} of 3\)</summary><p[^>]*>", page)
+        assert hint in page
+    assert "hint" not in exercise_card.html(complete, points=False)
+
+
+def test_a_complete_card_lists_what_holds(complete: ExerciseFeedback):
+    """Shortly, and folded."""
+    text = Read(exercise_card.html(complete, points=False)).text
+
+    assert "✓  double  complete" in text
+    assert "2 checks pass" in text
+    assert "Nothing is nothing." in text
+    assert exercise_card.text(complete, points=False) == "✓ double: complete."
+
+
+def test_an_unwritten_exercise_is_not_scolded(unwritten: ExerciseFeedback):
+    """What follows from an empty function is not listed."""
+    text = Read(exercise_card.html(unwritten, points=False)).text
+
+    assert "·  double  not written yet" in text
+    assert "to come back to" not in text
+    assert "Twice one is two." not in text
+    assert exercise_card.text(unwritten, points=False) == "· double: not written yet."
+
+
+@pytest.mark.parametrize("form", [exercise_card.html, exercise_card.text], ids=["html", "text"])
+def test_points_are_told_where_they_count_only(form, troubled: ExerciseFeedback):
+    """A public suite gives none."""
+    assert "2 of 6 points" in form(troubled, points=True)
+    assert "points" not in form(troubled, points=False)
+
+
+@pytest.mark.parametrize("form", [exercise_card.html, exercise_card.text], ids=["html", "text"])
+def test_a_note_comes_last(form, complete: ExerciseFeedback):
+    """It is about the card as a whole; without one nothing is left open."""
+    noted = form(complete, points=False, note="Ask me.")
+
+    assert Read(noted).text.strip().endswith("Ask me.")
+    assert len(noted) > len(form(complete, points=False))
+
+
+@pytest.mark.parametrize("kind", ["troubled", "complete", "unwritten"])
+def test_both_forms_say_the_same(kind: str, request: pytest.FixtureRequest):
+    """No word of the plain lines is missing from the card."""
+    exercise = request.getfixturevalue(kind)
+    plain = exercise_card.text(exercise, points=True, note="Ask me.")
+    page = Read(exercise_card.html(exercise, points=True, note="Ask me."))
+
+    assert words(plain) <= words(page.text)
+
+
+def test_a_card_reads_well_without_its_styles(troubled: ExerciseFeedback):
+    """Viewers strip style attributes: no word, fold, table or mark depends on them."""
+    page = exercise_card.html(troubled, points=True, note="Ask me.")
+    bare = re.sub(r' style="[^"]*"', "", page)
+
+    assert "style" not in bare
+    assert Read(bare).text == Read(page).text
+    assert Read(bare).tags == Read(page).tags
+
+
+def test_a_card_keeps_to_itself(troubled: ExerciseFeedback):
+    """It brings no rule, name or colour of text that would touch the page around it."""
+    page = exercise_card.html(troubled, points=True)
+
+    assert not re.search(r"<style|\bid=|position\s*:|[\";]color\s*:", page)
+    assert "url(" not in page
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_nothing_in_a_card_acts(told, hostile: Results, number: int):
+    """Whatever a student wrote is text: the card has our tags and attributes, closed in order."""
+    exercise = told(hostile.submissions[number])
+    page = exercise_card.html(exercise, points=True, note=exercise.name)
+    read = Read(page)
+
+    assert set(read.tags) <= OURS
+    assert {name for name, _ in read.attributes} <= ATTRIBUTES
+    assert read.open == []
+    assert len(page) < LARGEST
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_words_look_the_same_in_every_card(
+    told, hostile: Results, check: MakeCheck, submission: MakeSubmission, number: int
+):
+    """Styles and tags do not depend on the text: a harmless card has the very same."""
+    read = Read(exercise_card.html(told(hostile.submissions[number]), points=True))
+    item = hostile.submissions[number].exercises[0].checks[0]
+    plain = check(Outcome.FAILED, title="a", message="b", diagnosis=item.diagnosis, grid=item.grid)
+    other = Read(exercise_card.html(told(submission(plain)), points=True))
+
+    assert read.tags == other.tags
+    assert {value for name, value in read.attributes if name == "scope"} == {"col", "row"}
+    assert all(
+        re.fullmatch(r"[a-z0-9_.:;,#%/() -]*", value or "", re.ASCII)
+        for _, value in read.attributes
+    )
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_plain_lines_do_nothing_to_a_terminal(told, hostile: Results, number: int):
+    """No escape, no control, no half character, and not many lines."""
+    plain = exercise_card.text(told(hostile.submissions[number]), points=True)
+
+    assert all(character == "\n" or character.isprintable() for character in plain)
+    assert len(plain) < LARGEST
+    assert plain.encode()

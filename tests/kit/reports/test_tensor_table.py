@@ -1,0 +1,48 @@
+"""A documented tensor beside the student's, cell by cell."""
+
+from autograder.reports.tensor_table import panels
+from autograder.results import Grid
+
+
+def test_weights_are_shaded_on_the_scale_of_the_expected_ones(weights: Grid):
+    """The largest expected weight is full, 0 is empty, and what is larger still stays full."""
+    expected, yours, difference = panels(weights)
+
+    assert expected.shaded
+    assert not difference.shaded
+    assert expected.rows[5].cells[5].shade == 1.0
+    assert expected.rows[0].cells[0].shade == 0.5
+    assert yours.rows[1].cells[0].shade == 1.0
+
+
+def test_wrong_entries_are_marked_in_yours_and_in_the_difference(weights: Grid):
+    """What is expected is never wrong."""
+    wrong = [[cell.wrong for cell in panel.rows[1].cells] for panel in panels(weights)]
+
+    assert wrong == [[False] * 6, [True] * 6, [True] * 6]
+
+
+def test_axes_without_words_count_from_zero():
+    """As the messages do: "rows 0, 2"."""
+    pair = (("1.0", "2.0"), ("3.0", "4.0"))
+    panel = panels(Grid(pair, pair, pair, ((False, False), (False, True))))[0]
+
+    assert panel.columns == ("0", "1")
+    assert [row.head for row in panel.rows] == ["0", "1"]
+    assert not panel.shaded
+
+
+def test_a_vector_has_no_row_to_name():
+    """One row needs no head."""
+    row = (("0.1", "nan", "-inf"),)
+    panel = panels(Grid(row, row, row, ((False, True, True),), (), ("a", "b", "c")))[1]
+
+    assert [line.head for line in panel.rows] == [""]
+
+
+def test_what_is_no_number_has_no_shade():
+    """NaN and infinities are neither large nor small."""
+    row = (("0.5", "nan", "-inf"),)
+    panel = panels(Grid(row, row, row, ((False, True, True),), ("a",), ("a", "b", "c")))[1]
+
+    assert [cell.shade for cell in panel.rows[0].cells] == [1.0, 0.0, 0.0]

@@ -1,0 +1,118 @@
+"""The feedback in a terminal."""
+
+import re
+from itertools import product
+
+import pytest
+from rich.cells import cell_len
+
+from autograder.course import Course
+from autograder.reports.terminal import feedback_text
+from autograder.results import CheckResult, Grid, Outcome, Results
+from tests.kit.reports.conftest import MakeCheck, MakeSubmission
+
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_the_terminal_tells_what_the_page_tells(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, trouble: CheckResult
+):
+    """Points, the first failure, the mistake, the question, a way to the hints."""
+    result = submission(check(), trouble, trouble, notices=("Cell 7 raised.",), ignored=("a.txt",))
+    text = feedback_text(tiny, result, 100, colour=False)
+
+    for words in (
+        "Tiny things", "Feedback for alice", "2 of 6 points", "2 checks left",
+        "✗ not right yet: The weights are the documented ones.", "differs in 6 of 36 entries",
+        "It looks like this: forgets to scale.", "How long are the vectors?",
+        "Its three hints stand in stage.toml", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_weights_are_shaded_and_wrong_ones_have_a_star(
+    tiny: Course, submission: MakeSubmission, trouble: CheckResult
+):
+    """Without any colour."""
+    text = feedback_text(tiny, submission(trouble), 100, colour=False)
+
+    assert "Your     ▒0.1000  ▒0.1100" in text
+    assert "journey █0.9000* █0.9000*" in text
+
+
+def test_three_small_panels_stand_side_by_side_where_there_is_room(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """And below each other where there is none."""
+    row = (("0.1", "0.2"),)
+    grid = Grid(row, row, row, ((False, True),))
+    result = submission(check(Outcome.FAILED, grid=grid))
+    wide, narrow = (feedback_text(tiny, result, width, colour=False) for width in (80, 24))
+
+    assert re.search("Expected +Yours +Difference", wide)
+    assert not re.search("Expected +Yours", narrow)
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 120])
+def test_no_line_is_wider_than_the_terminal(
+    tiny: Course, graded_class: Results, hostile: Results, width: int
+):
+    """Wide panels continue below, as NumPy prints a wide array; no digit is cut off."""
+    results = [*graded_class.submissions, *hostile.submissions]
+    texts = [feedback_text(tiny, item, width, colour=False) for item in results]
+
+    assert max(cell_len(line) for text in texts for line in text.splitlines()) <= width
+    assert texts[1].count("0.9000*") == 6
+
+
+def test_without_colour_there_is_no_escape_at_all(
+    tiny: Course, graded_class: Results, monkeypatch: pytest.MonkeyPatch
+):
+    """Whatever the environment wishes: the caller has read it."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+    for result in graded_class.submissions:
+        assert "\x1b" not in feedback_text(tiny, result, 80, colour=False)
+
+
+def test_colour_adds_colour_and_changes_no_word(
+    tiny: Course, graded_class: Results, monkeypatch: pytest.MonkeyPatch
+):
+    """What is red says "not right yet" as well."""
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    for result in graded_class.submissions:
+        plain, coloured = (feedback_text(tiny, result, 80, colour=on) for on in (False, True))
+        words = "\n".join(line.rstrip() for line in COLOURS.sub("", coloured).splitlines())
+
+        assert "\x1b[" in coloured
+        assert words == plain.rstrip("\n")
+
+
+def test_nothing_that_a_student_wrote_acts_on_the_terminal(tiny: Course, hostile: Results):
+    """No escape but our colours, no markup, and a bounded number of lines."""
+    for result, colour in product(hostile.submissions, (True, False)):
+        text = COLOURS.sub("", feedback_text(tiny, result, 80, colour=colour))
+
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+        assert len(text) < 60_000
+
+
+def test_markup_is_shown_as_it_was_written(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """Brackets and emoji codes are text."""
+    result = submission(check(Outcome.FAILED, message="KeyError: [red]x[/red] :smile:"))
+
+    assert "KeyError: [red]x[/red] :smile:" in feedback_text(tiny, result, 80, colour=False)
+
+
+def test_checks_that_add_nothing_are_counted(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """Ten times the same sentence is told once."""
+    stub = check(Outcome.ERRORED, message="double still raises NotImplementedError in line 3.")
+    text = feedback_text(tiny, submission(*[stub] * 10), 80, colour=False)
+
+    assert text.count("NotImplementedError") == 1
+    assert "9 more ended like the one before" in text

@@ -1,0 +1,321 @@
+"""The bench: a module taken through its verbs, and what went wrong told as data."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from autograder.sandbox.executor import RequestExecutor
+from autograder.sandbox.protocol import ObjectValue, OpaqueValue, Problem, Reply, Request
+from autograder.sandbox.tensors import Encoder, decode, encode_tensor
+
+MIB = 1 << 20
+SOURCE = """
+import torch
+from torch import nn
+
+def double(x, times=2):
+    return times * x
+
+def in_place(x, y):
+    y += 1
+    return x
+
+class Scale(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.factor = nn.Parameter(torch.rand(d))
+        self.unused = nn.Parameter(torch.zeros(1))
+        self.register_buffer("mask", torch.eye(2))
+
+    def forward(self, x):
+        return x * self.factor if self.training else x
+"""
+
+Ask = Callable[..., Reply]
+
+
+def asking(*cells: str) -> Ask:
+    """Run *cells* on a bench, and return what asks it; several cells are a notebook."""
+    executor = RequestExecutor("tiny", notebook=len(cells) > 1, max_bytes=MIB)
+    encoder = Encoder(lambda _module: -1, MIB)
+
+    def ask(verb: str, **fields: object) -> Reply:
+        fields["args"] = tuple(map(encoder.encode, fields.get("args", ())))
+        fields["kwargs"] = {k: encoder.encode(v) for k, v in fields.get("kwargs", {}).items()}
+        return executor.answer(Request(number=1, verb=verb, **fields))
+
+    ask.imported = value(ask("run", cells=tuple(cell.encode() for cell in cells)))
+    return ask
+
+
+def value(reply: Reply) -> object:
+    """What *reply* says, as Python objects."""
+    assert reply.problem is None, reply.problem
+    return decode(reply.value, lambda handle: handle)
+
+
+def problem_in(reply: Reply) -> Problem:
+    """What went wrong."""
+    assert reply.problem is not None
+    return reply.problem
+
+
+@pytest.fixture
+def ask() -> Ask:
+    """A bench that holds SOURCE."""
+    return asking(SOURCE)
+
+
+@pytest.fixture
+def scale(ask: Ask) -> int:
+    """The handle of a Scale of two features, made with seed 1."""
+    return value(ask("new", name="Scale", args=(2,), seed=1))
+
+
+@pytest.fixture
+def factor() -> Tensor:
+    """What Scale draws with seed 1."""
+    return torch.rand(2, generator=torch.Generator().manual_seed(1))
+
+
+# The verbs
+
+
+def test_read_lists_definitions_without_running_anything():
+    """Names are read from the syntax tree, before the module has run."""
+    executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
+    cell = b"raise SystemExit\ndef f(x): return x.softmax(-1)"
+    (found,) = value(executor.answer(Request(number=1, verb="read", cells=(cell,))))
+
+    assert found["name"] == "f"
+    assert [use["name"] for use in found["uses"]] == ["x.softmax"]
+
+
+def test_has_is_true_of_what_can_be_called(ask: Ask):
+    """A function and a class are there, a missing name and a plain value are not."""
+    found = [value(ask("has", name=name)) for name in ("double", "Scale", "triple", "__file__")]
+
+    assert found == [True, True, False, False]
+
+
+def test_signature_lists_the_parameters(ask: Ask):
+    """Each parameter has a name, a kind, and whether it may be left out."""
+    assert value(ask("signature", name="double")) == [
+        {"name": "x", "kind": "POSITIONAL_OR_KEYWORD", "optional": False},
+        {"name": "times", "kind": "POSITIONAL_OR_KEYWORD", "optional": True},
+    ]
+
+
+def test_call_passes_positional_and_named_arguments(ask: Ask):
+    """A function is called as Python calls it."""
+    result = value(ask("call", name="double", args=(torch.ones(2),), kwargs={"times": 3}))
+
+    assert torch.equal(result, torch.tensor([3.0, 3.0]))
+
+
+def test_a_seed_comes_before_the_call(ask: Ask, scale: int, factor: Tensor):
+    """The generator is seeded first, so that drawn weights are the documented ones."""
+    parameters = value(ask("parameters", handle=scale))
+
+    assert torch.equal(parameters["factor"], factor)
+    assert parameters["factor"].dtype == torch.float32
+
+
+def test_new_refuses_what_is_no_module(ask: Ask):
+    """A function can't be constructed as a module."""
+    problem = problem_in(ask("new", name="double", args=(1.0,)))
+
+    assert (problem.kind, problem.text) == ("missing", "double is no torch.nn.Module")
+
+
+def test_forward_and_mode_speak_to_the_module_made(ask: Ask, scale: int, factor: Tensor):
+    """Training scales, evaluation does not, as forward says."""
+    x = torch.ones(2)
+    trained = value(ask("forward", handle=scale, args=(x,)))
+    value(ask("mode", handle=scale, name="eval"))
+
+    assert torch.equal(trained, factor)
+    assert torch.equal(value(ask("forward", handle=scale, args=(x,))), x)
+
+
+def test_buffers_and_state_are_told_by_name(ask: Ask, scale: int):
+    """Buffers are no parameters; the state holds both."""
+    assert list(value(ask("buffers", handle=scale))) == ["mask"]
+    assert list(value(ask("state", handle=scale))) == ["factor", "unused", "mask"]
+
+
+def test_shapes_are_told_without_the_numbers(ask: Ask, scale: int):
+    """A model too large to send still says how large each parameter is."""
+    assert value(ask("shapes", handle=scale)) == {"factor": [2], "unused": [1]}
+
+
+def test_move_says_where_everything_is(ask: Ask, scale: int):
+    """After a move to float64, parameters and buffers are there."""
+    places = value(ask("move", handle=scale, name="float64"))
+
+    assert set(places) == {"factor", "unused", "mask"}
+    assert set(places.values()) == {"cpu torch.float64"}
+
+
+def test_load_copies_values_into_parameters(ask: Ask, scale: int):
+    """A loaded value is what forward uses."""
+    value(ask("load", handle=scale, kwargs={"factor": torch.tensor([2.0, 3.0])}))
+    result = value(ask("forward", handle=scale, args=(torch.ones(2),)))
+
+    assert torch.equal(result, torch.tensor([2.0, 3.0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "words"),
+    [
+        pytest.param("factor", torch.ones(3), "shape (2,), not (3,)", id="wrong-shape"),
+        pytest.param("weight", torch.ones(2), "no parameter weight", id="wrong-name"),
+        pytest.param("mask", torch.ones(2, 2), "no parameter mask", id="buffer"),
+    ],
+)
+def test_load_refuses_what_does_not_fit(ask: Ask, scale: int, name, wanted, words):
+    """What there is to load into is told in the message."""
+    problem = problem_in(ask("load", handle=scale, kwargs={name: wanted}))
+
+    assert problem.kind == "missing"
+    assert words in problem.text
+
+
+def test_gradients_reach_inputs_and_parameters(ask: Ask, scale: int, factor: Tensor):
+    """A cotangent is sent back to inputs and weights; where none arrives there is None."""
+    x, cotangent = torch.tensor([2.0, 3.0]), torch.tensor([1.0, 10.0])
+    found = value(ask("gradients", handle=scale, args=(cotangent, x)))["gradients"]
+
+    assert torch.equal(found["input 0"], factor * cotangent)
+    assert torch.equal(found["factor"], x * cotangent)
+    assert found["unused"] is None
+
+
+def test_operators_are_counted_by_name_and_size(ask: Ask):
+    """What ran is told, each operator with the size of its largest input."""
+    found = value(ask("operators", name="double", args=(torch.ones(4),)))
+
+    assert found["operators"] == {"aten.mul.Tensor 4": 1}
+
+
+def test_draw_shows_where_the_generator_stands(ask: Ask):
+    """After a seed the next four numbers are known."""
+    expected = torch.rand(4, generator=torch.Generator().manual_seed(5))
+
+    assert torch.equal(value(ask("draw", seed=5)), expected)
+
+
+def test_an_unknown_module_is_gone(ask: Ask):
+    """A handle from before a crash finds nothing."""
+    assert problem_in(ask("forward", handle=5)).kind == "missing"
+
+
+def test_an_input_changed_in_place_is_noticed(ask: Ask):
+    """The answer lists which arguments were written into."""
+    reply = ask("call", name="in_place", args=(torch.ones(2), torch.ones(2)))
+
+    assert reply.changed == (1,)
+
+
+def test_a_nan_that_stays_is_no_change(ask: Ask):
+    """NaN is compared as a value, or every NaN would count as written."""
+    nan = torch.tensor([torch.nan])
+
+    assert ask("call", name="double", args=(nan,)).changed == ()
+
+
+# What goes wrong
+
+
+def test_the_line_of_an_exception_is_the_students_own():
+    """The innermost line in the module is told, not torch's."""
+    ask = asking("import torch\n\ndef f(x):\n    return torch.cat(x)\n")
+    problem = problem_in(ask("call", name="f", args=(1,)))
+
+    assert (problem.kind, problem.type) == ("raised", "TypeError")
+    assert (problem.place, problem.line, problem.code) == ("tiny.py", 4, "return torch.cat(x)")
+
+
+def test_in_a_notebook_cell_and_line_are_told():
+    """A line number alone would not be found among many cells."""
+    ask = asking("x = 1", "%time\ndef f():\n    return 1 / 0\n")
+    problem = problem_in(ask("call", name="f"))
+
+    assert (problem.place, problem.line) == ("cell 2", 3)
+
+
+def test_a_failing_cell_is_told_and_passed_over():
+    """Cells after a failing one still define what they define."""
+    ask = asking("1 / 0", "def f(:", "def f(): return 3")
+
+    assert [(item["place"], item["type"]) for item in ask.imported] == [
+        ("cell 1", "ZeroDivisionError"),
+        ("cell 2", "SyntaxError"),
+    ]
+    assert value(ask("call", name="f")) == 3
+
+
+def test_a_module_that_raises_keeps_what_stood_above():
+    """What was defined before the exception can still be judged."""
+    ask = asking("def f(): return 3\nraise ValueError('oh')\ndef g(): ...\n")
+
+    assert [(item["line"], item["text"]) for item in ask.imported] == [(2, "oh")]
+    assert [value(ask("has", name=name)) for name in "fg"] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "type_", "text"),
+    [
+        pytest.param("raise SystemExit(3)", "raised", "SystemExit", "3", id="exit"),
+        pytest.param("raise KeyboardInterrupt", "raised", "KeyboardInterrupt", "", id="interrupt"),
+        pytest.param("raise MemoryError", "out-of-memory", "MemoryError", "", id="memory"),
+        pytest.param("raise Mute", "raised", "Mute", "", id="str-raises"),
+        pytest.param("raise Liar", "raised", "an exception that can't be shown", "", id="str-lies"),
+        pytest.param(r"raise ValueError('\ud800')", "raised", "ValueError", "?", id="surrogate"),
+        pytest.param("raise OSError('a' * 10**6)", "raised", "OSError", "a" * 2000, id="long"),
+    ],
+)
+def test_whatever_is_raised_becomes_data(statement: str, kind: str, type_: str, text: str):
+    """No exception of a student's leaves the bench, and none can hide."""
+    odd = (
+        "class Mute(Exception):\n    def __str__(self): raise SystemExit\n"
+        "class Meta(type):\n    __name__ = property(lambda self: 1 / 0)\n"
+        "class Liar(Exception, metaclass=Meta): ...\n"
+    )
+    problem = problem_in(asking(f"{odd}def f(): {statement}\n")("call", name="f"))
+
+    assert (problem.kind, problem.type, problem.text) == (kind, type_, text)
+
+
+def test_a_stub_is_told_apart_from_a_mistake():
+    """``NotImplementedError`` says that the exercise has not been begun."""
+    ask = asking("def f():\n    raise NotImplementedError\n")
+
+    assert problem_in(ask("call", name="f")).kind == "not-implemented"
+
+
+def test_what_can_not_cross_is_named():
+    """A set is no answer, but its name is."""
+    ask = asking("def f(): return {1}")
+
+    assert ask("call", name="f").value == OpaqueValue("set")
+
+
+def test_a_module_that_is_returned_can_be_spoken_to():
+    """A function that builds a module gives a handle, as `new` does."""
+    ask = asking("from torch import nn\ndef f(): return nn.Identity()")
+    made = ask("call", name="f").value
+
+    assert made == ObjectValue(0)
+    assert ask("forward", handle=0, args=(1.5,)).value == 1.5
+
+
+def test_a_tensor_that_contradicts_itself_is_a_problem_not_a_crash():
+    """The bench answers even to a request that it can't read."""
+    good = encode_tensor(torch.ones(1), MIB)
+    bad = type(good)(good.dtype, (5,), good.data)
+    executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
+
+    assert executor.answer(Request(number=1, verb="draw", args=(bad,))).problem is not None

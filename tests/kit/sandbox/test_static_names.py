@@ -1,0 +1,104 @@
+"""What a student's source names, seen before any of it runs."""
+
+import pytest
+
+from autograder.sandbox.static_names import definitions, parse
+
+
+def names_in(source: str, definition: str = "f") -> set[str]:
+    """The dotted names that *definition* of *source* uses."""
+    found = {item.name: item for item in definitions(parse((source.encode(),)))}
+    return {use.name for use in found[definition].uses}
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        pytest.param(
+            "import torch\ndef f(x): return torch.softmax(x)", "torch.softmax", id="plain"
+        ),
+        pytest.param(
+            "import torch.nn.functional as F\ndef f(x): return F.softmax(x)",
+            "torch.nn.functional.softmax",
+            id="alias",
+        ),
+        pytest.param(
+            "from torch import softmax as s\ndef f(x): return s(x)", "torch.softmax", id="from"
+        ),
+        pytest.param(
+            "def f(x):\n    from torch import softmax\n    return softmax(x)",
+            "torch.softmax",
+            id="import-inside",
+        ),
+        pytest.param(
+            "import torch\ndef f(x):\n    s = torch.softmax\n    return s(x)",
+            "torch.softmax",
+            id="local-alias",
+        ),
+        pytest.param(
+            "import torch\nnn = torch.nn\ndef f(x): return nn.Softmax()(x)",
+            "torch.nn.Softmax",
+            id="alias-of-a-module",
+        ),
+        pytest.param("def f(x): return (x @ x).softmax(-1)", "?.softmax", id="computed"),
+        pytest.param("def f(x): return x.softmax(-1)", "x.softmax", id="method"),
+        pytest.param("def f(x): return x @ x", "@", id="matmul-sign"),
+        pytest.param("import torch\nf = torch.softmax", "torch.softmax", id="assigned"),
+        pytest.param("import torch\nf = lambda x: torch.exp(x)", "torch.exp", id="lambda"),
+        pytest.param(
+            "import torch\nclass f:\n    def forward(self, x): return torch.bmm(x, x)",
+            "torch.bmm",
+            id="method-of-a-class",
+        ),
+    ],
+)
+def test_a_name_is_followed_to_what_it_was_imported_as(source: str, name: str):
+    """Aliases don't hide what is used."""
+    assert name in names_in(source)
+
+
+def test_a_helper_of_ones_own_keeps_its_bare_name():
+    """A function that a student calls `softmax` is not torch's."""
+    source = "def softmax(x): return x\ndef f(x): return softmax(x)"
+
+    assert "softmax" in names_in(source)
+    assert not any(name.endswith(".softmax") for name in names_in(source))
+
+
+def test_only_the_whole_of_a_dotted_name_is_a_use():
+    """`torch.nn` inside of `torch.nn.Linear` is no use of its own."""
+    assert names_in("import torch\ndef f(): return torch.nn.Linear") == {"torch.nn.Linear"}
+
+
+def test_a_use_knows_its_line():
+    """The message can point at the student's own line."""
+    (found,) = definitions(parse((b"\ndef f(x):\n\n    return x.softmax(-1)\n",)))
+
+    assert found.line == 2
+    assert next(use.line for use in found.uses if use.name == "x.softmax") == 4
+
+
+def test_definitions_of_all_cells_count_and_the_later_of_twins_wins():
+    """A notebook's last definition is the one that runs."""
+    found = definitions(parse((b"def f(): return a.b", b"def g(): ...", b"def f(): return c.d")))
+    uses = {item.name: {use.name for use in item.uses} for item in found}
+
+    assert uses == {"f": {"c.d"}, "g": set()}
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(b"def f(:", id="syntax"),
+        pytest.param(b"x = 1\x00", id="nul-byte"),
+        pytest.param(b"# coding: klingon\n", id="unknown-coding"),
+        pytest.param(b"x = '\xff'", id="no-utf8"),
+        pytest.param(b"(" * 1000, id="too-many-parentheses"),
+    ],
+)
+def test_a_cell_that_is_no_python_is_passed_over(cell: bytes):
+    """The other cells are read all the same."""
+    trees = parse((cell, b"def g(): ..."))
+
+    assert trees[0] is None
+    assert [item.name for item in definitions(trees)] == ["g"]

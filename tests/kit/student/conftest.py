@@ -1,0 +1,51 @@
+"""A stage as students receive it: one folder, copied anywhere, and no course around it."""
+
+import copy
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.cli import app
+from autograder.sandbox.supervisor import ForkServer
+
+STAGE = "04_self_attention"
+
+Check = Callable[..., Any]  # a Result, which typer has from click or from itself
+
+
+@pytest.fixture
+def handed_out(tmp_path: Path, pytestconfig: pytest.Config) -> Path:
+    """Stage 04 as students receive it, in a folder of its own."""
+    folder = tmp_path / "downloads" / STAGE
+    shutil.copytree(pytestconfig.rootpath / "assignments" / STAGE, folder)
+    return folder
+
+
+@pytest.fixture
+def solution(pytestconfig: pytest.Config) -> str:
+    """The solution of stage 04."""
+    path = pytestconfig.rootpath / "solutions" / STAGE / "self_attention.py"
+    return path.read_text("utf-8")
+
+
+@pytest.fixture
+def check(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Check]:
+    """Run `autograder check` in a folder, in a terminal of 80 columns and no colours."""
+    lent = copy.copy(fork_server)
+    lent.wait_ready = lambda _user=0: None
+    lent.close = lambda: None
+    monkeypatch.setattr("autograder.student.check.ForkServer", lambda *_arguments: lent)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(folder: Path, *words: object) -> Any:
+        monkeypatch.chdir(folder)
+        sys.modules.pop("test_public", None)  # of the folder before; a student has one a process
+        return CliRunner().invoke(app, ["check", *map(str, words)])
+
+    yield run
+    sys.modules.pop("test_public", None)

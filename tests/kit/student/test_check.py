@@ -1,0 +1,216 @@
+"""`autograder check` on a student's machine: what is told, and the exit code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from autograder.diagnosis import misconceptions
+
+EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
+
+
+def hand_in(folder: Path, text: str) -> None:
+    """Write *text* as the student's module."""
+    (folder / "self_attention.py").write_text(text, "utf-8")
+
+
+def mistaken(root: Path, solution: str, name: str) -> str:
+    """Return the solution of stage 04 with misconception *name* in it."""
+    bank = misconceptions.read(root / "tests/hidden/04_self_attention/misconceptions.py")
+    return next(item for item in bank if item.id == name).module(solution)
+
+
+def test_an_untouched_stub_is_all_to_do(check, handed_out):
+    """Every exercise is listed, the first is next, exit code 1."""
+    result = check(handed_out)
+
+    assert result.exit_code == 1, result.output
+    for name in EXERCISES:
+        assert f"· {name}  not written yet" in result.output
+    assert "Next: SelfAttentionV1." in result.output
+
+
+def test_right_answers_are_all_done(check, handed_out, solution):
+    """Exit code 0, and it is said which suite ran and which did not."""
+    hand_in(handed_out, solution)
+    result = check(handed_out)
+
+    assert result.exit_code == 0, result.output
+    for name in EXERCISES:
+        assert f"✓ {name}" in result.output
+    assert "The public suite ran: 10 of 10 checks pass." in result.output
+    assert "The hidden suite, which gives the\npoints, stays with your instructor." in result.output
+
+
+def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, pytestconfig):
+    """The fingerprints tell it: sentence, message, name, explanation, question, numbers."""
+    hand_in(handed_out, mistaken(pytestconfig.rootpath, solution, "forgets_to_scale_in_v1"))
+    result = check(handed_out)
+
+    assert result.exit_code == 1, result.output
+    assert "✗ SelfAttention_v1  not right yet" in result.output
+    assert "Seeded with 123, the context vectors are those of document 002." in result.output
+    assert "It looks like this: forgets to scale in v1." in result.output
+    assert "The scores go into softmax unscaled." in result.output
+    assert "0.2996  0.8053    0 0.3071* 0.8230*" in result.output
+    assert "Next: SelfAttention_v1." in result.output
+
+
+def test_without_fingerprints_the_checks_speak_alone(check, handed_out, solution, pytestconfig):
+    """A lost or torn file costs the name of the mistake, nothing else."""
+    hand_in(handed_out, mistaken(pytestconfig.rootpath, solution, "forgets_to_scale_in_v1"))
+    (handed_out / "fingerprints.json").write_text('{"format_version": 2}')
+    result = check(handed_out)
+
+    assert result.exit_code == 1, result.output
+    assert "✗ SelfAttention_v1  not right yet" in result.output
+    assert "It looks like" not in result.output
+
+
+def test_a_syntax_error_is_told_once(check, handed_out):
+    """The line is named, and every exercise waits for it."""
+    hand_in(handed_out, "def broken(\n")
+    result = check(handed_out)
+
+    assert result.exit_code == 1, result.output
+    assert result.output.count("SyntaxError") == 1
+    assert "· transfer_weights  not reached" in result.output
+
+
+def test_what_is_not_defined_is_not_there_yet(check, handed_out, solution):
+    """A file that ends early is told what it lacks."""
+    hand_in(handed_out, solution.partition("class SelfAttention_v2")[0])
+    result = check(handed_out)
+
+    assert result.exit_code == 1, result.output
+    assert "✓ SelfAttention_v1" in result.output
+    assert "· SelfAttention_v2  not there yet" in result.output
+
+
+def test_an_answer_that_breaks_a_check_is_the_answers_fault(check, handed_out):
+    """There is no solution to compare with; the student hears that the answer is odd."""
+    stub = (handed_out / "self_attention.py").read_text()
+    hand_in(handed_out, stub + "\nclass SelfAttentionV1:\n    def __init__(self, *a): ...\n")
+    result = check(handed_out)
+
+    assert result.exit_code == 1, result.output
+    assert "✗ SelfAttentionV1" in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("columns", [24, 40, 200])
+def test_any_terminal_is_wide_enough(check, handed_out, solution, monkeypatch, columns):
+    """No line is longer than the terminal; numbers that would be cut are left out."""
+    hand_in(handed_out, solution.replace(" / keys.shape[-1] ** 0.5", ""))
+    monkeypatch.setenv("COLUMNS", str(columns))
+    result = check(handed_out)
+
+    assert result.exit_code == 1, result.output
+    assert max(map(len, result.output.splitlines())) <= columns
+    assert "…" not in result.output
+
+
+def test_nothing_is_coloured_in_a_pipe(check, handed_out):
+    """Escape codes are for terminals."""
+    assert "\x1b" not in check(handed_out).output
+
+
+def test_a_notebook_is_checked_as_well(check, handed_out, solution):
+    """Where the module is gone, a notebook of its name takes its place."""
+    cell = {"cell_type": "code", "source": solution, "metadata": {}, "outputs": []}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (handed_out / "self_attention.py").unlink()
+    (handed_out / "self_attention.ipynb").write_text(json.dumps(notebook))
+    result = check(handed_out)
+
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "sentence"),
+    [
+        pytest.param([], "stage.toml", "There is no stage.toml in", id="no-stage"),
+        pytest.param([], "test_public.py", "There is no test_public.py in", id="no-suite"),
+        pytest.param([], "self_attention.py", "Put yours there, or name it", id="no-module"),
+        pytest.param(["--hidden"], "", "stays with your instructor", id="hidden"),
+        pytest.param(["gone.py"], "", "no file or folder gone.py", id="no-file"),
+        pytest.param(["long" * 99], "", "no file or folder", id="no-path-at-all"),
+        pytest.param(["4"], "", "no file or folder 4", id="stage-without-a-course"),
+    ],
+)
+def test_what_can_not_be_served_is_exit_code_2(check, handed_out, words, name, sentence):
+    """One plain message that says what to do, no traceback."""
+    if name:
+        (handed_out / name).unlink()
+    result = check(handed_out, *words)
+
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert "autograder check" in result.output or "Leave --hidden out" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_broken_public_suite_is_told_in_a_sentence(check, handed_out):
+    """Whoever edits the suite by accident is told to put it back."""
+    (handed_out / "test_public.py").write_text("def broken(\n")
+    result = check(handed_out)
+
+    assert result.exit_code == 2
+    assert "SyntaxError: '(' was never closed" in result.output
+    assert "Put the file that you received back" in result.output
+    assert len(result.output.splitlines()) == 1
+
+
+def test_a_stage_is_found_from_the_course(check, pytestconfig):
+    """In the repository a number is enough; the student's file is the one in assignments."""
+    result = check(pytestconfig.rootpath, "4")
+
+    assert result.exit_code == 1, result.output
+    assert "Checked: assignments/04_self_attention/self_attention.py" in result.output
+
+
+def test_a_file_is_known_by_its_name_in_the_course(check, pytestconfig):
+    """Any file that is named as a module is checked by that stage's suites, hidden ones too."""
+    path = "solutions/04_self_attention/self_attention.py"
+    result = check(pytestconfig.rootpath, path, "--hidden")
+
+    assert result.exit_code == 0, result.output
+    assert "The public suite and the hidden suite ran" in result.output
+
+
+def test_the_course_is_asked_which_stage(check, tiny: Course):
+    """At the root of a course the stages are listed."""
+    result = check(tiny.root)
+
+    assert result.exit_code == 2
+    assert "autograder check 1" in result.output
+    assert "01_tiny" in result.output
+
+
+def test_a_name_that_tells_no_stage_is_refused(check, write_course):
+    """A file elsewhere must be named as a stage's module is."""
+    course = write_course(stages=("01_tiny", "02_more"))
+    (course.root / "work.py").write_text("")
+    result = check(course.root, "work.py")
+
+    assert result.exit_code == 2
+    assert "tiny.py" in result.output
+
+
+def test_planning_a_check_does_not_wait_for_torch():
+    """What is missing is said at once; torch is imported while the sandbox starts."""
+    rooms = (
+        "autograder.student.target",
+        "autograder.student.check",
+        "autograder.student.check_report",
+    )
+    script = f"import sys, {', '.join(rooms)}; print('torch' in sys.modules)"
+    done = subprocess.run(  # noqa: S603  # this Python, on the line above
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "False\n"

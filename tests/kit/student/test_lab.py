@@ -1,0 +1,367 @@
+"""A lab's checks and soft landings, in the folder that a student received."""
+
+import copy
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from autograder.course import Limits
+from autograder.diagnosis import misconceptions
+from autograder.errors import AutograderError, GraderError, UsageError
+from autograder.sandbox.supervisor import ForkServer
+from autograder.student.lab import Lab, NotPassedError
+
+EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
+
+
+class Lent(NamedTuple):
+    """A lab in a student's folder, and the sandboxes that it started."""
+
+    lab: Lab
+    sandboxes: list[ForkServer]
+
+
+@pytest.fixture
+def lent(
+    handed_out: Path, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Lent]:
+    """A lab whose sandboxes are copies of the tests' own."""
+    sandboxes: list[ForkServer] = []
+
+    def lend(isolation: str, limits: Limits) -> ForkServer:
+        assert (isolation, limits) == ("process", Limits())
+        sandboxes.append(copy.copy(fork_server))
+        sandboxes[-1].close = lambda: None
+        return sandboxes[-1]
+
+    monkeypatch.setattr("autograder.student.lab.ForkServer", lend)
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    sys.modules.pop("test_public", None)  # of the folder before; a student has one a kernel
+    yield Lent(Lab(handed_out), sandboxes)
+    sys.modules.pop("test_public", None)
+
+
+@pytest.fixture
+def lab(lent: Lent) -> Lab:
+    """A lab beside the stub."""
+    return lent.lab
+
+
+@pytest.fixture
+def solved(lab: Lab, handed_out: Path, solution: str) -> Lab:
+    """A lab beside the solution."""
+    save(handed_out, solution)
+    return lab
+
+
+@pytest.fixture
+def mistaken(pytestconfig: pytest.Config, lab: Lab, handed_out: Path, solution: str) -> Lab:
+    """A lab beside a module that does not scale in SelfAttention_v1."""
+    path = pytestconfig.rootpath / "tests/hidden/04_self_attention/misconceptions.py"
+    bank = {item.id: item for item in misconceptions.read(path)}
+    save(handed_out, bank["forgets_to_scale_in_v1"].module(solution))
+    return lab
+
+
+def save(folder: Path, text: str) -> None:
+    """Save *text* as the student's module."""
+    (folder / "self_attention.py").write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_right_exercise_is_complete(solved: Lab, exercise: str):
+    """The card says so in both its forms, and which suite did not run."""
+    checked = solved.check(exercise)
+
+    assert checked.passed
+    assert repr(checked) == (
+        f"✓ {exercise}: complete.\n"
+        "The hidden suite, which gives the points, stays with your instructor."
+    )
+    assert f"✓ <code>{exercise}</code></strong> complete</p>" in checked._repr_html_()
+    assert "stays with your instructor." in checked._repr_html_()
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_an_exercise_to_do_is_not_written_yet(lab: Lab, exercise: str):
+    """One line, without the list of what is missing then; the hints are folded below."""
+    checked = lab.check(exercise)
+
+    assert not checked.passed
+    assert repr(checked) == f"· {exercise}: not written yet."
+    assert "not written yet" in checked._repr_html_()
+    assert checked._repr_html_().count("<details>") == 3
+
+
+def test_a_known_mistake_is_named(mistaken: Lab):
+    """Sentence, message, name, explanation and question; the numbers are for the card alone."""
+    checked = mistaken.check("SelfAttention_v1")
+
+    assert not checked.passed
+    for words in (
+        "Seeded with 123, the context vectors are those of document 002.",
+        "It looks like this: forgets to scale in v1.",
+        "The scores go into softmax unscaled.",
+    ):
+        assert words in repr(checked)
+        assert words in checked._repr_html_()
+    assert "<u><strong>0.3071</strong></u>" in checked._repr_html_()
+    assert "stays with your instructor" not in repr(checked)
+
+
+def test_other_exercises_do_not_suffer_from_a_mistake(mistaken: Lab):
+    """Each grade cell speaks of its own exercise."""
+    assert mistaken.check("SelfAttentionV1").passed
+    assert mistaken.check("SelfAttention_v2").passed
+
+
+def test_a_check_prints_nothing(mistaken: Lab, capfd: pytest.CaptureFixture[str]):
+    """What it has to say is in its card: a notebook shows stderr in red."""
+    mistaken.check("SelfAttention_v1")
+
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("def broken(\n", "line 1 raised SyntaxError", id="syntax-error"),
+        pytest.param("import numpyy\n", "No module named 'numpyy'", id="import-error"),
+        pytest.param("raise SystemExit\n", "line 1 raised SystemExit", id="exit"),
+        pytest.param("", "SelfAttentionV1 is not defined in your file.", id="nothing-there"),
+        pytest.param("\0", "null bytes", id="no-text"),
+    ],
+)
+def test_a_module_that_can_not_be_imported_says_why(
+    lab: Lab, handed_out: Path, text: str, words: str
+):
+    """The line is named, and no traceback is shown."""
+    save(handed_out, text)
+    checked = lab.check("SelfAttentionV1")
+
+    assert not checked.passed
+    assert repr(checked).startswith("· SelfAttentionV1: not reached.\n")
+    assert words in repr(checked)
+    assert "Traceback" not in repr(checked)
+
+
+def test_each_check_reads_the_file_anew(lab: Lab, handed_out: Path, solution: str):
+    """Saving is enough, no kernel is started again."""
+    stub = (handed_out / "self_attention.py").read_text("utf-8")
+    answers = []
+    for text in (stub, solution, stub):
+        save(handed_out, text)
+        answers.append(lab.check("SelfAttention_v2").passed)
+
+    assert answers == [False, True, False]
+
+
+def test_one_sandbox_serves_all_checks(lent: Lent):
+    """It costs seconds, so that it is started once, and by the first check only."""
+    before = len(lent.sandboxes)
+    for exercise in EXERCISES:
+        lent.lab.check(exercise)
+
+    assert (before, len(lent.sandboxes)) == (0, 1)
+
+
+def test_a_sandbox_that_broke_is_replaced(lent: Lent, monkeypatch: pytest.MonkeyPatch):
+    """The check that it broke in is told as our fault; the next one works."""
+    lent.lab.check("SelfAttentionV1")
+    monkeypatch.setattr(lent.sandboxes[0], "start", lambda *_words, **_options: 1 / 0)
+    with pytest.raises(GraderError, match="The grader failed, not the student"):
+        lent.lab.check("SelfAttentionV1")
+
+    assert repr(lent.lab.check("SelfAttentionV1")) == "· SelfAttentionV1: not written yet."
+    assert len(lent.sandboxes) == 2
+
+
+def test_an_unknown_exercise_lists_those_that_there_are(lab: Lab):
+    """A grade cell that was edited can be mended."""
+    with pytest.raises(AutograderError, match="no exercise 'SelfAttention'") as caught:
+        lab.check("SelfAttention")
+
+    assert str(caught.value).endswith(f"Exercises: {', '.join(EXERCISES)}.")
+
+
+def test_a_lost_module_is_told(lab: Lab, handed_out: Path):
+    """By its name and its folder."""
+    (handed_out / "self_attention.py").unlink()
+
+    with pytest.raises(UsageError, match=r"There is no self_attention\.py in .*04_self_attention"):
+        lab.check("SelfAttentionV1")
+
+
+def test_a_notebook_shows_our_errors_as_their_sentences(tmp_path: Path):
+    """In a folder without a stage there is one line, and no stack of files of ours."""
+    cell = "from autograder.student.lab import Lab; Lab().check('SelfAttentionV1')"
+    shown = subprocess.run(  # noqa: S603  # this Python, on the line above
+        [sys.executable, "-m", "IPython", "-c", cell],
+        cwd=tmp_path,
+        env=os.environ | {"IPYTHONDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert shown.stdout.startswith(f"There is no stage.toml and no test_public.py in {tmp_path}. ")
+    assert len(shown.stdout.strip().splitlines()) == 1
+
+
+def test_validation_stops_at_what_is_not_right(mistaken: Lab, monkeypatch: pytest.MonkeyPatch):
+    """`nbgrader validate` shows the whole feedback, and nothing around it."""
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    with pytest.raises(NotPassedError) as caught:
+        mistaken.check("SelfAttention_v1")
+
+    assert "It looks like this: forgets to scale in v1." in str(caught.value)
+    assert caught.value._render_traceback_() == [str(caught.value)]
+
+
+def test_validation_passes_what_is_right_without_a_word(
+    solved: Lab, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    """A result would be taken for a number of points."""
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+
+    assert solved.check("SelfAttention_v1") is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_kernel_gives_points(lent: Lent, monkeypatch: pytest.MonkeyPatch):
+    """Under `nbgrader autograde` without our configuration, right code is refused as well."""
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+
+    with pytest.raises(GraderError, match=r"nbgrader_config\.py of the course sets that up"):
+        lent.lab.check("SelfAttentionV1")
+    assert lent.sandboxes == []
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        pytest.param(("a",), "First `a`: this comes alive once it is written.\n", id="one"),
+        pytest.param(("a", "b", "c"), "First `a`, `b` and `c`: this comes", id="several"),
+        pytest.param((), "First your module: this comes alive", id="none-named"),
+    ],
+)
+def test_a_tour_waits_for_what_is_not_written(
+    names: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+):
+    """The cell says what it waits for, and the next one runs."""
+    with Lab().needs(*names):
+        raise NotImplementedError
+
+    assert capsys.readouterr().out.startswith(said)
+
+
+class Unprintable(Exception):
+    """What a student's exception may be."""
+
+    def __str__(self) -> str:
+        """Fail."""
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        pytest.param(ValueError("two\nlines"), "(ValueError: two)", id="first-line"),
+        pytest.param(KeyError("W_q"), "(KeyError: 'W_q')", id="key"),
+        pytest.param(AssertionError(), "(AssertionError)", id="no-text"),
+        pytest.param(SystemExit(3), "(SystemExit: 3)", id="exit"),
+        pytest.param(Unprintable(), "(Unprintable)", id="text-that-raises"),
+        pytest.param(ValueError("\x1b[31mred\r\x1b[2J"), "(ValueError: red)", id="escapes"),
+        pytest.param(
+            ValueError("x" * 10**6),
+            f"(ValueError: {'x' * 188} … (of 1,000,012 characters))",
+            id="long",
+        ),
+        pytest.param(ValueError("\ud800"), "(ValueError: \ufffd)", id="half-a-character"),
+        pytest.param(
+            type("N" * 10**6, (Exception,), {})(),
+            f"({'N' * 200} … (of 1,000,000 characters))",
+            id="long-name",
+        ),
+    ],
+)
+def test_a_tour_goes_on_whatever_is_raised(
+    error: BaseException, told: str, capsys: pytest.CaptureFixture[str]
+):
+    """One short line names the exception and accuses nobody."""
+    with Lab().needs("project"):
+        raise error
+    shown = capsys.readouterr()
+
+    assert shown.out.startswith("This cell could not run with `project` as it stands ")
+    assert shown.out.endswith(f"stands {told}. The grade cell says whether that matters.\n")
+    assert shown.out.count("\n") == 1
+    assert shown.err == ""
+
+
+def test_a_tour_can_be_interrupted():
+    """The stop button stops."""
+    with pytest.raises(KeyboardInterrupt), Lab().needs("project"):
+        raise KeyboardInterrupt
+
+
+def test_a_tour_that_works_is_left_alone(capsys: pytest.CaptureFixture[str]):
+    """Nothing is added to what the cell shows."""
+    seen = []
+    with Lab().needs("project"):
+        seen.append("shapes")
+
+    assert seen == ["shapes"]
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.fixture
+def validated(handed_out: Path, solution: str, tmp_path: Path) -> tuple[str, str]:
+    """What `nbgrader validate` says beside the stub, and beside the solution with answers."""
+    solved = tmp_path / "solved" / handed_out.name
+    shutil.copytree(handed_out, solved)
+    save(solved, solution)
+    answer(solved / "lab.ipynb")
+    both = [validate(folder, tmp_path) for folder in (handed_out, solved)]  # side by side
+    stub, done = (process.communicate()[0] for process in both)
+    return stub, done
+
+
+def validate(folder: Path, home: Path) -> "subprocess.Popen[str]":
+    """Start `nbgrader validate` in *folder*, as from a terminal."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "nbgrader", "validate", "lab.ipynb"],
+        cwd=folder,
+        env=os.environ | {"IPYTHONDIR": str(home / f"ipython_{folder.parent.name}")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def answer(path: Path) -> None:
+    """Answer the written questions in the lab at *path*."""
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("solution"):
+            cell["source"] = "Registered parameters are saved and moved."
+    path.write_text(json.dumps(notebook), "utf-8")
+
+
+def test_nbgrader_validates_a_lab(validated: tuple[str, str]):
+    """What is missing is told without a stack; what is right passes without a warning about us."""
+    stub, done = validated
+
+    assert stub.count("The following cell failed:") == len(EXERCISES) + 2  # and two answers
+    for name in EXERCISES:
+        assert f"The error was:\n\n    · {name}: not written yet.\n" in stub
+    assert "Traceback" not in stub
+    assert "Success! Your notebook passes all the tests." in done
+    assert "Cell output" not in done

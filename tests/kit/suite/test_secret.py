@@ -1,0 +1,71 @@
+import pytest
+
+from autograder.course import Course, find_root, load
+from autograder.diagnosis.misconceptions import read
+from autograder.grading.grade import grade
+from autograder.grading.suite_runner import SuiteRunner, open_suites
+from autograder.results import Results
+from autograder.submission import Code, Submission
+from autograder.suite.hidden_inputs import SECRET_VARIABLE
+from autograder.suite.in_process import solution_channel
+
+STAGE = "04"
+
+
+@pytest.fixture(scope="module")
+def course(pytestconfig: pytest.Config) -> Course:
+    """The course itself."""
+    return load(find_root(pytestconfig.rootpath))
+
+
+def test_two_secrets_give_different_inputs(course: Course, monkeypatch: pytest.MonkeyPatch):
+    """What the hidden checks of a stage send differs from one secret to the other."""
+    seen = []
+    for secret in ("one", "another"):
+        monkeypatch.setenv(SECRET_VARIABLE, secret)
+        with open_suites(course, [course.stage(STAGE)]) as runner:
+            seen.append(_hidden_answers(runner))
+
+    assert seen[0].keys() == seen[1].keys()
+    assert all(seen[0][name] != seen[1][name] for name in seen[0])
+
+
+def test_two_secrets_give_the_same_grades(course: Course, monkeypatch: pytest.MonkeyPatch):
+    """Right and wrong submissions earn the same points under any secret."""
+    graded = []
+    for secret in ("one", "another", ""):
+        monkeypatch.setenv(SECRET_VARIABLE, secret)
+        graded.append(_grades(grade(course, _class(course), diagnose=False)))
+
+    assert graded[0] == graded[1] == graded[2]
+
+
+def _hidden_answers(runner: SuiteRunner) -> dict[str, str]:
+    """Return what the solution answers to each check on hidden inputs, as text."""
+    stage = runner.course.stage(STAGE)
+    channel = solution_channel(stage.solution)
+    return {
+        item.name: str([answer for verb, answer in runner.run(item, channel).answers])
+        for item, spec in runner.checks(stage.name)
+        if spec.layer == "probe"
+    }
+
+
+def _class(course: Course) -> list[Submission]:
+    stage = course.stage(STAGE)
+    solution = stage.solution.read_text("utf-8")
+    texts = {"right": solution} | {
+        item.id: item.module(solution) for item in read(stage.misconceptions)[::4]
+    }
+    return [
+        Submission(
+            student=name,
+            stage=stage.name,
+            code=Code(kind="module", cells=(text.encode(),), label=stage.solution.name),
+        )
+        for name, text in texts.items()
+    ]
+
+
+def _grades(results: Results) -> dict[str, float | None]:
+    return {result.student: result.score for result in results.submissions}
