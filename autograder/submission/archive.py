@@ -137,7 +137,7 @@ def _files(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[HandInFil
     for index, member in enumerate(members):
         name = PurePosixPath(member.filename)
         if not member.is_dir() and not is_hidden_or_generated(name):
-            # Each read opens the archive again: nobody would close one that stays open.
+            # Each read opens the archive again: an open one would have no owner.
             read = partial(_read_member, path, index, member)
             yield HandInFile(path=name, label=visible(name.name), read=read, packed=True)
 

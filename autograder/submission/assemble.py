@@ -110,7 +110,7 @@ def _for_no_stage(
         problem = _missing(resolver.default_stage, unmatched)
     else:
         is_code = any(file.suffix in CODE for file in unmatched)
-        what = "The stage can't be told from the names" if is_code else "Nothing to grade"
+        what = "The file names don't show the stage" if is_code else "Nothing to grade"
         problem = (
             f"{what}: {_contents(unmatched)}. Name the module as its stage does, such as "
             f"{resolver.stages[0].module}.py, or choose a stage with --stage."

@@ -51,6 +51,32 @@ def open_hand_in(student: str, places: Iterable[Path]) -> HandIn:
     )
 
 
+def open_folder(root: Path) -> Listing:
+    """List the files below *root*, nearest to the top first; no link is followed."""
+    files: list[HandInFile] = []
+    faults: list[str] = []
+    left = MAX_ENTRIES
+    waiting = deque([PurePosixPath()])
+    while waiting:
+        folder = waiting.popleft()
+        entries = _entries(root / folder, faults)
+        for entry in entries[:left]:
+            path, label = folder / entry.name, visible(entry.name)
+            if not entry.is_dir(follow_symlinks=False):
+                read = partial(read_regular, Path(entry.path))
+                files.append(HandInFile(path=path, label=label, read=read))
+                faults += [] if entry.is_file(follow_symlinks=False) else [not_regular(label)]
+            elif len(path.parts) <= MAX_DEPTH:
+                waiting.append(path)
+            else:
+                faults.append(f"The folder {label} lies too deep and was not opened. Flatten it.")
+        left -= len(entries)
+        if left < 0:
+            faults.insert(0, _too_many((root / folder).name))
+            break
+    return files, faults[:MAX_FAULTS]
+
+
 def parse_name(place: Path) -> ParsedName:
     """Read the student and the file from the name of *place*."""
     parsed = parse_download_name(place.name)
@@ -110,33 +136,6 @@ def _open_folder_or_its_zip(folder: Path) -> Listing:
         return files, faults
     packed, more = open_archive(folder / zips[0].path)
     return files + packed, faults + more
-
-
-def open_folder(root: Path) -> Listing:
-    """List the files below *root*, nearest to the top first; no link is followed."""
-    files: list[HandInFile] = []
-    faults: list[str] = []
-    room = MAX_ENTRIES
-    waiting = deque([PurePosixPath()])
-    while waiting:
-        folder = waiting.popleft()
-        entries = _entries(root / folder, faults)
-        for entry in entries[:room]:
-            path, label = folder / entry.name, visible(entry.name)
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if not is_folder:
-                read = partial(read_regular, Path(entry.path))
-                files.append(HandInFile(path=path, label=label, read=read))
-                faults += [] if entry.is_file(follow_symlinks=False) else [not_regular(label)]
-            elif len(path.parts) <= MAX_DEPTH:
-                waiting.append(path)
-            else:
-                faults.append(f"The folder {label} lies too deep and was not opened. Flatten it.")
-        room -= len(entries)
-        if room < 0:
-            faults.insert(0, _too_many((root / folder).name))
-            break
-    return files, faults[:MAX_FAULTS]
 
 
 def _entries(folder: Path, faults: list[str]) -> list[os.DirEntry[str]]:

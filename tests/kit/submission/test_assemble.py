@@ -112,7 +112,7 @@ def test_asks_for_the_stage_where_no_name_tells_it(collected, write):
 
     assert submission.stage == ""
     assert submission.problem == (
-        "The stage can't be told from the names: there is only bob.py. Name the module as its "
+        "The file names don't show the stage: there is only bob.py. Name the module as its "
         "stage does, such as averaging.py, or choose a stage with --stage."
     )
 
