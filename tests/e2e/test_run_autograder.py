@@ -16,10 +16,9 @@ from autograder.sandbox.isolation import probe
 from tests.kit.exports.test_gradescope_results import accepted
 from tests.kit.gradescope.conftest import lay_out
 
-STAGE = "04"
-MODULE = "self_attention.py"
-
-Run = Callable[..., subprocess.CompletedProcess]
+STAGES = ("04", "01")
+RIGHT = "self_attention.py"
+HOSTILE_NAME = "XX"
 
 # Starts a program on a kernel that seems to have no Landlock: its first call (444) fails with
 # ENOSYS (38), by a system-call filter of three lines.
