@@ -1,24 +1,25 @@
-"""`run_autograder` itself, started as Gradescope starts it."""
+"""`run_autograder` grades the real course as Gradescope starts it, against a hostile student."""
 
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from autograder.course import Course, find_root, load
-from autograder.gradescope.build import gradescope
+from autograder.gradescope.build import build_zip
 from autograder.sandbox.isolation import probe
 from tests.kit.exports.test_gradescope_results import accepted
 from tests.kit.gradescope.conftest import lay_out
 
-STAGES = ("04", "01")
-RIGHT = "self_attention.py"
-HOSTILE_NAME = "XX"
+RIGHT_STAGE = "04"  # its solution is handed in
+HOSTILE_STAGE = "01"  # a hostile module is handed in
 
 # Starts a program on a kernel that seems to have no Landlock: its first call (444) fails with
 # ENOSYS (38), by a system-call filter of three lines.
@@ -48,16 +49,16 @@ def supervisor(name):
         with open(path) as file:
             if root in file.read() and "gradescope.container" in open(path).read():
                 open(os.path.dirname(path) + "/" + name, "rb").read(1)
-attempt("solution", lambda: open(root + "/source/course/solutions/{stage}/{module}").read())
+attempt("solution", lambda: open("{solution}").read())
 attempt("suites", lambda: os.listdir(root + "/source/course/tests/hidden"))
 attempt("others", lambda: open(root + "/submission_metadata.json").read())
-attempt("score", lambda: open(root + "/results/results.json", "w").write('{{"score": 10}}'))
+attempt("score", lambda: open(root + "/results/results.json", "w").write('{{"score": 99}}'))
 attempt("results", lambda: os.rename(root + "/results", root + "/elsewhere"))
 attempt("grader", lambda: open(root + "/source/run_autograder", "a").write("true"))
 attempt("memory", lambda: supervisor("mem"))
 attempt("environment", lambda: supervisor("environ"))
 attempt("root", lambda: os.setuid(0))
-attempt("told", lambda: open("{report}", "w").write(repr(found)))
+attempt("report", lambda: open("{report}", "w").write(repr(found)))
 """
 
 PLANTED = "open({marker!r}, 'a').write(__name__)\nraise SystemExit(__name__)\n"
@@ -65,6 +66,22 @@ HIJACKS = (
     "sitecustomize.py", "usercustomize.py", "conftest.py", "torch.py", "pytest.py",
     "autograder/__init__.py", "typing.py",
 )  # fmt: skip
+
+
+SPOILED = """
+echo '{"score": 10}' > "$AUTOGRADER_ROOT/results/results.json"
+echo 'stages = []' > "$AUTOGRADER_ROOT/source/bundle.toml"
+exec "$1"
+"""
+
+
+class Run(NamedTuple):
+    """One run of the script and its results."""
+
+    root: Path
+    level: str
+    output: str
+    results: dict
 
 
 @pytest.fixture(scope="module")
@@ -75,93 +92,104 @@ def course(pytestconfig: pytest.Config) -> Course:
 
 @pytest.fixture(scope="module")
 def content(course: Course) -> bytes:
-    """The bundle of one stage."""
-    return gradescope(course, [course.stage(STAGE)]).content
+    """The bundle of both stages."""
+    return build_zip(course, [course.stage(RIGHT_STAGE), course.stage(HOSTILE_STAGE)]).content
 
 
-@pytest.fixture
-def root() -> Iterator[Path]:
-    """A folder that anybody may enter, as /autograder is, and pytest's own are not."""
+@contextmanager
+def container(content: bytes) -> Iterator[Path]:
+    """Lay out a folder that every user may enter, as /autograder is, and pytest's own are not."""
     folder = Path(tempfile.mkdtemp(prefix="autograder-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
+    try:
+        folder.chmod(0o755)
+        lay_out(folder, content, {})
+        (folder / "source" / "venv").symlink_to(sys.prefix)  # instead of what setup.sh installs
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
-@pytest.fixture
-def run(root: Path, content: bytes) -> Run:
-    """Hand in files and run the script, with an environment that the student chose."""
-
-    def grade(files: dict[str, bytes], *before: str) -> subprocess.CompletedProcess:
-        lay_out(root, content, files)
-        (root / "source" / "venv").symlink_to(sys.prefix)  # stands in for what setup.sh installs
-        theirs = {"PYTHONPATH": str(root / "submission"), "PYTHONSTARTUP": "sitecustomize.py"}
-        return subprocess.run(  # noqa: S603  # the script that is tested
-            [*before, str(root / "source" / "run_autograder")],
-            cwd=root / "submission",
-            env={"PATH": os.environ["PATH"], "AUTOGRADER_ROOT": str(root), **theirs},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return grade
+def start(root: Path, *before: str) -> subprocess.CompletedProcess:
+    """Run the script with an environment that the student chose."""
+    theirs = {"PYTHONPATH": str(root / "submission"), "PYTHONSTARTUP": "sitecustomize.py"}
+    return subprocess.run(  # noqa: S603  # the script that is tested
+        [*before, str(root / "source" / "run_autograder")],
+        cwd=root / "submission",
+        env={"PATH": os.environ["PATH"], "AUTOGRADER_ROOT": str(root), **theirs},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
-def results(root: Path) -> dict:
-    """What Gradescope reads."""
-    return accepted((root / "results" / "results.json").read_bytes())
-
-
-@pytest.mark.skipif(probe().level != "full", reason=probe().reason)
-def test_files_beside_the_module_have_no_say(run: Run, root: Path, course: Course):
-    """Modules that would be Python's, pytest's or ours are never imported; the work is graded."""
-    marker = root / "imported"
-    planted = {name: PLANTED.format(marker=str(marker)).encode() for name in HIJACKS}
-    done = run({MODULE: course.stage(STAGE).solution.read_bytes(), **planted})
-
-    assert done.returncode == 0, done.stdout
-    assert results(root)["score"] == 10.0
-    assert results(root)["extra_data"]["isolation"] == "full"
-    assert not marker.exists()
-    assert "1234, 04_self_attention: 10 points (graded)" in done.stdout
-
-
-@pytest.mark.parametrize("level", ["full", "process"])
-def test_a_hostile_module_reaches_nothing(level: str, run: Run, root: Path, course: Course):
-    """Neither solutions nor results nor the grader, also where the container has no Landlock."""
-    before: tuple[str, ...] = ()
+def starter(level: str) -> tuple[str, ...]:
+    """Return the command before the script that leaves isolation *level*; skip where none can."""
     if level == "process":
         if not probe().root or not probe().seccomp:
             pytest.skip("only root can run code as nobody, only a filter can hide Landlock")
-        before = (sys.executable, "-c", WITHOUT_LANDLOCK)
-    elif probe().level != "full":
+        return (sys.executable, "-I", "-c", WITHOUT_LANDLOCK)
+    if probe().level != "full":
         pytest.skip(probe().reason)
-    report = root / "report"
-    report.touch()
-    report.chmod(0o666)
-    module = HOSTILE.format(root=root, stage=course.stage(STAGE).name, module=MODULE, report=report)
-    done = run({MODULE: module.encode()}, *before)
-    answer = results(root)
-
-    assert done.returncode == 0, done.stdout
-    assert answer["score"] == 0.0
-    assert answer["extra_data"]["isolation"] == level
-    assert report.read_text() == ("[]" if level == "process" else "")
-    assert ("Student code ran as a user who owns nothing" in done.stdout) == (level == "process")
+    return ()
 
 
-def test_no_grade_leaves_no_results(run: Run, root: Path):
-    """An older file is gone, so that Gradescope says that the autograder failed."""
-    done = run({}, "bash", "-c", SPOILED, "spoil")
+@pytest.fixture(scope="module", params=["full", "process"])
+def run(request: pytest.FixtureRequest, course: Course, content: bytes) -> Iterator[Run]:
+    """Grade one hand-in: a solution, a hostile module, and files that would replace others."""
+    before = starter(request.param)
+    solution = course.stage(RIGHT_STAGE).solution
+    with container(content) as root:
+        report = root / "report"
+        report.touch()
+        report.chmod(0o666)
+        packed = root / "source" / "course" / solution.relative_to(course.root)
+        assert packed.is_file()
+        planted = PLANTED.format(marker=str(root / "imported"))
+        hostile = HOSTILE.format(root=root, solution=packed, report=report)
+        files = dict.fromkeys(HIJACKS, planted) | {
+            solution.name: solution.read_text("utf-8"),
+            course.stage(HOSTILE_STAGE).solution.name: hostile,
+        }
+        for name, text in files.items():
+            path = root / "submission" / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8")
+        done = start(root, *before)
+        assert done.returncode == 0, done.stdout
+        results = accepted((root / "results" / "results.json").read_bytes())
+        yield Run(root, request.param, done.stdout, results)
 
-    assert done.returncode == 1
-    assert "No grade:" in done.stdout
-    assert not (root / "results" / "results.json").exists()
+
+def test_files_beside_the_module_have_no_effect(run: Run):
+    """Modules named like Python's, pytest's or ours are never imported; the solution is graded."""
+    assert not (run.root / "imported").exists()
+    assert run.results["score"] == 10.0
+    assert "1234, all stages: 10 points (graded)" in run.output
 
 
-SPOILED = """
-echo '{"score": 10}' > "$AUTOGRADER_ROOT/results/results.json"
-echo 'stages = []' > "$AUTOGRADER_ROOT/source/bundle.toml"
-exec "$1"
-"""
+def test_a_hostile_module_reaches_nothing(run: Run, course: Course):
+    """Neither solutions nor results nor the grader, also where the container has no Landlock."""
+    stage = course.stage(HOSTILE_STAGE).name
+    hostile = [test for test in run.results["tests"] if test["name"].startswith(stage)]
+
+    assert hostile
+    assert all(test["score"] == 0.0 for test in hostile)
+    assert (run.root / "report").read_text() == ("[]" if run.level == "process" else "")
+
+
+def test_the_isolation_is_reported(run: Run):
+    """In the results, and to the instructor where student code was not fully confined."""
+    is_reduced = run.level == "process"
+
+    assert run.results["extra_data"]["isolation"] == run.level
+    assert ("Student code ran as a user who owns nothing" in run.output) == is_reduced
+
+
+def test_no_grade_leaves_no_results(content: bytes):
+    """An older file is deleted, so that Gradescope says that the autograder failed."""
+    with container(content) as root:
+        done = start(root, "bash", "-c", SPOILED, "spoil")
+
+        assert done.returncode == 1
+        assert "No grade:" in done.stdout
+        assert not (root / "results" / "results.json").exists()
