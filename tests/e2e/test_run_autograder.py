@@ -18,8 +18,8 @@ from autograder.sandbox.isolation import probe
 from tests.kit.exports.test_gradescope_results import accepted
 from tests.kit.gradescope.conftest import lay_out
 
-RIGHT_STAGE = "04"  # its solution is handed in
-HOSTILE_STAGE = "01"  # a hostile module is handed in
+RIGHT_STAGE = "01"  # its solution is handed in
+HOSTILE_STAGE = "02"  # a hostile module is handed in
 
 # Starts a program on a kernel that seems to have no Landlock: its first call (444) fails with
 # ENOSYS (38), by a system-call filter of three lines.
