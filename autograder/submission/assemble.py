@@ -45,6 +45,11 @@ def submissions(hand_in: HandIn, resolver: StageResolver) -> Iterator[Submission
     yield from filter(None, made)
 
 
+def without_files_of(stage: Stage, hand_in: HandIn) -> Submission:
+    """Return a submission that says that *hand_in* has no file of *stage*."""
+    return _submission(hand_in, stage.name, hand_in.files, _missing(stage, hand_in.files))
+
+
 def select_code(
     stage: Stage, files: Sequence[HandInFile], *, is_bare: bool = False
 ) -> SelectedCode | None:

@@ -8,7 +8,7 @@ import msgspec
 
 from autograder.course import Stage
 from autograder.errors import UsageError
-from autograder.submission.assemble import submissions
+from autograder.submission.assemble import submissions, without_files_of
 from autograder.submission.discovery import find_hand_ins
 from autograder.submission.model import Submission
 from autograder.submission.names import student_id, visible
@@ -65,4 +65,4 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
         raise UsageError(msg)
     resolver = StageResolver(stages=tuple(stages), only=stage, enclosing=stage)
     hand_in = open_hand_in(student, [Path(os.path.abspath(folder))])  # noqa: PTH100 - `resolve` would follow links
-    return next(submissions(hand_in, resolver))
+    return next(submissions(hand_in, resolver), None) or without_files_of(stage, hand_in)

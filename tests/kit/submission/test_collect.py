@@ -1,5 +1,10 @@
 """Each form in which instructors have submissions is recognized."""
 
+import pytest
+
+from autograder.errors import UsageError
+from autograder.submission import collect_one
+
 
 def _who(submissions):
     return [(one.student, one.stage) for one in submissions]
@@ -63,3 +68,28 @@ def test_is_deterministic(collected, write, class_):
     assert first == second
     assert [one.student for one in first] == ["Bob", "anna", "zebra"]
     assert len({one.sha256 for one in first}) == len(first)
+
+
+def test_collects_one_student_and_stage_whatever_the_names(stages, attention, write):
+    """A single module of any name is the submission."""
+    submission = collect_one(write("work.py"), "alice", attention, stages)
+
+    assert (submission.student, submission.stage) == ("alice", "02_self_attention")
+    assert submission.code is not None
+
+
+def test_reports_files_of_another_stage_where_one_is_collected(stages, attention, write, class_):
+    """There is always a submission, also where the files lie in another stage's folder."""
+    write("alice/01_averaging/averaging.py")
+
+    submission = collect_one(class_ / "alice", "alice", attention, stages)
+
+    assert submission.stage == "02_self_attention"
+    assert submission.problem.startswith("No self_attention.py was handed in: there is only")
+    assert submission.ignored == ("01_averaging/averaging.py",)
+
+
+def test_refuses_a_student_that_is_no_id(stages, attention, class_):
+    """The message names an id that can be used instead."""
+    with pytest.raises(UsageError, match=r"Rename it, such as to 'a_b~"):
+        collect_one(class_, "a/b", attention, stages)
