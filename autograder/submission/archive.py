@@ -43,7 +43,7 @@ _REPACK = "Make a new zip of your files and hand it in again."
 def open_archive(path: Path) -> Listing:
     """List the files in the zip at *path*; reads no member and raises no error."""
     try:
-        with _opened(path) as archive:
+        with _open_zip(path) as archive:
             members = archive.infolist()
     except UnusableFile as error:
         return [], [str(error)]
@@ -72,7 +72,7 @@ class _BoundedReads(io.FileIO):
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
     with _BoundedReads(open_regular(path)) as file, zipfile.ZipFile(file) as archive:
         yield archive
 
@@ -145,7 +145,7 @@ def _files(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[HandInFil
 def _read_member(path: Path, index: int, seen: zipfile.ZipInfo, limit: int) -> bytes:
     label = visible(PurePosixPath(seen.filename).name)
     try:
-        with _opened(path) as archive:
+        with _open_zip(path) as archive:
             member = archive.infolist()[index]
             data = check_size(_inflate(archive, member, limit), limit, label)
     except UnusableFile:
