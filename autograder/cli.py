@@ -193,7 +193,7 @@ def bundle(
     with _plain_errors():
         found = _course(course)
         stages = [found.stage(stage)] if stage else found.stages
-        made = bundling.gradescope(found, stages, least=isolation)
+        made = bundling.build_zip(found, stages, least=isolation)
         for remark in made.remarks:
             typer.echo(remark, err=True)
         file = out if out is not None else Path(bundling.FILE)

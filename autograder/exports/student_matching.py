@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from autograder.exports.grade_table import StudentGrades
-from autograder.submission.names import MAX_STUDENT, same
+from autograder.submission.names import MAX_STUDENT, comparison_key
 
 _NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
 
@@ -46,7 +46,7 @@ def number_of(student: str) -> str:
 
 def key(word: str) -> str:
     """Return *word* as identifiers and titles are compared: case, accents' spelling, spaces."""
-    return " ".join(same(word).split())
+    return " ".join(comparison_key(word).split())
 
 
 def _rows(student: StudentGrades, people: Sequence[Person]) -> list[int]:

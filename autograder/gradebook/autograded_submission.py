@@ -16,7 +16,7 @@ from autograder.gradebook.autograded_notebook import (
 from autograder.gradebook.scores import Scores, scores
 from autograder.results import SubmissionResult
 from autograder.submission import Submission
-from autograder.submission.code import MAX_NOTEBOOK
+from autograder.submission.assemble import MAX_NOTEBOOK
 from autograder.submission.files import HandInFile, UnusableFile
 
 MAX_STAMP = 200  # bytes of nbgrader's timestamp.txt

@@ -1,1 +1,1 @@
-"""A course packed for a grader elsewhere: everything that grading reads there, and nothing else."""
+"""Packs a course for Gradescope, and grades a submission in Gradescope's container."""

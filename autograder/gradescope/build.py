@@ -1,11 +1,12 @@
-"""Gradescope: the zip that an assignment's *Configure Autograder* page takes.
+"""Builds the zip for the *Configure Autograder* page of a Gradescope assignment.
 
-After its autograder specification: ``setup.sh`` and ``run_autograder`` at the root; Gradescope
-unpacks all of it into ``/autograder/source``, runs ``setup.sh`` once as root to build an image, and
-``run_autograder``, as root too, in a fresh container for each submission. It finds the files in
-``/autograder/submission`` and writes ``/autograder/results/results.json``. What it prints only
-instructors see. Without a valid ``results.json`` Gradescope says that the autograder failed, which
-is what a grade that could not be given looks like. Deadlines and late penalties are Gradescope's.
+It follows Gradescope's autograder specification: ``setup.sh`` and ``run_autograder`` lie at the
+root. Gradescope unpacks the zip into ``/autograder/source``, runs ``setup.sh`` once as root to
+build an image, and ``run_autograder``, also as root, in a fresh container for each submission. That
+script reads ``/autograder/submission`` and writes ``/autograder/results/results.json``; only
+instructors see what it prints. Without a valid ``results.json`` Gradescope says that the autograder
+failed; this is how a submission without a grade appears. Deadlines and late penalties are
+Gradescope's.
 """
 
 import io
@@ -17,31 +18,39 @@ from typing import Final
 
 from autograder.course import Course, Stage
 from autograder.exports.export_file import Exported
-from autograder.gradescope.contents import Files, course_files, kit, needs
-from autograder.gradescope.terms import TERMS_FILE, Terms, to_toml
+from autograder.gradescope.contents import (
+    BUNDLE_FILE,
+    BundleConfig,
+    Files,
+    course_files,
+    kit_files,
+    requirements,
+    to_toml,
+)
 from autograder.grading.suite_runner import open_suites
 from autograder.results import add
 from autograder.sandbox.isolation import Isolation
 from autograder.suite.hidden_inputs import course_secret
 
 FILE: Final = "gradescope.zip"
-OWN_MIB: Final = 512  # two Pythons with torch: 494 at most, of which nothing is counted twice
+OWN_MIB: Final = 512  # two Pythons with torch: 494 at most, shared memory counted once
 SCRIPTS: Final = ("setup.sh", "run_autograder", "as_nobody")
-_BEGINNING: Final = (1980, 1, 1, 0, 0, 0)  # of a zip's time: the same course, the same bytes
+_ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # a fixed time: the same course, the same bytes
 
 
-def gradescope(
+def build_zip(
     course: Course, stages: Sequence[Stage] = (), *, least: Isolation = "process"
 ) -> Exported:
     """Pack *stages*, by default all, for one assignment of Gradescope.
 
-    *least* is what the container must give for a grade: ``full``, or ``process`` as the user who
-    owns nothing. Raises ``CourseError``.
+    *least* is the isolation that the container must give for a grade: ``full``, or ``process`` as
+    the user ``nobody``, who owns nothing. Raises ``CourseError``.
     """
     stages = tuple(stages) or course.stages
-    terms = Terms(format_version=1, stages=tuple(stage.name for stage in stages), isolation=least)
-    files = {**_scripts(), **kit(), **needs(course), **course_files(course, stages)}
-    files[TERMS_FILE] = to_toml(terms)
+    names = tuple(stage.name for stage in stages)
+    config = BundleConfig(format_version=1, stages=names, isolation=least)
+    files = {**_scripts(), **kit_files(), **requirements(course), **course_files(course, stages)}
+    files[BUNDLE_FILE] = to_toml(config)
     with open_suites(course, stages) as runner:
         most = add(points for stage in stages for points in runner.points(stage).values())
     secret = (
@@ -51,7 +60,7 @@ def gradescope(
     )
     memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
     remarks = (f"Set the assignment's autograder points to {most:g}.", memory, secret)
-    return Exported(_zipped(files), remarks)
+    return Exported(_zip(files), remarks)
 
 
 def _scripts() -> Files:
@@ -59,12 +68,12 @@ def _scripts() -> Files:
     return {name: (templates / name).read_bytes() for name in SCRIPTS}
 
 
-def _zipped(files: Mapping[str, bytes]) -> bytes:
-    page = io.BytesIO()
-    with zipfile.ZipFile(page, "w") as archive:
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(files):
-            entry = zipfile.ZipInfo(name, _BEGINNING)
-            entry.create_system = 3  # Unix: else nobody reads the permissions below
+            entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
+            entry.create_system = 3  # Unix: else no program reads the permissions below
             entry.external_attr = (stat.S_IFREG | (0o755 if name in SCRIPTS else 0o644)) << 16
             archive.writestr(entry, files[name], zipfile.ZIP_DEFLATED)
-    return page.getvalue()
+    return buffer.getvalue()

@@ -2,32 +2,37 @@
 
     python -I -m autograder.gradescope.container ROOT [--try]
 
-What it prints is the instructor's. Exit code 0 when there is a grade, whatever the grade; else
-there is no ``results.json``. With ``--try`` it grades the solutions, to prove what was installed.
+Only instructors see what it prints. Exit code 0 when there is a grade, whatever the grade; else
+there is no ``results.json``. With ``--try`` it grades the solutions, to test the installation.
 """
 
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from autograder.course import Course, Stage, load, read_toml
 from autograder.errors import AutograderError, GraderError, SandboxError
 from autograder.exports.gradescope_results import gradescope
-from autograder.gradescope.contents import COURSE_FOLDER
-from autograder.gradescope.handed_in import handed_in, student_of
-from autograder.gradescope.joined import joined
-from autograder.gradescope.terms import TERMS_FILE, Terms
+from autograder.gradescope.contents import BUNDLE_FILE, COURSE_FOLDER, BundleConfig
 from autograder.grading.grade import grade
-from autograder.results import Results, SubmissionResult
+from autograder.results import ExerciseResult, Results, Status, SubmissionResult, add
 from autograder.sandbox.isolation import Isolation, probe
 from autograder.sandbox.supervisor import choose_isolation
-from autograder.submission.collect import collect_one
+from autograder.submission import Submission, collect_one
+from autograder.submission.assemble import submissions
+from autograder.submission.files import is_hidden_or_generated
+from autograder.submission.names import student_id
+from autograder.submission.place import open_hand_in
+from autograder.submission.stage_matching import StageResolver
 
 RESULTS = "results"
 SUBMISSION = "submission"
-_LOOK = """
+METADATA = "submission_metadata.json"
+_LIST_FOLDERS = """
 import os, sys
 for path in sys.argv[1:]:
     try:
@@ -39,91 +44,159 @@ for path in sys.argv[1:]:
 
 
 class Container:
-    """Where everything lies, and what was agreed on when the bundle was made."""
+    """A container's folders, and the configuration of the bundle in it."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.source = root / "source"
         self.course: Course = load(self.source / COURSE_FOLDER)
-        self.terms = read_toml(self.source / TERMS_FILE, Terms)
-        self.stages: tuple[Stage, ...] = tuple(map(self.course.stage, self.terms.stages))
+        self.config = read_toml(self.source / BUNDLE_FILE, BundleConfig)
+        self.stages: tuple[Stage, ...] = tuple(map(self.course.stage, self.config.stages))
 
-    def isolation(self) -> Isolation:
-        """Return the best isolation there is; raises ``SandboxError`` for less than agreed on.
+    def choose_sandbox(self) -> tuple[Isolation, str]:
+        """Return the best isolation there is and the Python that starts the sandbox.
 
-        Below ``full`` student code runs as the user who owns nothing, or not at all: a process of
+        Below ``full`` that Python runs as the user ``nobody``, who owns nothing: a process of
         root's could read the solutions and write its own grade.
+        Raises ``SandboxError`` for less than the bundle's configuration demands.
         """
-        if self.terms.isolation == "full" or probe().level == "full":
-            return choose_isolation("full", self.course.root)
+        if self.config.isolation == "full" or probe().level == "full":
+            return choose_isolation("full", self.course.root), sys.executable
         if not hasattr(os, "geteuid") or os.geteuid() != 0:
             msg = f"{probe().reason} With less, the grader must be root, to run code as nobody."
             raise SandboxError(msg)
-        nobody = self.source / "as_nobody"
-        self._self_test(nobody)
-        sys.executable = str(nobody)  # what the fork server, and so every worker, is started as
-        return "process"
+        self._self_test()
+        return "process", str(self.source / "as_nobody")
 
-    def try_solutions(self) -> Results:
+    def grade_solutions(self) -> Results:
         """Grade every stage's solution; raises ``GraderError`` for less than full marks."""
         solutions = [
             collect_one(stage.solution, "solution", stage, self.course.stages)
             for stage in self.stages
         ]
-        level = self.isolation()
-        results = grade(self.course, solutions, isolation=level, jobs=1, diagnose=False)
+        results = self._grade(solutions, diagnose=False)
         for result in results.submissions:
             if result.score is None or result.score != result.max_score:
-                told = f"{result.score} of {result.max_score} points. {result.message}"
-                msg = f"The solution of {result.stage} earns {told} Run `autograder verify`."
+                earned = f"{result.score} of {result.max_score} points. {result.message}"
+                msg = f"The solution of {result.stage} earns {earned} Run `autograder verify`."
                 raise GraderError(msg)
         return results
 
-    def grade(self) -> Results:
+    def grade_submission(self) -> Results:
         """Grade the submission, all its stages as one."""
-        student = student_of(self.root / "submission_metadata.json")
-        found = handed_in(self.root / SUBMISSION, student, self.stages)
-        results = grade(self.course, found, isolation=self.isolation(), jobs=1)
-        return joined(results, self.stages)
+        student = read_student(self.root / METADATA)
+        found = collect_submissions(self.root / SUBMISSION, student, self.stages)
+        return combine_stages(self._grade(found), self.stages)
 
     def write(self, content: bytes) -> None:
-        """Write ``results.json`` whole, or not at all."""
+        """Write ``results.json`` completely, or not at all."""
         folder = self.root / RESULTS
         folder.mkdir(exist_ok=True)
         unfinished = folder / "results.json.part"
         unfinished.write_bytes(content)
         unfinished.replace(folder / "results.json")
 
-    def _self_test(self, nobody: Path) -> None:
-        """Try what must fail: a wall that is not there must not be believed in."""
-        places = [self.course.root, self.root / RESULTS, self.root / SUBMISSION]
-        look = [str(nobody), "-I", "-c", _LOOK, *(str(place) for place in places if place.exists())]
-        done = subprocess.run(look, check=False, capture_output=True, text=True, cwd="/")  # noqa: S603  # our own script, on our own paths
+    def _grade(self, found: Sequence[Submission], *, diagnose: bool = True) -> Results:
+        level, python = self.choose_sandbox()
+        return grade(self.course, found, isolation=level, jobs=1, diagnose=diagnose, python=python)
+
+    def _self_test(self) -> None:
+        """Raise ``SandboxError`` if the user ``nobody`` can read what only root may read."""
+        folders = [self.course.root, self.root / RESULTS, self.root / SUBMISSION]
+        existing = [str(folder) for folder in folders if folder.exists()]
+        command = [str(self.source / "as_nobody"), "-I", "-c", _LIST_FOLDERS, *existing]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, cwd="/")  # noqa: S603  # our own script, on our own paths
         if done.returncode:
-            msg = f"{probe().reason} And nobody is no wall here: {done.stderr.strip()}"
+            msg = f"{probe().reason} The user nobody can't be used instead: {done.stderr.strip()}"
             raise SandboxError(msg)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Grade, tell the instructor, and return the exit code."""
+class _User(msgspec.Struct, frozen=True):
+    id: int | str
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    users: tuple[_User, ...] = ()
+
+
+def read_student(metadata: Path) -> str:
+    """Return the student's number in Gradescope, or the group's: a label, never a path."""
     try:
-        container = Container(Path(arguments[0]))
-        if "--try" in arguments[1:]:
-            results = container.try_solutions()
-        else:
-            results = container.grade()
-            container.write(gradescope(results).content)
-    except AutograderError as error:
-        print(f"No grade: {error}")  # noqa: T201  # an edge
-        return 1
-    for line in told(results):
-        print(line)  # noqa: T201  # an edge
-    return 0
+        users = msgspec.json.decode(metadata.read_bytes(), type=_Metadata).users
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        users = ()  # a container that was started by hand has none
+    return student_id("+".join(str(user.id) for user in users) or "student")
 
 
-def told(results: Results) -> list[str]:
-    """Say what the instructor should know and students need not."""
-    lines = [_line(result) for result in results.submissions]
+def collect_submissions(folder: Path, student: str, stages: Sequence[Stage]) -> list[Submission]:
+    """Return a submission for each of *stages* that *folder* has files of.
+
+    Of a single stage there always is one, which may say why there is nothing to grade; of several
+    stages the files' names decide. Raises ``GraderError`` if *folder* can't be read.
+    """
+    place = _only_file(folder) or folder
+    if len(stages) == 1:
+        return [collect_one(place, student, stages[0], stages)]
+    return list(submissions(open_hand_in(student, [place]), StageResolver(stages=tuple(stages))))
+
+
+def _only_file(folder: Path) -> Path | None:
+    """Return the only file or folder in *folder*, which may have any name."""
+    try:
+        paths = list(folder.iterdir())
+    except OSError as error:
+        msg = f"{folder} can't be read: {error.strerror}."
+        raise GraderError(msg) from error
+    shown = [path for path in paths if not is_hidden_or_generated(PurePosixPath(path.name))]
+    return shown[0] if len(shown) == 1 else None
+
+
+def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
+    """Return *results* as one submission to all *stages*; a stage not handed in earns nothing.
+
+    A stage without a grade leaves the whole without one.
+    """
+    if len(stages) == 1:
+        return results
+    found = results.submissions
+    handed_in = {result.stage for result in found}
+    absent = [stage.name for stage in stages if stage.name not in handed_in]
+    message = [f"{result.stage or 'All'}: {result.message}" for result in found if result.message]
+    message += [f"Not handed in: {', '.join(absent)}."] if absent else []
+    whole = SubmissionResult(
+        student=found[0].student,
+        stage="",
+        status=_status(found),
+        score=_score(found),
+        max_score=None,
+        message="\n".join(message),
+        notices=tuple(notice for result in found for notice in result.notices),
+        ignored=tuple(dict.fromkeys(name for result in found for name in result.ignored)),
+        exercises=tuple(exercise for result in found for exercise in _with_stage_name(result)),
+    )
+    return msgspec.structs.replace(results, submissions=(whole,))
+
+
+def _status(found: Sequence[SubmissionResult]) -> Status:
+    statuses = [result.status for result in found]
+    decisive = (Status.GRADER_ERROR, Status.GRADED)  # one of these decides, in this order
+    return next((status for status in decisive if status in statuses), statuses[0])
+
+
+def _score(found: Sequence[SubmissionResult]) -> float | None:
+    scores = [result.score for result in found if result.score is not None]
+    return add(scores) if len(scores) == len(found) else None
+
+
+def _with_stage_name(result: SubmissionResult) -> Iterator[ExerciseResult]:
+    """Distinguish exercises of one name in two stages."""
+    for exercise in result.exercises:
+        yield msgspec.structs.replace(exercise, name=f"{result.stage} {exercise.name}")
+
+
+def report_lines(results: Results) -> list[str]:
+    """Return what the instructor should know and students need not."""
+    lines = [_score_line(result) for result in results.submissions]
     lines.append(f"Isolation: {results.isolation}. Hidden inputs: {results.hidden_inputs}.")
     if results.isolation != "full":
         lines.append(
@@ -133,9 +206,26 @@ def told(results: Results) -> list[str]:
     return lines
 
 
-def _line(result: SubmissionResult) -> str:
+def _score_line(result: SubmissionResult) -> str:
     score = "no" if result.score is None else f"{result.score:g}"
     return f"{result.student}, {result.stage or 'all stages'}: {score} points ({result.status})"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Grade, print a report for the instructor, and return the exit code."""
+    try:
+        container = Container(Path(arguments[0]))
+        if "--try" in arguments[1:]:
+            results = container.grade_solutions()
+        else:
+            results = container.grade_submission()
+            container.write(gradescope(results).content)
+    except AutograderError as error:
+        print(f"No grade: {error}")  # noqa: T201  # the report of a program
+        return 1
+    for line in report_lines(results):
+        print(line)  # noqa: T201  # the report of a program
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Grading a class: submissions in, one record out, whatever the submissions are."""
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -31,9 +32,11 @@ def grade(
     jobs: int | None = None,
     diagnose: bool = True,
     on_result: OnResult = lambda _result: None,
+    python: str | None = None,
 ) -> Results:
     """Grade *submissions*; results stand in their order.
 
+    *python* is the interpreter that the fork server, and so every worker, is started with.
     Raises ``SandboxError`` and ``CourseError``.
     """
     level = choose_isolation(isolation, course.root)
@@ -41,7 +44,8 @@ def grade(
     stages = [stage for stage in course.stages if stage.name in wanted]
     if stages:
         with open_suites(course, stages, diagnose=diagnose) as runner:
-            graded = _grade_all(runner, submissions, level, jobs or cores(), on_result)
+            python = python or sys.executable
+            graded = _grade_all(runner, submissions, level, jobs or cores(), on_result, python)
     else:
         graded = [_told(unreadable(submission), on_result) for submission in submissions]
     secret: Literal["public", "secret"] = "secret" if course_secret(course.root) else "public"
@@ -87,9 +91,11 @@ def _grade_all(
     isolation: Isolation,
     jobs: int,
     on_result: OnResult,
+    python: str,
 ) -> list[SubmissionResult]:
     jobs = max(1, min(jobs, len(submissions)))
-    with ForkServer(isolation, runner.course.limits, clients=jobs) as fork_server:
+    limits = runner.course.limits
+    with ForkServer(isolation, limits, clients=jobs, python=python) as fork_server:
         if jobs > 1 and hasattr(os, "fork"):
             return _in_processes(runner, fork_server, submissions, jobs, on_result)
         fork_server.wait_ready()

@@ -44,7 +44,13 @@ MIB = 1 << 20
 class ForkServer:
     """A running fork server; one socket for each grading process that will use it."""
 
-    def __init__(self, isolation: Isolation, limits: Limits, clients: int = 1) -> None:
+    def __init__(
+        self,
+        isolation: Isolation,
+        limits: Limits,
+        clients: int = 1,
+        python: str = sys.executable,
+    ) -> None:
         self.isolation = isolation
         self.limits = limits
         self._roots = readable_roots()
@@ -54,7 +60,7 @@ class ForkServer:
         theirs = [control for _, control in pairs]
         numbers = [control.fileno() for control in theirs]
         self._process = subprocess.Popen(  # noqa: S603  # this Python, this package, numbers
-            [sys.executable, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.fork_server"]
+            [python, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.fork_server"]
             + [str(number) for number in numbers],
             pass_fds=numbers,
             env=_clean_environment(),

@@ -1,4 +1,4 @@
-"""What was handed in, in any of the forms in which instructors really have it, as plain records."""
+"""Collects submissions from every form in which instructors have them."""
 
 from autograder.submission.collect import collect, collect_one
 from autograder.submission.model import Code, Submission

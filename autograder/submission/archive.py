@@ -1,7 +1,7 @@
-"""A zip, read in memory: one suspicious member and the whole archive is refused.
+"""Reads a zip in memory; one suspicious member, and the whole archive is refused.
 
-Refused, not repaired: mending a name can make two members one, and a student whose archive is
-refused hears of it, while one whose archive was half read does not.
+It is not repaired: a repaired name can equal another member's, and a student learns of an archive
+that was refused, but not of one that was read in part.
 Nothing is ever extracted; only the members that are graded are decompressed.
 """
 
@@ -18,13 +18,13 @@ from pathlib import Path, PurePosixPath
 
 from autograder.submission.files import (
     HandInFile,
-    HandInFiles,
+    Listing,
     UnusableFile,
-    bounded,
+    check_size,
     is_hidden_or_generated,
     open_regular,
 )
-from autograder.submission.names import same, visible
+from autograder.submission.names import comparison_key, visible
 
 MAX_MEMBERS = 2000  # as for folders: more is a virtual environment or an attack
 MAX_TOTAL = 64 * 2**20  # bytes of all members; code has kilobytes, a notebook with plots some MiB
@@ -40,30 +40,30 @@ _TAIL = 2**16 + 22  # bytes: the longest comment and the record before it, where
 _REPACK = "Make a new zip of your files and hand it in again."
 
 
-def open_archive(path: Path) -> HandInFiles:
-    """List the files in the zip at *path*; what is wrong with it is the bundle's fault."""
+def open_archive(path: Path) -> Listing:
+    """List the files in the zip at *path*; reads no member and raises no error."""
     try:
-        with _opened(path) as archive:
+        with _open_zip(path) as archive:
             members = archive.infolist()
     except UnusableFile as error:
-        return HandInFiles(faults=(str(error),))
+        return [], [str(error)]
     except Exception as error:  # noqa: BLE001 - zipfile raises a dozen kinds over damaged bytes
-        return HandInFiles(faults=(_damaged(visible(path.name), error),))
+        return [], [_damaged(visible(path.name), error)]
     fault = next(_faults(members), "")
     if fault:
-        return HandInFiles(faults=(f"The archive {visible(path.name)} {fault} {_REPACK}",))
-    return HandInFiles(files=tuple(_found(path, members)))
+        return [], [f"The archive {visible(path.name)} {fault} {_REPACK}"]
+    return list(_files(path, members)), []
 
 
-class _Guarded(io.FileIO):
-    """A file of which nobody reads much at once.
+class _BoundedReads(io.FileIO):
+    """A file that refuses to be read in large pieces.
 
-    zipfile reads the whole directory in one go and makes an object of each 46 bytes: without this
-    guard, 64 MiB of forged directory cost a gigabyte before the first member can be counted.
+    zipfile reads the whole directory at once and makes an object of each 46 bytes: without this
+    bound, 64 MiB of forged directory cost a gigabyte before the first member can be counted.
     """
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or size < 0:  # to the end: only asked for near it
+        if size is None or size < 0:  # to the end: zipfile asks for this near the end only
             size = _TAIL
         if size > MAX_DIRECTORY:
             msg = "its directory is too large"
@@ -72,13 +72,13 @@ class _Guarded(io.FileIO):
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
-    with _Guarded(open_regular(path)) as file, zipfile.ZipFile(file) as archive:
+def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    with _BoundedReads(open_regular(path)) as file, zipfile.ZipFile(file) as archive:
         yield archive
 
 
 def _faults(members: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
-    """Yield what speaks against the archive as a whole, cheapest first."""
+    """Yield reasons to refuse the archive as a whole, cheapest test first."""
     if len(members) > MAX_MEMBERS:
         yield f"holds more than {MAX_MEMBERS} files and was not opened."
         return
@@ -86,9 +86,9 @@ def _faults(members: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
         reason = _unsafe_name(member.orig_filename) or _unsafe_member(member)
         if reason:
             yield f"was not opened: its member {visible(member.orig_filename)} {reason}."
-    twin = _twin([member for member in members if not member.is_dir()])
-    if twin:
-        yield f"was not opened: two of its members are named {visible(twin)}."
+    duplicate = _duplicate([member for member in members if not member.is_dir()])
+    if duplicate:
+        yield f"was not opened: two of its members are named {visible(duplicate)}."
     if sum(member.file_size for member in members) > MAX_TOTAL:
         yield f"unpacks to more than {MAX_TOTAL // 2**20} MiB and was not opened."
 
@@ -119,23 +119,25 @@ def _unsafe_member(member: zipfile.ZipInfo) -> str:
     return ""
 
 
-def _twin(members: Sequence[zipfile.ZipInfo]) -> str:
-    """Return a name that some file system would take for an earlier one."""
+def _duplicate(members: Sequence[zipfile.ZipInfo]) -> str:
+    """Return a name that some file system would not distinguish from an earlier one."""
     seen: set[tuple[str, ...]] = set()
     for member in members:
         # Windows drops dots and spaces at the end of a name.
-        key = tuple(same(part).rstrip(". ") for part in PurePosixPath(member.filename).parts)
+        key = tuple(
+            comparison_key(part).rstrip(". ") for part in PurePosixPath(member.filename).parts
+        )
         if key in seen:
             return member.filename
         seen.add(key)
     return ""
 
 
-def _found(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[HandInFile]:
+def _files(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[HandInFile]:
     for index, member in enumerate(members):
         name = PurePosixPath(member.filename)
         if not member.is_dir() and not is_hidden_or_generated(name):
-            # Read by index in a new look at the file: an open archive would need an owner.
+            # Each read opens the archive again: an open one would have no owner.
             read = partial(_read_member, path, index, member)
             yield HandInFile(path=name, label=visible(name.name), read=read, packed=True)
 
@@ -143,9 +145,9 @@ def _found(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[HandInFil
 def _read_member(path: Path, index: int, seen: zipfile.ZipInfo, limit: int) -> bytes:
     label = visible(PurePosixPath(seen.filename).name)
     try:
-        with _opened(path) as archive:
+        with _open_zip(path) as archive:
             member = archive.infolist()[index]
-            data = bounded(_inflate(archive, member, limit), limit, label)
+            data = check_size(_inflate(archive, member, limit), limit, label)
     except UnusableFile:
         raise
     except Exception as error:
@@ -162,8 +164,8 @@ def _read_member(path: Path, index: int, seen: zipfile.ZipInfo, limit: int) -> b
 def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes:
     """Decompress *member* to its real end, but at most one byte more than *limit*.
 
-    zipfile stops at the size that the directory claims, so that a member which goes on behind it
-    would pass unnoticed; a boundless claim makes it read on.
+    zipfile stops at the size that the directory claims, so that a longer member would pass
+    unnoticed; with the largest claim it reads to the end.
     """
     claim = copy.copy(member)
     claim.file_size = sys.maxsize

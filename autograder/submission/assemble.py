@@ -1,36 +1,29 @@
-"""From one student's hand-in to one submission for each stage."""
+"""Assembles one submission for each stage from the files of a hand-in."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from autograder.course import Stage
-from autograder.submission.code import SelectedCode, digest, select_code
-from autograder.submission.discovery import HandIn
-from autograder.submission.files import HandInFile, HandInFiles, UnusableFile
-from autograder.submission.model import Submission
-from autograder.submission.names import listed
-from autograder.submission.place import CODE, parse_name
-from autograder.submission.stage_matching import StageResolver, notebook_of
+from autograder.submission.files import CODE, NOTEBOOK, HandInFile, UnusableFile
+from autograder.submission.model import Code, HandIn, Submission
+from autograder.submission.names import abbreviated_list, visible
+from autograder.submission.notebook import code_cells
+from autograder.submission.stage_matching import StageResolver, find_module, find_notebook
 
+MAX_MODULE = 2**20  # bytes; the longest honest module has some 20 KiB
+MAX_NOTEBOOK = 16 * 2**20  # bytes; room for pictures in saved outputs
 STAMP = "timestamp.txt"  # nbgrader's own, in every folder that it collects
-_QUIET = frozenset({STAMP})
 _MAX_NAMED = 10  # names in a sentence; the whole list is in `ignored`
 
 
-class _Sorted(msgspec.Struct, frozen=True, kw_only=True):
-    """A hand-in's files by the stage that they tell."""
+class SelectedCode(msgspec.Struct, frozen=True):
+    """The code that is graded, the file that it came from, and remarks on the choice."""
 
-    hand_in: HandIn
-    bundle: HandInFiles
-    told: dict[str, tuple[HandInFile, ...]]  # by stage name
-    default_stage: tuple[HandInFile, ...]
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What is to be said whatever is graded."""
-        late = ("Canvas marks this hand-in as late.",) if self.hand_in.late else ()
-        return (*late, *self.bundle.faults)
+    file: HandInFile
+    code: Code
+    notices: tuple[str, ...] = ()
 
 
 def submissions(hand_in: HandIn, resolver: StageResolver) -> Iterator[Submission]:
@@ -38,121 +31,178 @@ def submissions(hand_in: HandIn, resolver: StageResolver) -> Iterator[Submission
 
     Where it has files of no stage at all, one submission says so.
     """
-    files = _sort(hand_in, resolver)
-    records = [_beside(stage, files, resolver) for stage in resolver.wanted]
-    made = [record for record in records if record is not None]
-    if not made and not files.told:
-        made = [_of_nothing(files, resolver)]
-    yield from made
+    by_stage: dict[str, list[HandInFile]] = {}
+    for file in hand_in.files:
+        stage = resolver.stage_of(file.path)
+        by_stage.setdefault(stage.name if stage else "", []).append(file)
+    unmatched = by_stage.pop("", [])
+    made = [
+        _for_stage(stage, hand_in, by_stage.get(stage.name, []), unmatched, resolver)
+        for stage in resolver.wanted
+    ]
+    if not any(made) and not by_stage:
+        made = [_for_no_stage(hand_in, unmatched, resolver)]
+    yield from filter(None, made)
 
 
-def _sort(hand_in: HandIn, resolver: StageResolver) -> _Sorted:
-    bundle = hand_in.open()
-    shelves: dict[str, list[HandInFile]] = {}
-    for found in bundle.files:
-        stage = resolver.stage_of(found.path)
-        shelves.setdefault(stage.name if stage else "", []).append(found)
-    default_stage = tuple(shelves.pop("", ()))
-    told = {name: tuple(shelf) for name, shelf in shelves.items()}
-    return _Sorted(hand_in=hand_in, bundle=bundle, told=told, default_stage=default_stage)
+def without_files_of(stage: Stage, hand_in: HandIn) -> Submission:
+    """Return a submission that says that *hand_in* has no file of *stage*."""
+    return _submission(hand_in, stage.name, hand_in.files, _missing(stage, hand_in.files))
 
 
-def _beside(stage: Stage, files: _Sorted, resolver: StageResolver) -> Submission | None:
-    """Add to the code what the gradebook needs: the notebook, and when it was handed in."""
-    own = files.told.get(stage.name, ())
-    candidates = own + files.default_stage if stage == resolver.default_stage else own
-    record = _of_stage(stage, files, candidates, own)
-    if record is None:
-        return None
+def select_code(
+    stage: Stage, files: Sequence[HandInFile], *, is_bare: bool = False
+) -> SelectedCode | None:
+    """Choose and read the stage's code; None: there is none; raises ``UnusableFile``.
+
+    The module wins over the notebook, unless it is the released stub and the notebook isn't.
+    """
+    module, notebook = find_module(stage, files, is_bare=is_bare), find_notebook(stage, files)
+    name = f"{stage.module}.py"
+    if module is None:
+        if notebook is None:
+            return None
+        notice = f"There is no {name}, so the code cells of {notebook.label} were graded."
+        return _read(notebook, files, notice)
+    is_renamed = module.path.name != name
+    selected = _read(module, files, *[f"{module.label} was graded as {name}."] * is_renamed)
+    if notebook is None or not _is_stub(selected.code, stage):
+        return selected
+    notice = (
+        f"{module.label} is the released stub, unchanged, so the code cells of {notebook.label} "
+        "were graded instead."
+    )
+    try:
+        other = _read(notebook, files, notice)
+    except UnusableFile as error:
+        return msgspec.structs.replace(selected, notices=(*selected.notices, str(error)))
+    return other if _defines_exercise(other.code, stage) else selected
+
+
+def _for_stage(
+    stage: Stage,
+    hand_in: HandIn,
+    own: list[HandInFile],
+    unmatched: list[HandInFile],
+    resolver: StageResolver,
+) -> Submission | None:
+    """Return the submission for *stage*; None where no file of it was handed in."""
+    candidates = own + unmatched if stage == resolver.default_stage else own
+    selected, problem = None, ""
+    try:
+        selected = select_code(stage, candidates, is_bare=hand_in.is_bare)
+    except UnusableFile as error:
+        problem = str(error)
+    if selected is None and not problem:
+        if not own:
+            return None
+        problem = _missing(stage, own)
+    submission = _submission(hand_in, stage.name, own + unmatched, problem, selected)
     return msgspec.structs.replace(
-        record,
-        lab=notebook_of(stage, msgspec.structs.replace(files.bundle, files=candidates)),
-        stamp=_stamp(stage, files.hand_in, own, resolver),
+        submission,
+        lab=find_notebook(stage, candidates),
+        stamp=_stamp(stage, hand_in, own, resolver),
+    )
+
+
+def _for_no_stage(
+    hand_in: HandIn, unmatched: list[HandInFile], resolver: StageResolver
+) -> Submission:
+    """Return a submission that says why no stage can be graded."""
+    if hand_in.faults:
+        problem = hand_in.faults[0]
+    elif resolver.default_stage:
+        problem = _missing(resolver.default_stage, unmatched)
+    else:
+        is_code = any(file.suffix in CODE for file in unmatched)
+        what = "The file names don't show the stage" if is_code else "Nothing to grade"
+        problem = (
+            f"{what}: {_contents(unmatched)}. Name the module as its stage does, such as "
+            f"{resolver.stages[0].module}.py, or choose a stage with --stage."
+        )
+    return _submission(hand_in, resolver.only.name if resolver.only else "", unmatched, problem)
+
+
+def _submission(
+    hand_in: HandIn,
+    stage: str,
+    files: Sequence[HandInFile],
+    problem: str,
+    selected: SelectedCode | None = None,
+) -> Submission:
+    used = selected.file if selected else None
+    ignored = sorted(str(file.path) for file in files if file is not used and not _is_stamp(file))
+    late = ("Canvas marks this hand-in as late.",) if hand_in.is_late else ()
+    notices = (*(selected.notices if selected else ()), *late, *hand_in.faults)
+    return Submission(
+        student=hand_in.student,
+        stage=stage,
+        code=selected.code if selected else None,
+        problem=problem,
+        ignored=abbreviated_list(ignored),
+        notices=tuple(dict.fromkeys(notice for notice in notices if notice != problem)),
     )
 
 
 def _stamp(
-    stage: Stage, hand_in: HandIn, own: tuple[HandInFile, ...], resolver: StageResolver
+    stage: Stage, hand_in: HandIn, own: list[HandInFile], resolver: StageResolver
 ) -> HandInFile | None:
-    """Return nbgrader's ``timestamp.txt``; one that a student packed or an LMS kept is none."""
-    if any(parse_name(place).by_lms for place in hand_in.places):
-        return None
-    for found in own:
-        *folders, name = found.path.parts
-        at_home = not folders or (len(folders) == 1 and resolver.named(folders[0]) == stage)
-        if name == STAMP and at_home and not found.packed:
-            return found
+    """Return nbgrader's ``timestamp.txt``, but none that a student packed or uploaded."""
+    for file in own if not hand_in.by_lms else ():
+        folders = file.path.parts[:-1]
+        is_on_top = not folders or (len(folders) == 1 and resolver.stage_named(folders[0]) == stage)
+        if _is_stamp(file) and is_on_top and not file.packed:
+            return file
     return None
 
 
-def _of_stage(
-    stage: Stage, files: _Sorted, candidates: tuple[HandInFile, ...], own: tuple[HandInFile, ...]
-) -> Submission | None:
+def _is_stamp(file: HandInFile) -> bool:
+    return file.path.name == STAMP
+
+
+def _read(file: HandInFile, files: Sequence[HandInFile], *notices: str) -> SelectedCode:
+    if file.suffix == NOTEBOOK:
+        cells = code_cells(file.read(MAX_NOTEBOOK), file.label)
+        code = Code(kind="notebook", cells=cells, label=file.label)
+    else:
+        code = Code(kind="module", cells=(file.read(MAX_MODULE),), label=file.label)
+    return SelectedCode(file, code, (*notices, *_same_name(file, files)))
+
+
+def _is_stub(code: Code, stage: Stage) -> bool:
     try:
-        taken = select_code(stage, msgspec.structs.replace(files.bundle, files=candidates))
-    except UnusableFile as error:
-        return _failed(files, stage.name, str(error), own)
-    if taken is not None:
-        return _graded(files, stage.name, taken, own)
-    if own:
-        return _failed(files, stage.name, _missing(stage, own), own)
-    return None
+        stub = stage.stub.read_bytes()
+    except OSError:  # not built yet; `verify` says so
+        return False
+    # By lines: editors and LMSs change line endings.
+    return code.cells[0].splitlines() == stub.splitlines()
 
 
-def _of_nothing(files: _Sorted, resolver: StageResolver) -> Submission:
-    stage = resolver.only.name if resolver.only else ""
-    if files.bundle.faults:
-        return _failed(files, stage, files.bundle.faults[0], ())
-    if resolver.default_stage:
-        return _failed(files, stage, _missing(resolver.default_stage, files.default_stage), ())
-    is_code = any(found.suffix in CODE for found in files.default_stage)
-    happened = "The stage can't be told from the names" if is_code else "Nothing to grade"
-    problem = (
-        f"{happened}: {_contents(files.default_stage)}. Name the module as its stage does, such as "
-        f"{resolver.stages[0].module}.py, or choose a stage with --stage."
-    )
-    return _failed(files, stage, problem, ())
+def _defines_exercise(code: Code, stage: Stage) -> bool:
+    names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
+    definition = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+(?:{names})\b".encode()
+    return any(re.search(definition, cell, re.MULTILINE) for cell in code.cells)
 
 
-def _graded(
-    files: _Sorted, stage: str, taken: SelectedCode, own: tuple[HandInFile, ...]
-) -> Submission:
-    return Submission(
-        student=files.hand_in.student,
-        stage=stage,
-        code=taken.code,
-        ignored=_ignored(found for found in own + files.default_stage if found is not taken.found),
-        notices=_once((*taken.notices, *files.remarks)),
-        sha256=digest(taken.code),
-    )
+def _same_name(selected: HandInFile, files: Sequence[HandInFile]) -> tuple[str, ...]:
+    """Report that other files were equally good; so a zip of a whole class is noticed, too."""
+    depth, name = len(selected.path.parts), selected.path.name
+    number = sum(len(file.path.parts) == depth and file.path.name == name for file in files)
+    if number == 1:
+        return ()
+    chosen = visible(str(selected.path))
+    return (f"{number} files are named {selected.label}; {chosen} was graded. Hand in one.",)
 
 
-def _failed(files: _Sorted, stage: str, problem: str, own: tuple[HandInFile, ...]) -> Submission:
-    return Submission(
-        student=files.hand_in.student,
-        stage=stage,
-        code=None,
-        problem=problem,
-        ignored=_ignored(own + files.default_stage),
-        notices=tuple(remark for remark in _once(files.remarks) if remark != problem),
-    )
-
-
-def _missing(stage: Stage, files: tuple[HandInFile, ...]) -> str:
+def _missing(stage: Stage, files: Sequence[HandInFile]) -> str:
     return (
         f"No {stage.module}.py was handed in: {_contents(files)}. "
         f"Hand in {stage.module}.py, or a notebook named {stage.module}.ipynb."
     )
 
 
-def _contents(files: tuple[HandInFile, ...]) -> str:
-    names = [found.label for found in files if found.path.name not in _QUIET]
-    return f"there is only {', '.join(listed(names, _MAX_NAMED))}" if names else "it is empty"
-
-
-def _ignored(files: Iterable[HandInFile]) -> tuple[str, ...]:
-    return listed(sorted(str(found.path) for found in files if found.path.name not in _QUIET))
-
-
-def _once(sentences: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(sentences))
+def _contents(files: Sequence[HandInFile]) -> str:
+    names = [file.label for file in files if not _is_stamp(file)]
+    if not names:
+        return "it is empty"
+    return f"there is only {', '.join(abbreviated_list(names, _MAX_NAMED))}"

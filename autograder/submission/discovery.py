@@ -1,68 +1,44 @@
-"""Whose hand-in lies where: the rule that tells a class from one student's folder."""
+"""Finds the hand-ins below a path: a whole class, or one student's."""
 
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-import msgspec
-
 from autograder.errors import UsageError
-from autograder.submission.files import HandInFiles, is_hidden_or_generated
+from autograder.submission.files import is_hidden_or_generated, reason
 from autograder.submission.names import parse_download_name, visible
-from autograder.submission.place import (
-    is_archive,
-    is_code,
-    is_folder,
-    open_place,
-    parse_name,
-    repack,
-)
+from autograder.submission.place import ZIP, is_archive, is_code, is_folder, parse_name, repack
 from autograder.submission.stage_matching import StageResolver
 
 
-class HandIn(msgspec.Struct, frozen=True, kw_only=True):
-    """All that one student handed in."""
-
-    student: str
-    places: tuple[Path, ...]
-    late: bool = False
-
-    def open(self) -> HandInFiles:
-        """List what lies there; nothing is read yet."""
-        return HandInFiles.joined(open_place(place) for place in self.places)
-
-
-def hand_ins(path: Path, resolver: StageResolver) -> list[HandIn]:
-    """Return who handed in what at *path*, sorted by student; raises ``UsageError``."""
-    kind = _kind(path)
-    if kind == stat.S_IFREG:
-        _check_supported(path)
-        student = _of_file(path, resolver)
-    elif _is_one_submission(path, resolver):
-        student = _of_folder(path, resolver)
-    else:
-        return _class(path)
-    return [HandIn(student=student, places=(path,), late=parse_name(path).late)]
+def find_hand_ins(path: Path, resolver: StageResolver) -> dict[str, list[Path]]:
+    """Return what each student handed in at *path*, sorted by student; raises ``UsageError``."""
+    if _is_file(path):
+        return {_student_of_file(path, resolver): [path]}
+    entries = _entries(path)
+    if _is_one_submission(entries, resolver):
+        student = _student_of_folder((path, *path.parents), resolver)
+        return {student or parse_name(path).student: [path]}
+    return _find_class(entries)
 
 
-def _kind(path: Path) -> int:
+def _is_file(path: Path) -> bool:
+    """Return whether *path* is a file that can be graded, or a folder; else raise."""
     try:
         kind = stat.S_IFMT(path.lstat().st_mode)
     except OSError as error:
-        raise _unusable(path, error) from error
-    if kind not in {stat.S_IFDIR, stat.S_IFREG}:
+        raise _unreadable(path, error) from error
+    if kind == stat.S_IFDIR:
+        return False
+    if kind != stat.S_IFREG:
         # The shell may have expanded a `*` to a link that a student planted.
         msg = (
             f"{visible(str(path))} is a link or no ordinary file, and links are not followed. "
             "Name the folder or the file itself."
         )
         raise UsageError(msg)
-    return kind
-
-
-def _check_supported(path: Path) -> None:
-    if path.suffix.lower() == ".zip" or is_code(path):
-        return
+    if path.suffix.lower() == ZIP or is_code(path):
+        return True
     if is_archive(path):
         raise UsageError(repack(path))
     msg = (
@@ -72,58 +48,49 @@ def _check_supported(path: Path) -> None:
     raise UsageError(msg)
 
 
-def _is_one_submission(folder: Path, resolver: StageResolver) -> bool:
+def _is_one_submission(entries: list[Path], resolver: StageResolver) -> bool:
     """Apply the rule that ``collect`` documents."""
-    top = _top(folder)
-    archives = sum(map(is_archive, top))
-    if archives > 1 or any(parse_name(place).by_lms for place in top):
+    archives = sum(map(is_archive, entries))
+    if archives > 1 or any(parse_name(entry).by_lms for entry in entries):
         return False
-    if any(resolver.knows(place.name) for place in top):
+    if any(resolver.matches(entry.name) for entry in entries):
         return True
-    return archives == 0 and not any(map(is_folder, top)) and sum(map(is_code, top)) <= 1
+    return archives == 0 and not any(map(is_folder, entries)) and sum(map(is_code, entries)) <= 1
 
 
-def _class(folder: Path) -> list[HandIn]:
-    places: dict[str, list[Path]] = {}
-    late: set[str] = set()
-    for place in _top(folder):
-        told = parse_name(place)
-        # What else lies there, such as a list of marks, is nobody's work.
-        if told.by_lms or is_code(place) or is_archive(place) or is_folder(place):
-            places.setdefault(told.student, []).append(place)
-            late.update({told.student} if told.late else ())
-    return [
-        HandIn(student=student, places=tuple(places[student]), late=student in late)
-        for student in sorted(places)
-    ]
+def _find_class(entries: list[Path]) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for entry in entries:
+        parsed = parse_name(entry)
+        # Any other file, such as a list of marks, belongs to no student.
+        if parsed.by_lms or is_code(entry) or is_archive(entry) or is_folder(entry):
+            found.setdefault(parsed.student, []).append(entry)
+    return dict(sorted(found.items()))
 
 
-def _top(folder: Path) -> list[Path]:
+def _entries(folder: Path) -> list[Path]:
     try:
-        places = sorted(folder.iterdir())
+        entries = sorted(folder.iterdir())
     except OSError as error:
-        raise _unusable(folder, error) from error
-    return [place for place in places if not is_hidden_or_generated(PurePosixPath(place.name))]
+        raise _unreadable(folder, error) from error
+    return [entry for entry in entries if not is_hidden_or_generated(PurePosixPath(entry.name))]
 
 
-def _of_file(path: Path, resolver: StageResolver) -> str:
-    """Tell by the file's own name, unless that is a stage's; then its folder tells."""
-    told = parse_name(path)
-    if told.by_lms or not resolver.knows(path.name):
-        return told.student
-    return next(_people(path.parents, resolver), told.student)
+def _student_of_file(path: Path, resolver: StageResolver) -> str:
+    """Read the student from the file's name, or from its folder where that names a stage."""
+    parsed = parse_name(path)
+    if parsed.by_lms or not resolver.matches(path.name):
+        return parsed.student
+    return _student_of_folder(path.parents, resolver) or parsed.student
 
 
-def _of_folder(path: Path, resolver: StageResolver) -> str:
-    return next(_people((path, *path.parents), resolver), parse_name(path).student)
+def _student_of_folder(folders: Iterable[Path], resolver: StageResolver) -> str:
+    """Read the student from the nearest folder that is not named like a stage."""
+    names = (folder.name for folder in folders if folder.name)
+    own = (name for name in names if resolver.stage_named(name) is None)
+    return next((parse_download_name(name).student for name in own), "")
 
 
-def _people(folders: Iterable[Path], resolver: StageResolver) -> Iterator[str]:
-    for folder in folders:
-        if folder.name and resolver.named(folder.name) is None:
-            yield parse_download_name(folder.name).student
-
-
-def _unusable(path: Path, error: OSError) -> UsageError:
-    reason = error.strerror or type(error).__name__
-    return UsageError(f"{visible(str(path))} can't be read ({reason}). Check path and permissions.")
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    shown = visible(str(path))
+    return UsageError(f"{shown} can't be read ({reason(error)}). Check path and permissions.")

@@ -1,33 +1,37 @@
-"""What lies in one hand-in, whether folder, archive or loose file: names now, bytes on demand."""
+"""One file of a hand-in, and reading it without following a link."""
 
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from autograder.submission.names import visible
 
+MODULE = ".py"
+NOTEBOOK = ".ipynb"
+CODE = frozenset({MODULE, NOTEBOOK})
+
 # On Windows both are absent, and so are FIFOs and, for ordinary accounts, links.
 _OPEN_FLAGS = (
     os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)  # a link planted after we looked
+    | getattr(os, "O_NOFOLLOW", 0)  # a link that replaced the file after the check
     | getattr(os, "O_NONBLOCK", 0)  # a FIFO would wait for a writer forever
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)  # else Windows changes line endings
 )
-# What editors, interpreters and operating systems leave behind; anything hidden goes with it.
-_LITTER = frozenset({"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"})
+# What editors, interpreters and operating systems leave behind.
+_GENERATED = frozenset({"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"})
 
 
-class UnusableFile(Exception):  # noqa: N818 - no fault of ours: it carries a sentence to the student
+class UnusableFile(Exception):  # noqa: N818 - not our error: its text is a message to the student
     """A file that can't be graded; its text says what happened, where, and what to do next."""
 
 
 class HandInFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a hand-in; ``read(limit)`` returns its bytes or raises ``Unusable``."""
+    """A file of a hand-in; ``read(limit)`` returns its bytes or raises ``UnusableFile``."""
 
     path: PurePosixPath  # relative to the hand-in
     label: str  # file name as handed in, safe to print
@@ -36,49 +40,34 @@ class HandInFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def suffix(self) -> str:
-        """``.py``, ``.ipynb``, ...: in lower case."""
+        """The file name's suffix in lower case, such as ``.py``."""
         return self.path.suffix.lower()
 
 
-class HandInFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """All files of a hand-in."""
-
-    files: tuple[HandInFile, ...] = ()
-    faults: tuple[str, ...] = ()  # sentences on what could not be opened
-    bare: bool = False  # handed in without folder or archive: its name need not tell anything
-
-    @classmethod
-    def joined(cls, parts: Iterable["HandInFiles"]) -> "HandInFiles":
-        """Lay what one student handed in piece by piece side by side."""
-        parts = tuple(parts)
-        return cls(
-            files=tuple(found for part in parts for found in part.files),
-            faults=tuple(fault for part in parts for fault in part.faults),
-            bare=all(part.bare for part in parts),
-        )
+Listing = tuple[list[HandInFile], list[str]]  # files, and sentences on what could not be opened
 
 
 def is_hidden_or_generated(path: PurePosixPath) -> bool:
-    """Tell whether some part of *path* is nobody's work."""
-    return any(part in _LITTER or part.startswith(".") for part in path.parts)
+    """Return whether some part of *path* is hidden, or made by a program and not by a student."""
+    return any(part in _GENERATED or part.startswith(".") for part in path.parts)
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """Read a regular file of at most *limit* bytes; raises ``Unusable`` for anything else."""
+    """Read a regular file of at most *limit* bytes; raises ``UnusableFile`` for anything else."""
     label = visible(path.name)
     with os.fdopen(open_regular(path), "rb") as stream:
         try:
             data = stream.read(limit + 1)
         except OSError as error:
             raise UnusableFile(unreadable(label, error)) from error
-    return bounded(data, limit, label)
+    return check_size(data, limit, label)
 
 
 def open_regular(path: Path) -> int:
     """Open a regular file without following a link or waiting; returns its descriptor."""
     label = visible(path.name)
     try:
-        # Opening a device can act on it, so the kind is looked up first, and again once it is open.
+        # Opening a device can act on it, so check the kind first, and again once it is open.
         if not stat.S_ISREG(path.lstat().st_mode):
             raise UnusableFile(not_regular(label))
         descriptor = os.open(path, _OPEN_FLAGS)
@@ -92,8 +81,8 @@ def open_regular(path: Path) -> int:
     return descriptor
 
 
-def bounded(data: bytes, limit: int, label: str) -> bytes:
-    """Return *data* unless it is longer than *limit*."""
+def check_size(data: bytes, limit: int, label: str) -> bytes:
+    """Return *data*; raises ``UnusableFile`` if it is longer than *limit*."""
     if len(data) > limit:
         msg = (
             f"{label} is larger than {limit // 1024:,} KiB and was not read. "
@@ -109,6 +98,10 @@ def not_regular(label: str) -> str:
 
 
 def unreadable(label: str, error: OSError) -> str:
-    """Say why the system did not hand out *label*."""
-    reason = error.strerror or type(error).__name__
-    return f"{label} could not be read ({reason}). Copy it anew or hand it in again."
+    """Say why the system could not read *label*."""
+    return f"{label} could not be read ({reason(error)}). Copy it again or hand it in again."
+
+
+def reason(error: OSError) -> str:
+    """Return the system's text for *error*, or at least its type."""
+    return error.strerror or type(error).__name__

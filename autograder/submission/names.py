@@ -1,4 +1,4 @@
-"""Names that strangers chose: made safe to print, to compare and to serve as an id."""
+"""Names from unknown sources, made safe to print, to compare and to use as an id."""
 
 import hashlib
 import re
@@ -28,11 +28,11 @@ _COPY = re.compile(
 
 
 class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
-    """What the name of a download tells."""
+    """What the name of a download says."""
 
     student: str
     file: str  # the name that the student gave, "" for Moodle's folders
-    late: bool = False
+    is_late: bool = False  # by Canvas's mark
     by_lms: bool = False
 
 
@@ -42,7 +42,7 @@ def visible(name: str) -> str:
     return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
 
 
-def listed(names: Sequence[str], limit: int = MAX_LISTED) -> tuple[str, ...]:
+def abbreviated_list(names: Sequence[str], limit: int = MAX_LISTED) -> tuple[str, ...]:
     """Return the first *limit* names, visible, and how many more there are."""
     shown = tuple(visible(name) for name in names[:limit])
     return shown if len(names) <= limit else (*shown, f"... and {len(names) - limit} more")
@@ -51,7 +51,8 @@ def listed(names: Sequence[str], limit: int = MAX_LISTED) -> tuple[str, ...]:
 def student_id(raw: str) -> str:
     """Return *raw* as an id that is safe to print and to use as a file name.
 
-    A name that had to be changed ends in a few digits of its hash, so that two never become one.
+    A name that had to be changed ends in a few digits of its hash, so that two names never become
+    one.
     """
     wanted = unicodedata.normalize("NFC", raw)
     clean = "".join(c if c.isprintable() else "_" for c in wanted)
@@ -76,23 +77,23 @@ def parse_download_name(name: str) -> ParsedName:
     return ParsedName(
         student=student_id(f"{match['name']}_{match['id']}"),
         file=match["file"],
-        late=bool(match.groupdict().get("late")),
+        is_late=bool(match.groupdict().get("late")),
         by_lms=True,
     )
 
 
-def same(name: str) -> str:
+def comparison_key(name: str) -> str:
     """Return *name* as file systems compare names that ignore case and spelling of accents."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def original(stem: str) -> tuple[str, int]:
+def original_stem(stem: str) -> tuple[str, int]:
     """Return a copy's original stem and the copy's number: ``lab (2)`` is ``("lab", 2)``."""
     match = _COPY.fullmatch(stem)
     if match is None:
-        return same(stem), 0
+        return comparison_key(stem), 0
     numbers = re.findall(r"\d+", match["marks"])
-    return same(match["name"]), int(numbers[-1]) if numbers else 0
+    return comparison_key(match["name"]), int(numbers[-1]) if numbers else 0
 
 
 def _visible_character(character: str) -> str:

@@ -1,25 +1,23 @@
-"""Which stage a file belongs to, and which of a stage's files is the submission."""
+"""Matches files to stages, and finds a stage's module and notebook among them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
 
 from autograder.course import LAB, Stage
-from autograder.submission.files import HandInFile, HandInFiles
-from autograder.submission.names import original, same
+from autograder.submission.files import MODULE, NOTEBOOK, HandInFile
+from autograder.submission.names import comparison_key, original_stem
 
-MODULE = ".py"
-NOTEBOOK = ".ipynb"
 _LAB = LAB.removesuffix(NOTEBOOK)
 
 
 class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
-    """What tells a file's stage."""
+    """Decides which stage a file belongs to."""
 
     stages: tuple[Stage, ...]
     only: Stage | None = None  # grade no other stage
-    home: Stage | None = None  # PATH lies in a folder of this stage
+    enclosing: Stage | None = None  # the whole hand-in lies in a folder of this stage
 
     @property
     def wanted(self) -> tuple[Stage, ...]:
@@ -28,55 +26,55 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def default_stage(self) -> Stage | None:
-        """The stage of files whose names tell none."""
+        """The stage of files whose names match none."""
         return self.wanted[0] if len(self.wanted) == 1 else None
 
     def stage_of(self, path: PurePosixPath) -> Stage | None:
-        """Tell by the nearest folder named like a stage, else by the file's own name."""
+        """Return the stage of the nearest folder named like one, else by the file's own name."""
         for part in reversed(path.parts):  # the last one too: a link may replace the folder
-            stage = self.named(part)
+            stage = self.stage_named(part)
             if stage:
                 return stage
-        return self.home or self._declaring(path)
+        return self.enclosing or self._stage_of_file(path)
 
-    def named(self, name: str) -> Stage | None:
-        """Find the stage of that name, as a folder would be named."""
-        return next((stage for stage in self.stages if same(stage.name) == same(name)), None)
+    def stage_named(self, name: str) -> Stage | None:
+        """Return the stage whose folder would be named *name*."""
+        key = comparison_key(name)
+        return next((stage for stage in self.stages if comparison_key(stage.name) == key), None)
 
-    def knows(self, name: str) -> bool:
-        """Tell whether a folder or a file of that name, or a copy of such, is part of a stage."""
+    def matches(self, name: str) -> bool:
+        """Return whether a folder or a file of that name, or a copy of it, is part of a stage."""
         path = PurePosixPath(name)
         is_lab = path.suffix.lower() == NOTEBOOK and _is_copy(path, _LAB)
-        return is_lab or (self.named(name) or self._declaring(path)) is not None
+        return is_lab or (self.stage_named(name) or self._stage_of_file(path)) is not None
 
-    def _declaring(self, path: PurePosixPath) -> Stage | None:
-        for fits in (_is_exact, _is_copy):  # all exact names first: a module may be called `mask-2`
+    def _stage_of_file(self, path: PurePosixPath) -> Stage | None:
+        # All exact names first: a module may be called `mask-2`.
+        for is_match in (_is_exact, _is_copy):
             for stage in self.stages:
-                if any(fits(path, stem) for stem in _stems(stage, path)):
+                if any(is_match(path, stem) for stem in _stems(stage, path)):
                     return stage
         return None
 
 
-def module_of(stage: Stage, bundle: HandInFiles) -> HandInFile | None:
+def find_module(stage: Stage, files: Sequence[HandInFile], *, is_bare: bool) -> HandInFile | None:
     """Return the module by its name, else a copy of it, else the one file of a bare hand-in."""
-    modules = [found for found in bundle.files if found.suffix == MODULE]
-    named = _nearest_named(modules, (stage.module,))
-    return named or (_sole(modules) if bundle.bare else None)
+    modules = [file for file in files if file.suffix == MODULE]
+    return _find_named(modules, (stage.module,)) or (_only_one(modules) if is_bare else None)
 
 
-def notebook_of(stage: Stage, bundle: HandInFiles) -> HandInFile | None:
+def find_notebook(stage: Stage, files: Sequence[HandInFile]) -> HandInFile | None:
     """Return the notebook by one of its names, else a copy of it, else the only notebook."""
-    notebooks = [found for found in bundle.files if found.suffix == NOTEBOOK]
-    return _nearest_named(notebooks, (stage.module, stage.name, _LAB)) or _sole(notebooks)
+    notebooks = [file for file in files if file.suffix == NOTEBOOK]
+    return _find_named(notebooks, (stage.module, stage.name, _LAB)) or _only_one(notebooks)
 
 
-def _nearest_named(files: Sequence[HandInFile], stems: Iterable[str]) -> HandInFile | None:
-    tests: tuple[Callable[[PurePosixPath, str], bool], ...] = (_is_exact, _is_copy)
-    for fits in tests:
+def _find_named(files: Sequence[HandInFile], stems: Iterable[str]) -> HandInFile | None:
+    for is_match in (_is_exact, _is_copy):
         for stem in stems:
-            fitting = [found for found in files if fits(found.path, stem)]
-            if fitting:
-                return min(fitting, key=_by_depth)
+            matching = [file for file in files if is_match(file.path, stem)]
+            if matching:
+                return min(matching, key=_by_depth)
     return None
 
 
@@ -90,13 +88,13 @@ def _is_exact(path: PurePosixPath, stem: str) -> bool:
 
 
 def _is_copy(path: PurePosixPath, stem: str) -> bool:
-    return original(path.stem)[0] == same(stem)
+    return original_stem(path.stem)[0] == comparison_key(stem)
 
 
-def _by_depth(found: HandInFile) -> tuple[int, int, str]:
-    """Nearest to the top; of several copies the last one, as browsers count."""
-    return len(found.path.parts), -original(found.path.stem)[1], str(found.path)
+def _by_depth(file: HandInFile) -> tuple[int, int, str]:
+    """Sort the nearest to the top first; of several copies the last one, as browsers count."""
+    return len(file.path.parts), -original_stem(file.path.stem)[1], str(file.path)
 
 
-def _sole(files: Sequence[HandInFile]) -> HandInFile | None:
+def _only_one(files: Sequence[HandInFile]) -> HandInFile | None:
     return files[0] if len(files) == 1 else None

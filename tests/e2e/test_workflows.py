@@ -1,4 +1,4 @@
-"""The workflows for a course that hands in by push."""
+"""The workflows for a course whose students hand in by push."""
 
 import os
 import re
@@ -37,8 +37,8 @@ def script(name: str, title: str) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_may_read_and_nothing_else(name: str):
-    """Contents, read only, for every job; no event that lends rights to strangers' code."""
+def test_it_may_only_read_contents(name: str):
+    """Contents, read only, for every job; no event that gives rights to untrusted code."""
     found = workflow(name)
 
     assert found["permissions"] == {"contents": "read"}
@@ -57,13 +57,13 @@ def test_actions_are_githubs_own_and_pinned(name: str):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_script_is_put_together_from_expressions(name: str):
-    """What GitHub fills in comes by the environment, where it is text and no program."""
+def test_no_script_contains_an_expression(name: str):
+    """GitHub's values are passed in the environment, where they are text and no program."""
     assert not any("${{" in step.get("run", "") for step in steps(name))
 
 
-def test_the_students_workflow_knows_no_secret():
-    """Neither by name, nor hidden suites, nor the command that grades."""
+def test_the_students_workflow_names_no_secret():
+    """Nor hidden suites, nor the command that grades."""
     text = (WORKFLOWS / "check.yml").read_text("utf-8")
     used = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
 
@@ -72,15 +72,15 @@ def test_the_students_workflow_knows_no_secret():
     assert "autograder grade" not in used
 
 
-def test_a_secret_is_seen_by_the_one_step_that_needs_it():
-    """The token by the step that fetches, the course's secret by the step that grades."""
-    seen = {
+def test_only_the_step_that_needs_a_secret_gets_it():
+    """The step that fetches gets the token, the step that grades the course's secret."""
+    given = {
         step["name"]: secret
         for step in steps("grade.yml")
         for secret in re.findall(r"secrets\.(\w+)", str(step))
     }
 
-    assert seen == {
+    assert given == {
         "Fetch what students pushed": "STUDENT_REPOSITORIES_TOKEN",
         "Grade": "AUTOGRADER_COURSE_SECRET",
     }
@@ -89,14 +89,14 @@ def test_a_secret_is_seen_by_the_one_step_that_needs_it():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_exists_with_its_options(name: str):
-    """As the command line knows them."""
+    """The command line accepts each of them."""
     commands = typer.main.get_command(app).commands
     scripts = "\n".join(step.get("run", "") for step in steps(name))
     used = re.findall(r"^\s*autograder (\w+)(.*)$", scripts, re.MULTILINE)
 
     assert used
     for command, rest in used:
-        known = {word for option in commands[command].params for word in option.opts}
+        known = {name for option in commands[command].params for name in option.opts}
         assert set(re.findall(r"--[a-z-]+", rest)) <= known, command
 
 
@@ -105,7 +105,7 @@ Bash = Callable[..., tuple[int, list[str]]]
 
 @pytest.fixture
 def bash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bash:
-    """Run a step as a runner does, with programs that only note how they were called."""
+    """Run a step as a runner does, with programs that only record how they were called."""
     calls = tmp_path / "calls"
     calls.touch()
     programs = tmp_path / "programs"
@@ -128,17 +128,17 @@ def bash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bash:
     return run
 
 
-def commit(*words: str) -> str:
+def commit(message: str) -> str:
     """Commit everything here; returns the commit."""
     author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", *words]):
-        subprocess.run(["git", *command], check=True)  # noqa: S603, S607  # git, on our own words
+    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", message]):
+        subprocess.run(["git", *command], check=True)  # noqa: S603, S607  # git, on our own arguments
     done = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True)  # noqa: S607  # by name
     return done.stdout.decode().strip()
 
 
 def test_a_push_checks_the_stages_that_it_changed(bash: Bash, tmp_path: Path):
-    """The first push all of them; each is checked whatever became of the one before."""
+    """The first push checks all; each is checked, also when an earlier one failed."""
     text = script("check.yml", "Check the stages that changed")
     for stage in ("01_one", "02_two"):
         (tmp_path / stage).mkdir()
@@ -155,8 +155,8 @@ def test_a_push_checks_the_stages_that_it_changed(bash: Bash, tmp_path: Path):
     assert (code, called[2:]) == (0, ["autograder check 02_two"])
 
 
-def test_every_student_is_fetched_and_nobody_is_silently_missing(bash: Bash, tmp_path: Path):
-    """A repository that can't be read stops the run, after all the others were tried."""
+def test_every_student_is_fetched_and_a_missing_one_is_an_error(bash: Bash, tmp_path: Path):
+    """A repository that can't be read stops the run, after all others were fetched."""
     text = script("grade.yml", "Fetch what students pushed")
     (tmp_path / "students.txt").write_text("# id repository\nada c/ada\n\nalan c/alan\nzoe c/zoe\n")
     code, called = bash(text, {"gh": "case $2 in *alan*) exit 1 ;; esac\necho zip\n"})
@@ -167,8 +167,8 @@ def test_every_student_is_fetched_and_nobody_is_silently_missing(bash: Bash, tmp
 
 
 @pytest.mark.parametrize("stage", ["", "04"])
-def test_grades_are_written_where_they_are_kept(stage: str, bash: Bash, tmp_path: Path):
-    """On schedule all stages: an empty `--stage` is none."""
+def test_grades_are_written_into_the_artifact(stage: str, bash: Bash, tmp_path: Path):
+    """A scheduled run grades all stages: an empty `--stage` selects none."""
     (tmp_path / "submitted").mkdir()
     record = "grades/results.json"
     code, called = bash(script("grade.yml", "Grade"), {"autograder": ""}, STAGE=stage)
@@ -180,7 +180,7 @@ def test_grades_are_written_where_they_are_kept(stage: str, bash: Bash, tmp_path
     ]
 
 
-def test_what_is_fetched_is_a_class(tmp_path: Path, pytestconfig: pytest.Config):
+def test_the_fetched_archives_are_a_class(tmp_path: Path, pytestconfig: pytest.Config):
     """GitHub's archive has a folder of its own around the stages; the grader finds them."""
     stages = load(find_root(pytestconfig.rootpath)).stages
     for student in ("ada", "zoe"):

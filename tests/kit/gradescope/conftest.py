@@ -1,4 +1,4 @@
-"""Folders laid out as Gradescope does, in a place of our own."""
+"""Folders laid out as Gradescope lays them out."""
 
 import io
 import json
@@ -10,16 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from autograder.gradescope.build import gradescope
+from autograder.gradescope.build import build_zip
 from tests.kit.conftest import WriteCourse
 
 LayOut = Callable[..., Path]
 METADATA = {"id": 7, "users": [{"id": 1234, "name": "Ada", "email": "ada@example.org"}]}
 
 
+def opened(content: bytes) -> zipfile.ZipFile:
+    """Open a bundle for reading."""
+    return zipfile.ZipFile(io.BytesIO(content))
+
+
 def unpack(content: bytes, folder: Path) -> None:
-    """Unpack a bundle as `unzip` does: with the permissions that stand in it."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    """Unpack a bundle as `unzip` does: with its permissions."""
+    with opened(content) as archive:
         for entry in archive.infolist():
             path = Path(archive.extract(entry, folder))
             path.chmod(entry.external_attr >> 16 & 0o777)
@@ -39,14 +44,19 @@ def lay_out(root: Path, content: bytes, files: dict[str, bytes]) -> Path:
 
 
 @pytest.fixture
-def bundled(write_course: WriteCourse, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
-    """Bundle the tiny course."""
+def without_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the secret to the course's file."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
+
+
+@pytest.fixture
+def bundled(write_course: WriteCourse, without_secret: None) -> Callable[..., bytes]:  # noqa: ARG001  # only its effect
+    """Bundle the tiny course."""
 
     def bundle(stages: tuple[str, ...] = ("01_tiny",), **options: str) -> bytes:
         known = set(sys.modules)
-        content = gradescope(write_course(stages=stages), **options).content
-        for name in set(sys.modules) - known:  # the bundle's suites bear the names of the course's
+        content = build_zip(write_course(stages=stages), **options).content
+        for name in set(sys.modules) - known:  # the bundle's suites have the course's names
             if name.startswith("tests.hidden"):
                 del sys.modules[name]
         return content
@@ -67,6 +77,6 @@ def laid_out(tmp_path: Path, bundled: Callable[..., bytes]) -> LayOut:
 
 
 @pytest.fixture
-def nobody_is_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run as an ordinary user, as far as anybody asks."""
+def without_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Report the process's user as an ordinary one."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

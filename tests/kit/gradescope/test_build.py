@@ -1,6 +1,5 @@
 """The zip that Gradescope takes."""
 
-import io
 import shutil
 import stat
 import subprocess
@@ -12,29 +11,20 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.course import Course, find_root, load
-from autograder.errors import CourseError
-from autograder.gradescope.build import SCRIPTS, gradescope
-from autograder.gradescope.contents import REQUIRED, derived_secret, needs
-from tests.kit.conftest import WriteCourse, write_files
+from autograder.course import Course
+from autograder.gradescope.build import SCRIPTS, build_zip
+from tests.kit.conftest import WriteCourse
+from tests.kit.gradescope.conftest import opened
 
 TEMPLATES = resources.files("autograder.gradescope") / "templates"
 
 
-@pytest.fixture(autouse=True)
-def no_secret(monkeypatch: pytest.MonkeyPatch):
-    """A course that has a secret here has it in a file."""
-    monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
-
-
-def opened(content: bytes) -> zipfile.ZipFile:
-    """The zip, to look into."""
-    return zipfile.ZipFile(io.BytesIO(content))
+pytestmark = pytest.mark.usefixtures("without_secret")
 
 
 def test_the_scripts_lie_at_the_root_and_can_be_run(tiny: Course):
     """`setup.sh` and `run_autograder` with the executable bit; nothing else has it."""
-    with opened(gradescope(tiny).content) as archive:
+    with opened(build_zip(tiny).content) as archive:
         modes = {entry.filename: entry.external_attr >> 16 for entry in archive.infolist()}
 
     assert set(SCRIPTS) <= set(modes)
@@ -43,96 +33,18 @@ def test_the_scripts_lie_at_the_root_and_can_be_run(tiny: Course):
 
 
 def test_two_bundles_of_a_course_are_equal(tiny: Course):
-    """To the byte, whenever they are made."""
-    assert gradescope(tiny).content == gradescope(tiny).content
+    """To the byte, at whatever time they are made."""
+    assert build_zip(tiny).content == build_zip(tiny).content
 
 
-def test_it_holds_what_grading_reads_and_nothing_of_a_class(tiny: Course):
-    """No gradebook, no submission, no report, no secret of the course."""
-    write_files(
-        tiny.root,
-        {
-            "gradebook.db": "marks",
-            "submitted/ada/01_tiny/tiny.py": "hers",
-            "autograded/ada/01_tiny/tiny.py": "hers",
-            "reports/index.html": "marks",
-            ".course-secret": "sesame-4711\n",
-            ".git/config": "remote",
-            "tests/hidden/01_tiny/__pycache__/test_tiny.pyc": "",
-        },
-    )
-    content = gradescope(tiny).content
-    with opened(content) as archive:
-        ours = {name for name in archive.namelist() if name.startswith("course/")}
-        texts = [archive.read(name) for name in archive.namelist()]
-
-    assert ours == {
-        "course/.course-secret",
-        "course/course.toml",
-        "course/solutions/01_tiny/tiny.py",
-        "course/source/01_tiny/stage.toml",
-        "course/tests/hidden/01_tiny/misconceptions.py",
-        "course/tests/hidden/01_tiny/test_tiny.py",
-        "course/tests/hidden/documented.toml",
-    }
-    assert not any(b"sesame-4711" in text for text in texts)
-
-
-def test_a_bundle_has_a_secret_of_its_own():
-    """Derived, so that two bundles are equal; none where the course has none."""
-    assert derived_secret(b"one") == derived_secret(b"one") != derived_secret(b"another")
-    assert b"one" not in derived_secret(b"one")
-    assert derived_secret(b"") == b""
-
-
-def test_one_stage_brings_no_other_solution(write_course: WriteCourse):
-    """Of the others only what says that they are there."""
+def test_the_instructor_learns_what_to_set(write_course: WriteCourse):
+    """Points of all stages, memory, and whether the hidden inputs are secret."""
     course = write_course(stages=("01_tiny", "02_tiny"))
-    with opened(gradescope(course, [course.stage("02")]).content) as archive:
-        others = [name for name in archive.namelist() if "01_tiny" in name]
-        terms = archive.read("bundle.toml").decode()
-
-    assert others == ["course/source/01_tiny/stage.toml"]
-    assert terms == 'format_version = 1\nstages = ["02_tiny"]\nisolation = "process"\n'
-
-
-def test_the_instructor_hears_what_to_set(write_course: WriteCourse):
-    """Points of all stages, memory, and whose hidden inputs these are."""
-    course = write_course(stages=("01_tiny", "02_tiny"))
-    remarks = " ".join(gradescope(course).remarks)
+    remarks = " ".join(build_zip(course).remarks)
 
     assert "autograder points to 20." in remarks
     assert "1536 MiB" in remarks
     assert "No course secret" in remarks
-
-
-def test_a_course_with_a_hole_is_not_packed(tiny: Course):
-    """The message names the file and what to run."""
-    tiny.stage("01").solution.unlink()
-
-    with pytest.raises(CourseError, match=r"tiny\.py can't be packed: .*autograder verify"):
-        gradescope(tiny)
-
-
-def test_what_is_installed_is_pinned(pytestconfig: pytest.Config):
-    """Every package that grading imports has one version in the course's constraints."""
-    found = needs(load(find_root(pytestconfig.rootpath)))
-    pins = dict(
-        line.split("==")
-        for line in found["constraints.txt"].decode().splitlines()
-        if not line.startswith("#")
-    )
-
-    assert found["requirements.txt"].decode().split() == list(REQUIRED)
-    assert set(REQUIRED) <= set(pins)
-
-
-def test_a_course_without_constraints_gets_our_versions(tiny: Course):
-    """Without the build: any index serves torch 2.13.0, not every one 2.13.0+cpu."""
-    pins = needs(tiny)["constraints.txt"].decode().splitlines()
-
-    assert [pin.partition("==")[0] for pin in pins] == list(REQUIRED)
-    assert all("==" in pin and "+" not in pin for pin in pins)
 
 
 def test_setup_installs_exactly_what_is_pinned():
@@ -146,7 +58,7 @@ def test_setup_installs_exactly_what_is_pinned():
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_scripts_are_bash_and_stop_at_the_first_fault(name: str):
+def test_the_scripts_are_bash_and_stop_at_the_first_error(name: str):
     """`bash -n` reads them; `set -euo pipefail` comes before the first command."""
     script = (TEMPLATES / name).read_text("utf-8")
     first = next(line for line in script.splitlines() if line and not line.startswith("#"))
@@ -167,8 +79,8 @@ def test_shellcheck_finds_nothing(name: str):
 def test_the_command_writes_the_zip(tiny: Course, tmp_path: Path):
     """`autograder bundle gradescope --stage 01 -o FILE`."""
     file = tmp_path / "made.zip"
-    words = ["bundle", "gradescope", "--stage", "01", "--isolation", "full", "-o", str(file)]
-    result = CliRunner().invoke(app, [*words, "--course", str(tiny.root)])
+    arguments = ["bundle", "gradescope", "--stage", "01", "--isolation", "full", "-o", str(file)]
+    result = CliRunner().invoke(app, [*arguments, "--course", str(tiny.root)])
 
     assert result.exit_code == 0, result.output
     assert f"gradescope: {file}" in result.output
@@ -177,7 +89,7 @@ def test_the_command_writes_the_zip(tiny: Course, tmp_path: Path):
 
 
 def test_an_unknown_platform_is_refused(tiny: Course):
-    """With the list of those that there are."""
+    """The message lists the platforms that there are."""
     result = CliRunner().invoke(app, ["bundle", "elsewhere", "--course", str(tiny.root)])
 
     assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""What the bundle does where it grades, in this process."""
+"""A container grades its submission, or gives no grade; here in this process."""
 
 import io
 import json
@@ -10,9 +10,7 @@ import pytest
 
 from autograder.errors import GraderError, SandboxError
 from autograder.exports.gradescope_results import gradescope
-from autograder.gradescope import container
-from autograder.gradescope.container import Container, main
-from autograder.gradescope.handed_in import student_of
+from autograder.gradescope.container import Container, combine_stages, main, read_student
 from autograder.sandbox import isolation
 from autograder.submission.names import MAX_STUDENT
 from tests.kit.conftest import SOLUTION
@@ -25,11 +23,11 @@ WRONG = RIGHT.replace(b"2 * x", b"x ** 2")
 
 def zipped(**files: bytes) -> bytes:
     """An archive with *files*, each a module."""
-    page = io.BytesIO()
-    with zipfile.ZipFile(page, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
             archive.writestr(f"work/{name}.py", text)
-    return page.getvalue()
+    return buffer.getvalue()
 
 
 def notebook(*cells: str) -> bytes:
@@ -48,7 +46,7 @@ def notebook(*cells: str) -> bytes:
     return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
-def graded(root: Path) -> dict:
+def grade_container(root: Path) -> dict:
     """Grade the container at *root* as its script does, and read what it wrote."""
     assert main([str(root)]) == 0
     return accepted((root / "results" / "results.json").read_bytes())
@@ -74,11 +72,9 @@ pytestmark = pytest.mark.skipif(isolation.probe().level != "full", reason=isolat
         pytest.param({"a.zip": zipped(tiny=RIGHT), "b.zip": b""}, 0.0, id="two_archives"),
     ],
 )
-def test_whatever_lies_there_is_one_submission(
-    files: dict[str, bytes], score: float, laid_out: LayOut
-):
-    """One result, by Gradescope's rules; where nothing is graded, it says why."""
-    answer = graded(laid_out(files))
+def test_any_files_are_one_submission(files: dict[str, bytes], score: float, laid_out: LayOut):
+    """One result, in Gradescope's format; where nothing is graded, it says why."""
+    answer = grade_container(laid_out(files))
 
     assert answer["score"] == score
     assert answer["extra_data"]["stage"] == "01_tiny"
@@ -86,10 +82,23 @@ def test_whatever_lies_there_is_one_submission(
 
 
 @pytest.mark.usefixtures("lent_fork_server")
+def test_the_instructor_sees_score_and_isolation(
+    laid_out: LayOut, capsys: pytest.CaptureFixture[str]
+):
+    """One line for the submission, one for the conditions."""
+    grade_container(laid_out({"tiny.py": RIGHT}))
+
+    assert capsys.readouterr().out.splitlines() == [
+        "1234, 01_tiny: 10 points (graded)",
+        "Isolation: full. Hidden inputs: public.",
+    ]
+
+
+@pytest.mark.usefixtures("lent_fork_server")
 def test_several_stages_are_added_up(laid_out: LayOut):
-    """Files tell their stages, exercises of one name are told apart, the absent earns nothing."""
+    """Names decide the stage, equal exercise names stay distinct, a missing stage earns nothing."""
     files = {"01_tiny/tiny.py": RIGHT, "03_tiny/tiny.py": WRONG}
-    answer = graded(laid_out(files, ("01_tiny", "02_tiny", "03_tiny")))
+    answer = grade_container(laid_out(files, ("01_tiny", "02_tiny", "03_tiny")))
     names = [test["name"] for test in answer["tests"]]
 
     assert answer["score"] == 15.0
@@ -99,16 +108,16 @@ def test_several_stages_are_added_up(laid_out: LayOut):
 
 
 @pytest.mark.usefixtures("lent_fork_server")
-def test_of_several_stages_none_may_be_told(laid_out: LayOut):
+def test_files_may_match_none_of_several_stages(laid_out: LayOut):
     """No points, and a sentence on what to name the files."""
-    answer = graded(laid_out({"a.txt": b"", "b.txt": b""}, ("01_tiny", "02_tiny")))
+    answer = grade_container(laid_out({"a.txt": b"", "b.txt": b""}, ("01_tiny", "02_tiny")))
 
     assert (answer["score"], answer["tests"]) == (0.0, [])
     assert "Name the module as its stage does" in answer["output"]
 
 
 @pytest.mark.usefixtures("lent_fork_server")
-def test_a_fault_of_ours_is_no_grade(laid_out: LayOut, capsys: pytest.CaptureFixture[str]):
+def test_an_error_of_the_grader_is_no_grade(laid_out: LayOut, capsys: pytest.CaptureFixture[str]):
     """No results.json, a reason for the instructor, exit code 1."""
     root = laid_out({"tiny.py": RIGHT})
     (root / "source" / "course" / "tests" / "hidden" / "01_tiny" / "test_tiny.py").write_text("(")
@@ -119,14 +128,11 @@ def test_a_fault_of_ours_is_no_grade(laid_out: LayOut, capsys: pytest.CaptureFix
 
 
 @pytest.mark.usefixtures("lent_fork_server")
-def test_a_stage_without_a_grade_leaves_the_whole_without(
-    laid_out: LayOut, monkeypatch: pytest.MonkeyPatch
-):
-    """A sum of what happened to be graded would be a wrong grade."""
+def test_a_stage_without_a_grade_leaves_the_whole_without(laid_out: LayOut):
+    """A sum of the graded stages alone would be a wrong grade."""
     files = {"01_tiny/tiny.py": RIGHT, "02_tiny/tiny.py": RIGHT}
-    root = laid_out(files, ("01_tiny", "02_tiny"))
-    results = Container(root).grade()
-    monkeypatch.setattr(container, "grade", lambda *_a, **_o: broken)
+    container = Container(laid_out(files, ("01_tiny", "02_tiny")))
+    results = container.grade_submission()
     one = results.submissions[0]
     broken = msgspec.structs.replace(
         results,
@@ -137,12 +143,12 @@ def test_a_stage_without_a_grade_leaves_the_whole_without(
     )
 
     with pytest.raises(GraderError, match="The grader failed for 1234"):
-        gradescope(Container(root).grade())
+        gradescope(combine_stages(broken, container.stages))
 
 
 @pytest.mark.usefixtures("lent_fork_server")
-def test_the_solutions_are_tried_before_anybody_is_graded(laid_out: LayOut):
-    """Full marks, or the image is not built."""
+def test_the_solutions_are_graded_when_the_image_is_built(laid_out: LayOut):
+    """With less than full marks the image is not built."""
     root = laid_out({})
 
     assert main([str(root), "--try"]) == 0
@@ -152,7 +158,7 @@ def test_the_solutions_are_tried_before_anybody_is_graded(laid_out: LayOut):
     solution.write_bytes(WRONG)
 
     with pytest.raises(GraderError, match=r"The solution of 01_tiny earns"):
-        Container(root).try_solutions()
+        Container(root).grade_solutions()
 
 
 @pytest.mark.parametrize(
@@ -160,24 +166,24 @@ def test_the_solutions_are_tried_before_anybody_is_graded(laid_out: LayOut):
     [
         pytest.param(b'{"users": [{"id": 12}]}', "12", id="a_student"),
         pytest.param(b'{"users": [{"id": 12}, {"id": 13}]}', "12+13", id="a_group"),
-        pytest.param(b'{"users": []}', "student", id="nobody"),
+        pytest.param(b'{"users": []}', "student", id="no_user"),
         pytest.param(b'{"users": [{"name": "Ada"}]}', "student", id="another_format"),
         pytest.param(b"\xff{", "student", id="no_json"),
     ],
 )
-def test_the_student_is_who_gradescope_says(metadata: bytes, student: str, tmp_path: Path):
-    """Numbers; without them the submission is graded all the same."""
+def test_the_student_is_gradescopes_number(metadata: bytes, student: str, tmp_path: Path):
+    """Without a number the submission is graded nevertheless."""
     file = tmp_path / "submission_metadata.json"
     file.write_bytes(metadata)
 
-    assert student_of(file) == student
+    assert read_student(file) == student
 
 
 def test_the_student_is_never_a_path(tmp_path: Path):
-    """What says it is an id may be anything."""
+    """An id in the metadata may be any text."""
     file = tmp_path / "submission_metadata.json"
     file.write_text(json.dumps({"users": [{"id": "../../results\n" + "x" * 500}]}))
-    student = student_of(file)
+    student = read_student(file)
 
     assert "/" not in student
     assert student.isprintable()
@@ -185,39 +191,52 @@ def test_the_student_is_never_a_path(tmp_path: Path):
 
 
 @pytest.fixture
-def without_walls(monkeypatch: pytest.MonkeyPatch):
+def without_landlock(monkeypatch: pytest.MonkeyPatch):
     """A container that forbids Landlock."""
     poor = msgspec.structs.replace(isolation.probe(), level="process", reason="No Landlock.")
-    for room in ("autograder.gradescope.container", "autograder.sandbox.supervisor"):
-        monkeypatch.setattr(f"{room}.probe", lambda: poor)
+    for module in ("autograder.gradescope.container", "autograder.sandbox.supervisor"):
+        monkeypatch.setattr(f"{module}.probe", lambda: poor)
 
 
-@pytest.mark.usefixtures("without_walls")
-def test_less_than_agreed_on_is_refused(laid_out: LayOut):
+@pytest.mark.usefixtures("without_landlock")
+def test_less_isolation_than_configured_is_refused(laid_out: LayOut):
     """A bundle made with `--isolation full` grades with nothing less."""
     root = laid_out({"tiny.py": RIGHT}, least="full")
 
     with pytest.raises(SandboxError, match="No Landlock"):
-        Container(root).isolation()
+        Container(root).choose_sandbox()
 
 
-@pytest.mark.usefixtures("without_walls", "nobody_is_root")
-def test_without_walls_and_root_nothing_is_graded(laid_out: LayOut):
+@pytest.mark.usefixtures("without_landlock", "without_root")
+def test_without_landlock_and_root_nothing_is_graded(laid_out: LayOut):
     """Student code would run as the user who may read the solutions."""
     root = laid_out({"tiny.py": RIGHT})
 
     with pytest.raises(SandboxError, match="must be root"):
-        Container(root).isolation()
+        Container(root).choose_sandbox()
 
 
-@pytest.mark.usefixtures("without_walls")
-def test_a_wall_that_is_not_there_is_not_believed_in(
+@pytest.mark.usefixtures("without_landlock")
+def test_without_landlock_root_runs_student_code_as_nobody(
     laid_out: LayOut, monkeypatch: pytest.MonkeyPatch
 ):
-    """Where nobody could read the solutions all the same, nothing is graded."""
+    """The sandbox is started by the script, once that user was shut out of the solutions."""
+    root = laid_out({"tiny.py": RIGHT})
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    script = root / "source" / "as_nobody"
+    script.write_text("#!/bin/sh\nexit 0\n")  # a self-test in which every listing is refused
+
+    assert Container(root).choose_sandbox() == ("process", str(script))
+
+
+@pytest.mark.usefixtures("without_landlock")
+def test_a_user_who_can_read_the_solutions_is_refused(
+    laid_out: LayOut, monkeypatch: pytest.MonkeyPatch
+):
+    """Where the user nobody can read the solutions nevertheless, nothing is graded."""
     root = laid_out({"tiny.py": RIGHT})
     monkeypatch.setattr("os.geteuid", lambda: 0)
     (root / "source" / "as_nobody").write_text('#!/bin/sh\nexec python3 "$@"\n')
 
     with pytest.raises(SandboxError, match="can be read by the user who runs student code"):
-        Container(root).isolation()
+        Container(root).choose_sandbox()

@@ -1,4 +1,4 @@
-"""A course of two stages, and submissions to it in the making."""
+"""A course of two stages, and builders of hand-ins for it."""
 
 import json
 import zipfile
@@ -13,6 +13,7 @@ from autograder.submission import Submission, collect
 
 STUB = b"def attend(x):\n    raise NotImplementedError\n"
 SOLVED = b"def attend(x):\n    return x\n"
+LINK = "is a link or no ordinary file and was not opened. Hand in the file itself."
 
 COURSE = """
 format_version = 1
@@ -57,7 +58,7 @@ def attention(stages: tuple[Stage, ...]) -> Stage:
 
 @pytest.fixture
 def collected(stages: tuple[Stage, ...]) -> Collected:
-    """Collect a path into a list."""
+    """Collect the submissions at a path as a list."""
 
     def collect_all(path: Path, only: Stage | None = None) -> list[Submission]:
         return list(collect(path, stages, only))
@@ -84,6 +85,15 @@ def write(class_: Path) -> Write:
         return path
 
     return write_file
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file outside that no submission may read."""
+    path = tmp_path / "solution" / "self_attention.py"
+    path.parent.mkdir()
+    path.write_bytes(b"the solution")
+    return path
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def test_refuses_names_that_differ_in_spelling_only(collected, write_zip):
 
 
 def test_refuses_encryption(collected, write_zip):
-    """Nobody asks for the password."""
+    """The grader has no password."""
     path = write_zip("alice.zip", {MODULE: b"x"})
     data = bytearray(path.read_bytes())
     data[data.index(b"PK\x01\x02") + 8] |= 1
@@ -119,7 +119,7 @@ def test_refuses_encryption(collected, write_zip):
     ],
 )
 def test_reports_an_unreadable_zip(collected, write, data):
-    """The student hears that the archive is broken; nothing is raised."""
+    """The student learns that the archive is broken; nothing is raised."""
     [submission] = collected(write("alice.zip", data))
 
     assert submission.problem == (
@@ -152,8 +152,8 @@ def test_lists_an_inner_zip_and_leaves_it_shut(collected, write_zip):
     assert submission.ignored == ("inner.zip",)
 
 
-def test_passes_over_what_macos_adds(collected, write_zip):
-    """Finder's shadow files are neither code nor worth a line."""
+def test_ignores_what_macos_adds(collected, write_zip):
+    """Finder's shadow files are not listed."""
     members = {
         "hw/self_attention.py": b"x",
         "__MACOSX/hw/._self_attention.py": b"",
@@ -179,16 +179,16 @@ def test_never_escapes_and_never_raises(tmp_path_factory, names):
         warnings.simplefilter("ignore")
         for name in names:
             member = zipfile.ZipInfo()
-            member.filename = name  # as it is: the constructor would mend it
+            member.filename = name  # as it is: the constructor would change it
             archive.writestr(member, b"")
 
-    bundle = open_archive(path)
+    files, faults = open_archive(path)
 
-    for found in bundle.files:
+    for found in files:
         assert not found.path.is_absolute()
         assert ".." not in found.path.parts
         assert found.label.isprintable()
-    assert all(fault.isprintable() for fault in bundle.faults)
+    assert all(fault.isprintable() for fault in faults)
 
 
 @settings(deadline=None)  # a busy disk is no bug
@@ -201,6 +201,6 @@ def test_never_raises_over_damaged_bytes(tmp_path_factory, data, at):
     path = tmp_path_factory.mktemp("zips") / "alice.zip"
     path.write_bytes(good.getvalue()[:at] + data + good.getvalue()[at + len(data) :])
 
-    for found in open_archive(path).files:
+    for found in open_archive(path)[0]:
         with suppress(UnusableFile):
             assert isinstance(found.read(1000), bytes)

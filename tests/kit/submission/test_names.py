@@ -1,4 +1,4 @@
-"""Names that strangers chose can't forge a line, a path or another student."""
+"""No name can forge a line, a path or another student."""
 
 import pytest
 from hypothesis import given
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from autograder.submission.names import (
     MAX_SHOWN,
     MAX_STUDENT,
-    original,
+    original_stem,
     parse_download_name,
     student_id,
     visible,
@@ -27,7 +27,7 @@ from autograder.submission.names import (
     ],
 )
 def test_makes_names_visible(name, shown):
-    """What does not print is written out."""
+    """Unprintable characters are written as escapes."""
     assert visible(name) == shown
 
 
@@ -86,16 +86,16 @@ def test_collects_students_of_hostile_names(collected, write, class_, name):
 )
 def test_reads_names_of_downloads(name, student, file):
     """When in doubt, the whole name is the student."""
-    told = parse_download_name(name)
+    parsed = parse_download_name(name)
 
-    assert (told.student, told.file) == (student, file)
+    assert (parsed.student, parsed.file) == (student, file)
 
 
 def test_does_not_take_longer_for_hostile_copies():
-    """Marks of copies nest no deeper than people copy."""
+    """The number of copy marks in a name is bounded."""
     stem = "copy (1)" * 30 + "!"
 
-    assert original(stem) == (stem, 0)
+    assert original_stem(stem) == (stem, 0)
 
 
 @given(name=st.text(max_size=300))

@@ -1,4 +1,4 @@
-"""Code cells come out of every notebook that students really have."""
+"""Code cells are read from every notebook that students really have."""
 
 import json
 
@@ -20,7 +20,7 @@ def _cells(document):
 
 
 def test_takes_code_cells_in_order():
-    """Prose and raw cells are passed over, magics and blank cells are not."""
+    """Text and raw cells are left out, magics and blank cells are not."""
     prose = {"cell_type": "markdown", "source": "def attend(): ..."}
     raw = {"cell_type": "raw", "source": "x"}
     document = {"nbformat": 4, "cells": [_code("%time x = 1"), prose, _code(""), raw, _code("é")]}

@@ -1,0 +1,203 @@
+"""One submission for each stage says what is graded, or why nothing is."""
+
+import hashlib
+
+import pytest
+
+STUB = b"def attend(x):\n    raise NotImplementedError\n"
+WORK = "def attend(x):\n    return x"
+
+
+def test_says_where_two_files_were_as_good(collected, write_zip):
+    """A zip of a whole class that is graded as one student's gives a notice."""
+    path = write_zip("all.zip", {"bob/self_attention.py": b"", "alice/self_attention.py": b""})
+
+    [submission] = collected(path)
+
+    assert submission.notices == (
+        "2 files are named self_attention.py; alice/self_attention.py was graded. Hand in one.",
+    )
+
+
+def test_prefers_the_module_to_the_notebook(collected, write, class_, notebook):
+    """The module is where students write their code."""
+    write("alice/02_self_attention/self_attention.py", b"attend = None")
+    write("alice/02_self_attention/lab.ipynb", notebook(WORK))
+
+    [submission] = collected(class_ / "alice")
+
+    assert submission.code.kind == "module"
+    assert submission.ignored == ("02_self_attention/lab.ipynb",)
+
+
+@pytest.mark.parametrize(
+    "stub", [pytest.param(STUB, id="lf"), pytest.param(STUB.replace(b"\n", b"\r\n"), id="crlf")]
+)
+def test_prefers_a_worked_notebook_to_an_untouched_stub(collected, write, class_, notebook, stub):
+    """Who solved the exercises in the lab and left the stub alone is graded on the lab."""
+    write("alice/02_self_attention/self_attention.py", stub)
+    write("alice/02_self_attention/lab.ipynb", notebook("1", f"%%time\n{WORK}"))
+
+    [submission] = collected(class_ / "alice")
+
+    assert submission.code.kind == "notebook"
+    assert submission.ignored == ("02_self_attention/self_attention.py",)
+    assert submission.notices[0].startswith("self_attention.py is the released stub, unchanged")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("from self_attention import attend", id="imports"),
+        pytest.param("def attend_more(x): ...", id="longer-name"),
+        pytest.param("# def attend(x)", id="comment"),
+        pytest.param("if True:\n    def attend(x): ...", id="not-at-line-start"),
+    ],
+)
+def test_keeps_the_stub_where_the_notebook_solves_nothing(
+    collected, write, class_, notebook, source
+):
+    """A lab that defines no exercise holds no solution."""
+    write("alice/02_self_attention/self_attention.py", STUB)
+    write("alice/02_self_attention/lab.ipynb", notebook(source))
+
+    [submission] = collected(class_ / "alice")
+
+    assert submission.code.cells == (STUB,)
+    assert submission.notices == ()
+
+
+def test_keeps_the_stub_where_the_notebook_is_broken(collected, write, class_):
+    """The stub is graded, and the notebook's problem is reported."""
+    write("alice/02_self_attention/self_attention.py", STUB)
+    write("alice/02_self_attention/lab.ipynb", b"{")
+
+    [submission] = collected(class_ / "alice")
+
+    assert submission.code.kind == "module"
+    assert submission.notices[0].startswith("lab.ipynb is no notebook")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\0\0", id="nul"),
+        pytest.param("x = 'é'".encode("utf-16"), id="utf-16"),
+        pytest.param(b"# coding: latin-1\nx = '\xe9'\n", id="latin-1"),
+    ],
+)
+def test_hands_modules_on_as_they_are(collected, write, data):
+    """Only the worker finds out whether the bytes are Python."""
+    [submission] = collected(write("alice/self_attention.py", data))
+
+    assert submission.code.cells == (data,)
+    assert submission.sha256 == hashlib.sha256(data).hexdigest()
+
+
+def test_refuses_a_huge_module(collected, write):
+    """A module above the limit is a problem that names the file and the limit."""
+    [submission] = collected(write("alice/self_attention.py", b"#" * (2**20 + 1)))
+
+    assert submission.code is None
+    assert submission.problem == (
+        "self_attention.py is larger than 1,024 KiB and was not read. "
+        "Hand in code without data or outputs."
+    )
+
+
+def test_asks_for_the_stage_where_no_name_tells_it(collected, write):
+    """A single file of any name and no chosen stage is a problem that says what to do."""
+    [submission] = collected(write("bob.py"))
+
+    assert submission.stage == ""
+    assert submission.problem == (
+        "The file names don't show the stage: there is only bob.py. Name the module as its "
+        "stage does, such as averaging.py, or choose a stage with --stage."
+    )
+
+
+def test_leaves_other_stages_out(collected, write, class_, attention):
+    """With a chosen stage, a student who handed in another one only has no row."""
+    write("alice/01_averaging/averaging.py")
+    write("bob/02_self_attention/self_attention.py")
+
+    [submission] = collected(class_, attention)
+
+    assert (submission.student, submission.stage) == ("bob", "02_self_attention")
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        pytest.param({"notes.txt": b""}, "there is only notes.txt", id="other-files"),
+        pytest.param({".hidden": b""}, "it is empty", id="empty"),
+        pytest.param({"main.py": b"", "util.py": b""}, "only main.py, util.py", id="other-names"),
+        pytest.param({f"{n}.txt": b"" for n in range(60)}, "... and 50 more", id="many-files"),
+    ],
+)
+def test_reports_a_student_without_gradable_files(collected, write, class_, attention, files, says):
+    """One submission names what was found, within bounds, and goes on with the class."""
+    for name, data in files.items():
+        write(f"alice/{name}", data)
+    write("bob/self_attention.py")
+
+    alice, bob = collected(class_, attention)
+
+    assert says in alice.problem
+    assert alice.code is None
+    assert alice.sha256 == ""
+    assert len(alice.ignored) <= 51
+    assert bob.code is not None
+
+
+def test_reports_a_stage_folder_without_code(collected, write, class_):
+    """A stage in progress has a row, also beside one that is complete."""
+    write("alice/01_averaging/averaging.py")
+    write("alice/02_self_attention/timestamp.txt")
+
+    _, submission = collected(class_ / "alice")
+
+    assert submission.stage == "02_self_attention"
+    assert submission.problem == (
+        "No self_attention.py was handed in: it is empty. "
+        "Hand in self_attention.py, or a notebook named self_attention.ipynb."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "is_kept"),
+    [
+        pytest.param("alice/02_self_attention/timestamp.txt", True, id="nbgraders"),
+        pytest.param("alice/02_self_attention/old/timestamp.txt", False, id="deeper"),
+        pytest.param("ada_1_assignsubmission_file_/timestamp.txt", False, id="uploaded"),
+    ],
+)
+def test_keeps_the_timestamp_of_nbgrader(collected, write, class_, attention, name, is_kept):
+    """A file of that name is a student's own where an LMS or a folder of theirs holds it."""
+    write(name)
+    write(name.replace("timestamp.txt", "self_attention.py"))
+
+    [submission] = collected(class_, attention)
+
+    assert (submission.stamp is not None) == is_kept
+
+
+def test_takes_no_timestamp_from_an_archive(collected, write_zip):
+    """A student may have packed it."""
+    path = write_zip("alice.zip", {"self_attention.py": b"", "timestamp.txt": b""})
+
+    [submission] = collected(path)
+
+    assert submission.stamp is None
+
+
+def test_keeps_the_notebook_beside_the_module(collected, write, class_, notebook):
+    """The gradebook shows it, also where the module is graded."""
+    write("alice/02_self_attention/self_attention.py")
+    write("alice/02_self_attention/lab.ipynb", notebook("1"))
+
+    [submission] = collected(class_ / "alice")
+
+    assert submission.code.kind == "module"
+    assert submission.lab.label == "lab.ipynb"
