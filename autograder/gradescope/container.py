@@ -21,7 +21,7 @@ from autograder.gradescope.joined import joined
 from autograder.gradescope.terms import TERMS_FILE, Terms
 from autograder.grading.grade import grade
 from autograder.results import Results, SubmissionResult
-from autograder.sandbox.isolation import Isolation, probe
+from autograder.sandbox.isolation import Isolation, detect_capabilities
 from autograder.sandbox.supervisor import choose_isolation
 from autograder.submission.collect import collect_one
 
@@ -54,10 +54,11 @@ class Container:
         Below ``full`` student code runs as the user who owns nothing, or not at all: a process of
         root's could read the solutions and write its own grade.
         """
-        if self.terms.isolation == "full" or probe().level == "full":
+        if self.terms.isolation == "full" or detect_capabilities().level == "full":
             return choose_isolation("full", self.course.root)
         if not hasattr(os, "geteuid") or os.geteuid() != 0:
-            msg = f"{probe().reason} With less, the grader must be root, to run code as nobody."
+            reason = detect_capabilities().reason
+            msg = f"{reason} With less, the grader must be root, to run code as nobody."
             raise SandboxError(msg)
         nobody = self.source / "as_nobody"
         self._self_test(nobody)
@@ -100,7 +101,9 @@ class Container:
         look = [str(nobody), "-I", "-c", _LOOK, *(str(place) for place in places if place.exists())]
         done = subprocess.run(look, check=False, capture_output=True, text=True, cwd="/")  # noqa: S603  # our own script, on our own paths
         if done.returncode:
-            msg = f"{probe().reason} And nobody is no wall here: {done.stderr.strip()}"
+            msg = (
+                f"{detect_capabilities().reason} And nobody is no wall here: {done.stderr.strip()}"
+            )
             raise SandboxError(msg)
 
 
@@ -127,8 +130,8 @@ def told(results: Results) -> list[str]:
     lines.append(f"Isolation: {results.isolation}. Hidden inputs: {results.hidden_inputs}.")
     if results.isolation != "full":
         lines.append(
-            f"{probe().reason} Student code ran as a user who owns nothing: solutions, hidden "
-            "suites and results were closed to it, the network was not."
+            f"{detect_capabilities().reason} Student code ran as a user who owns nothing: "
+            "solutions, hidden suites and results were closed to it, the network was not."
         )
     return lines
 

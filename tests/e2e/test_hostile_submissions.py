@@ -17,7 +17,7 @@ from autograder import course as courses
 from autograder.grading.grade import grade
 from autograder.grading.suite_runner import open_suites
 from autograder.results import Outcome, Status
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from autograder.submission import collect
 from autograder.suite.checks import Layer
 
@@ -27,7 +27,9 @@ STAGE = "04_self_attention"
 HONEST_EVERY = 8  # so that each grading process meets honest work after whatever it survived
 MAX_RECORD = 65_536  # bytes of JSON about one student, whatever they say
 
-pytestmark = pytest.mark.skipif(probe().level != "full", reason=probe().reason)
+pytestmark = pytest.mark.skipif(
+    detect_capabilities().level != "full", reason=detect_capabilities().reason
+)
 
 
 class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

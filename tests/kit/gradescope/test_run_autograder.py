@@ -12,7 +12,7 @@ import pytest
 
 from autograder.course import Course, find_root, load
 from autograder.gradescope.build import gradescope
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from tests.kit.exports.test_gradescope_results import accepted
 from tests.kit.gradescope.conftest import lay_out
 
@@ -114,7 +114,7 @@ def results(root: Path) -> dict:
     return accepted((root / "results" / "results.json").read_bytes())
 
 
-@pytest.mark.skipif(probe().level != "full", reason=probe().reason)
+@pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)
 def test_files_beside_the_module_have_no_say(run: Run, root: Path, course: Course):
     """Modules that would be Python's, pytest's or ours are never imported; the work is graded."""
     marker = root / "imported"
@@ -133,11 +133,11 @@ def test_a_hostile_module_reaches_nothing(level: str, run: Run, root: Path, cour
     """Neither solutions nor results nor the grader, also where the container has no Landlock."""
     before: tuple[str, ...] = ()
     if level == "process":
-        if not probe().root or not probe().seccomp:
+        if not detect_capabilities().root or not detect_capabilities().seccomp:
             pytest.skip("only root can run code as nobody, only a filter can hide Landlock")
         before = (sys.executable, "-c", WITHOUT_LANDLOCK)
-    elif probe().level != "full":
-        pytest.skip(probe().reason)
+    elif detect_capabilities().level != "full":
+        pytest.skip(detect_capabilities().reason)
     report = root / "report"
     report.touch()
     report.chmod(0o666)

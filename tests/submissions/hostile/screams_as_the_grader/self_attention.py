@@ -11,7 +11,7 @@ class SelfAttentionV1(nn.Module):
 
     def forward(self, x):
         words = "CANARY " + " ".join(map(str, x.flatten().tolist()))
-        raise sys.modules["autograder.sandbox.executor"].AbsentError(words)
+        raise sys.modules["autograder.sandbox.executor"].MissingError(words)
 
 
 SelfAttention_v1 = SelfAttention_v2 = SelfAttentionV1
