@@ -185,40 +185,6 @@ class CpuDeadline:
             return "", 0.0
 
 
-class _CpuDeadline:
-    """The time that a worker has: of the processor, so that a busy machine fails no right answer.
-
-    A worker that sleeps uses its time up as well; one that waits for its turn does not, within
-    reason. Without /proc, time is the clock's on the wall.
-    """
-
-    def __init__(self, pid: int, seconds: float) -> None:
-        self._stat = Path(f"/proc/{pid}/stat")
-        self._seconds = seconds
-        self._used_before = self._read()[1]
-        now = time.monotonic()
-        self._deadline = now + seconds
-        self._last = now + WALL_CLOCK_FACTOR * seconds
-
-    def left(self) -> float:
-        """Seconds until the worker must be looked at again; 0 or less: its time is up."""
-        now = time.monotonic()
-        if now >= self._deadline:
-            state, used = self._read()
-            unused = self._seconds - (used - self._used_before)
-            if state in {"R", "D"} and unused > 0:  # it would run if it were let
-                self._deadline = min(now + unused, self._last)
-        return self._deadline - now
-
-    def _read(self) -> tuple[str, float]:
-        """Return the worker's state and the processor seconds that it has used."""
-        try:
-            fields = self._stat.read_text("ascii", "replace").rpartition(")")[2].split()
-            return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except (OSError, IndexError, ValueError):  # no Linux, or it has just ended
-            return "", 0.0
-
-
 class Worker:
     """The supervisor's side of one worker: sends requests, enforces limits, validates replies."""
 
@@ -342,7 +308,7 @@ class Worker:
 
     def _measure_disk(self) -> None:
         limits = self._limits
-        files, size = _usage(self._private, limits.files)
+        files, size = _disk_usage(self._private, limits.files)
         if files > limits.files or size > limits.disk_mib * MIB:
             sentence = f"Your code wrote more than {limits.files} files or {limits.disk_mib} MiB."
             raise Fault(Status.OUT_OF_DISK, sentence)
@@ -367,7 +333,7 @@ def make_private_folder() -> Path:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a private folder, even one that is too deep to recurse into or not permitted."""
+    """Remove a private folder, even one that is too deep to recurse into or has no permissions."""
     with contextlib.suppress(RecursionError):  # before Python 3.13, rmtree calls itself
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
@@ -402,7 +368,7 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _usage(folder: Path, enough: int) -> tuple[int, int]:
+def _disk_usage(folder: Path, enough: int) -> tuple[int, int]:
     """Count files and bytes below *folder*; stops after *enough* files."""
     files = size = 0
     for entry in _walk(folder):
