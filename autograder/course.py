@@ -37,7 +37,6 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disk_mib: Count = 16
     files: Count = 200
     answer_mib: Count = 16
-    output_kib: Count = 64
 
 
 class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

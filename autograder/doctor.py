@@ -8,7 +8,7 @@ import torch
 
 from autograder.course import Course
 from autograder.grading.suite_runner import open_suites
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from autograder.suite.hidden_inputs import course_secret
 
 
@@ -21,7 +21,7 @@ class Finding(NamedTuple):
 
 def examine(course: Course) -> Iterator[Finding]:
     """Examine machine and course, one finding after the other."""
-    found = probe()
+    found = detect_capabilities()
     machine = f"{found.platform} {found.architecture}"
     yield Finding(good=True, text=f"Python {platform.python_version()} on {machine}")
     yield Finding(good=True, text=f"torch {torch.__version__}")

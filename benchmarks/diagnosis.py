@@ -1,7 +1,7 @@
-"""What naming mistakes costs: python -m benchmarks.diagnosis [SUBMISSIONS] [STAGE].
+"""Measures the cost of a diagnosis: python -m benchmarks.diagnosis [SUBMISSIONS] [STAGE].
 
-Two classes of the same size in one run: one in which everybody is right, and one in which
-everybody makes one of the stage's known mistakes, so that every submission is diagnosed.
+Grades two classes of the same size in one run: one in which every submission is right, and one in
+which every submission has one of the stage's misconceptions, so that each is diagnosed.
 """
 
 import sys
@@ -21,20 +21,20 @@ def main(count: int = 200, wanted: str = "04") -> None:
     course = load(find_root(Path(__file__).parent))
     stage = course.stage(wanted)
     solution = stage.solution.read_text("utf-8")
-    bank = read(stage.misconceptions)
-    wrong = islice(cycle(item.module(solution) for item in bank), count)
+    misconceptions = read(stage.misconceptions)
+    wrong = islice(cycle(item.module(solution) for item in misconceptions), count)
     right_time, _ = _timed(course, stage, [solution] * count)
     wrong_time, results = _timed(course, stage, list(wrong))
-    named = sum(map(_is_named, results))
+    diagnosed = sum(map(_is_diagnosed, results))
 
     print(f"stage {stage.name}, {count} submissions each, one process")
-    print(f"  everybody right  {right_time:7.1f} s")
-    print(f"  everybody wrong  {wrong_time:7.1f} s, {named} of {count} with a named mistake")
-    print(f"  ratio            {wrong_time / right_time:7.2f}")
+    print(f"  all right  {right_time:7.1f} s")
+    print(f"  all wrong  {wrong_time:7.1f} s, {diagnosed} of {count} with a diagnosis")
+    print(f"  ratio      {wrong_time / right_time:7.2f}")
 
 
 def _timed(course: Course, stage: Stage, texts: list[str]) -> tuple[float, list[SubmissionResult]]:
-    """Grade *texts*; the time runs from the first result on, without the start of torch."""
+    """Grade *texts*; the time starts at the first result, so it excludes the start of torch."""
     submissions = [
         Submission(
             student=f"student{number:03}",
@@ -50,7 +50,7 @@ def _timed(course: Course, stage: Stage, texts: list[str]) -> tuple[float, list[
     return ends[-1] - ends[0], list(results.submissions[1:])
 
 
-def _is_named(result: SubmissionResult) -> bool:
+def _is_diagnosed(result: SubmissionResult) -> bool:
     checks = [check for exercise in result.exercises for check in exercise.checks]
     return any(check.diagnosis is not None for check in checks)
 

@@ -1,13 +1,13 @@
-"""`nbgrader autograde` with and without us: python -m benchmarks.nbgrader_autograde [STUDENTS].
+"""Compares `nbgrader autograde` with this course's: python -m benchmarks.nbgrader_autograde [N].
 
-The same class, everybody right, handed in as a module beside the lab:
+Grades the same class of N right submissions, each a module beside the lab notebook:
 
-- without our preprocessors: nbgrader's kernel runs each lab. Its grade cells refuse to give points
-  there, so this measures the tour alone, on four of the students;
-- plain nbgrader as it would be used for this: a bare notebook beside the module, four asserts,
-  no tour, no pictures, no hidden suite, no sandbox;
-- `nbgrader autograde` as this course sets it up, and `autograder grade --gradebook`: the whole
-  hidden suite, 37 checks, in the sandbox.
+- without our preprocessors: nbgrader's kernel runs each lab. The grade cells give no
+  points there, so this measures the lab only, for four students;
+- plain nbgrader: a bare notebook beside the module with four asserts; no lab, no plots, no hidden
+  suite, no sandbox;
+- `nbgrader autograde` with this course's configuration, and `autograder grade --gradebook`: the
+  whole hidden suite, 37 checks, in the sandbox.
 """
 
 import os
@@ -32,7 +32,7 @@ c.CourseDirectory.release_directory = "assignments"
 c.ClearMarkScheme.enforce_metadata = False
 c.Autograde.exclude_overwriting = {"04_self_attention": ["self_attention.py"]}
 """
-FEW = 4  # students whose labs nbgrader's kernel runs: it takes its time
+FEW = 4  # students whose labs nbgrader's kernel runs: it is slow
 PLAIN = """
 c = get_config()
 c.CourseDirectory.course_id = "plain"
@@ -60,60 +60,62 @@ def main(count: int = 20) -> None:
     course = load(find_root(Path(__file__).parent))
     stage = course.stage(STAGE)
     with tempfile.TemporaryDirectory() as folder:
-        plain = _plain(Path(folder) / "plain", stage, count)
-        ours = _ours(Path(folder) / "ours", course, stage, count)
-        labs = _ours(Path(folder) / "labs", course, stage, min(FEW, count))
+        plain = _plain_course(Path(folder) / "plain", stage, count)
+        kit = _kit_course(Path(folder) / "kit", course, stage, count)
+        labs = _kit_course(Path(folder) / "labs", course, stage, min(FEW, count))
         (labs / "nbgrader_config.py").write_text(WITHOUT)
         _timed(labs, "nbgrader", "generate_assignment", stage.name, "--force")
         first = ("--force", "--student", "student-00")
-        _timed(plain, "nbgrader", "autograde", "ps1", *first)  # what is slow only once
-        _timed(ours, "nbgrader", "autograde", stage.name, *first)
+        _timed(plain, "nbgrader", "autograde", "ps1", *first)  # the first run is slower
+        _timed(kit, "nbgrader", "autograde", stage.name, *first)
         _timed(labs, "nbgrader", "autograde", stage.name, *first)
-        lab = _timed(labs, "nbgrader", "autograde", stage.name, *first)
-        all_labs = _timed(labs, "nbgrader", "autograde", stage.name, "--force")
-        alone = _timed(plain, "nbgrader", "autograde", "ps1", *first)
-        start = _timed(ours, "nbgrader", "autograde", stage.name, *first)
+        lab_one = _timed(labs, "nbgrader", "autograde", stage.name, *first)
+        lab_all = _timed(labs, "nbgrader", "autograde", stage.name, "--force")
+        plain_one = _timed(plain, "nbgrader", "autograde", "ps1", *first)
+        kit_one = _timed(kit, "nbgrader", "autograde", stage.name, *first)
         grade = ("autograder", "grade", "--stage", STAGE, "--gradebook")
-        one = _timed(ours, *grade, "submitted/student-00")
-        without = _timed(plain, "nbgrader", "autograde", "ps1", "--force")
-        with_us = _timed(ours, "nbgrader", "autograde", stage.name, "--force")
-        batch = _timed(ours, *grade, "submitted")
-        for root in (plain, ours):
+        grade_one = _timed(kit, *grade, "submitted/student-00")
+        plain_all = _timed(plain, "nbgrader", "autograde", "ps1", "--force")
+        kit_all = _timed(kit, "nbgrader", "autograde", stage.name, "--force")
+        grade_all = _timed(kit, *grade, "submitted")
+        for root in (plain, kit):
             _require_full_marks(root, count)
     cores = len(os.sched_getaffinity(0))
     print(
         f"{count} submissions of {stage.name}, {cores} cores; whole command / one more submission"
     )
     more = {
-        "without our preprocessors": (all_labs - lab) / (min(FEW, count) - 1),
-        "plain nbgrader, a bare notebook": (without - alone) / (count - 1),
-        "nbgrader autograde, this course": (with_us - start) / (count - 1),
-        "autograder grade --gradebook": (batch - one) / (count - 1),
+        "without our preprocessors": (lab_all - lab_one) / (min(FEW, count) - 1),
+        "plain nbgrader, a bare notebook": (plain_all - plain_one) / (count - 1),
+        "nbgrader autograde, this course": (kit_all - kit_one) / (count - 1),
+        "autograder grade --gradebook": (grade_all - grade_one) / (count - 1),
     }
-    ours_more = more["autograder grade --gradebook"]
-    for (name, seconds), whole in zip(more.items(), ("", without, with_us, batch), strict=True):
+    fastest = more["autograder grade --gradebook"]
+    for (name, seconds), whole in zip(
+        more.items(), (0.0, plain_all, kit_all, grade_all), strict=True
+    ):
         total = f"{whole:6.1f} s" if whole else " " * 8
-        print(f"  {name:32} {total} {seconds * 1000:8.0f} ms {seconds / ours_more:6.1f} times")
+        print(f"  {name:32} {total} {seconds * 1000:8.0f} ms {seconds / fastest:6.1f} times")
 
 
 def _require_full_marks(root: Path, count: int) -> None:
-    """Raise unless everybody has all ten points: a broken run is fast."""
+    """Raise unless every student has all ten points: a failed run would be fast."""
     with sqlite3.connect(root / "gradebook.db") as database:
         query = "select count(distinct notebook_id), sum(auto_score) from grade"
         graded, points = database.execute(query).fetchone()
     if (graded, points) != (count, 10.0 * count):
-        msg = f"{root.name}: {graded} of {count} are graded, with {points} points in all"
+        msg = f"{root.name}: {graded} of {count} are graded, with {points} points in total"
         raise RuntimeError(msg)
 
 
-def _plain(root: Path, stage: Stage, count: int) -> Path:
-    """Lay out a plain nbgrader course with the same module to hand in."""
+def _plain_course(root: Path, stage: Stage, count: int) -> Path:
+    """Make a plain nbgrader course for the same module."""
     source = root / "source" / "ps1"
     source.mkdir(parents=True)
     (root / "nbgrader_config.py").write_text(PLAIN)
     cells = [nbformat.v4.new_code_cell(SETUP)]
     for number, text in enumerate(ASSERTS):
-        told = {
+        metadata = {
             "grade": True,
             "grade_id": f"test_{number}",
             "locked": True,
@@ -122,17 +124,17 @@ def _plain(root: Path, stage: Stage, count: int) -> Path:
             "solution": False,
             "task": False,
         }
-        cells.append(nbformat.v4.new_code_cell(text, metadata={"nbgrader": told}))
+        cells.append(nbformat.v4.new_code_cell(text, metadata={"nbgrader": metadata}))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(notebook, source / "lab.ipynb")
     shutil.copy(stage.stub, source)
     _timed(root, "nbgrader", "generate_assignment", "ps1")
-    _hand_in(root, "ps1", root / "release" / "ps1" / "lab.ipynb", stage, count)
+    _submit(root, "ps1", root / "release" / "ps1" / "lab.ipynb", stage, count)
     return root
 
 
-def _ours(root: Path, course: Course, stage: Stage, count: int) -> Path:
+def _kit_course(root: Path, course: Course, stage: Stage, count: int) -> Path:
     for part in PARTS:
         source, target = course.root / part, root / part
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -140,11 +142,11 @@ def _ours(root: Path, course: Course, stage: Stage, count: int) -> Path:
             shutil.copytree(source, target)
         else:
             shutil.copy(source, target)
-    _hand_in(root, stage.name, stage.assignment / stage.lab.name, stage, count)
+    _submit(root, stage.name, stage.assignment / stage.lab.name, stage, count)
     return root
 
 
-def _hand_in(root: Path, assignment: str, lab: Path, stage: Stage, count: int) -> None:
+def _submit(root: Path, assignment: str, lab: Path, stage: Stage, count: int) -> None:
     for number in range(count):
         folder = root / "submitted" / f"student-{number:02}" / assignment
         folder.mkdir(parents=True)
@@ -157,7 +159,7 @@ def _timed(root: Path, *command: str) -> float:
     tools = str(Path(sys.executable).parent)
     environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     begin = time.perf_counter()
-    subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True)  # noqa: S603  # our own commands
+    subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True)  # noqa: S603  # commands of this file
     return time.perf_counter() - begin
 
 

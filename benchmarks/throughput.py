@@ -1,7 +1,7 @@
-"""How long a grade takes: python -m benchmarks.throughput [SUBMISSIONS] [STAGE].
+"""Measures the time per submission: python -m benchmarks.throughput [SUBMISSIONS] [STAGE].
 
-One table, one run, so that the columns were measured under the same load: this kit on one core and
-on all, and beside it what a fresh interpreter needs for the same submission.
+One run measures this kit on one core and on all cores, and a new interpreter that grades the same
+submission, so that all numbers come from a machine under the same load.
 """
 
 import os
@@ -25,22 +25,22 @@ def main(count: int = 200, wanted: str = "04") -> None:
     stage = course.stage(wanted)
     submissions = [_submission(stage, number) for number in range(count)]
     cores = len(os.sched_getaffinity(0))
-    alone = _measure(course, submissions, 1)
-    together = _measure(course, submissions, cores)
+    single = _measure(course, submissions, 1)
+    parallel = _measure(course, submissions, cores)
     cold = min(_cold_pytest(course, stage) for _ in range(3))
 
     print(f"stage {stage.name}, {count} submissions, {cores} cores, isolation full")
-    print(f"  one process     {alone.each:8.1f} ms per submission ({alone.start:.1f} s to start)")
-    per_core = together.each * cores
+    print(f"  one process     {single.each:8.1f} ms per submission ({single.start:.1f} s to start)")
+    per_core = parallel.each * cores
     print(
-        f"  {cores} processes   {together.each:10.1f} ms per submission, {per_core:.1f} ms per core"
+        f"  {cores} processes   {parallel.each:10.1f} ms per submission, {per_core:.1f} ms per core"
     )
     print(f"  cold pytest     {cold * MILLISECONDS:8.1f} ms for one submission, without a sandbox")
-    print(f"  ratio           {cold * MILLISECONDS / alone.each:8.1f} times faster on one core")
+    print(f"  ratio           {cold * MILLISECONDS / single.each:8.1f} times faster on one core")
 
 
 class _Timed:
-    """The time of a run, split into its start and the work per submission."""
+    """The time of a run: its start, and the milliseconds per submission."""
 
     def __init__(self, start: float, each: float) -> None:
         self.start = start
@@ -64,7 +64,7 @@ def _require_full_marks(results: Results) -> None:
 
 
 def _cold_pytest(course: Course, stage: Stage) -> float:
-    """Time what a grader without a warm process pays: Python, torch, pytest, the same suite."""
+    """Time a grader that starts a new process: Python, torch, pytest and the same suite."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += [str(stage.hidden), "--submission", str(stage.solution)]
     return _timed(lambda: subprocess.run(command, cwd=course.root, check=True, capture_output=True))  # noqa: S603  # our own command
@@ -77,7 +77,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _submission(stage: Stage, number: int) -> Submission:
-    """Make the solution of a student who is alone in having written it so."""
+    """Make a submission from the solution, different from every other."""
     code = stage.solution.read_bytes() + f"\n\nSTUDENT = {number}\n".encode()
     return Submission(
         student=f"student{number:03}",

@@ -18,7 +18,7 @@ from autograder.diagnosis.misconceptions import Misconception
 from autograder.grading.grade import cores, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Outcome, SubmissionResult
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite import documented
@@ -118,7 +118,7 @@ def _hidden(course: Course, stages: Sequence[Stage], runner: SuiteRunner) -> _Pr
     entries = documented.shared(course.documented)
     entries.used.clear()
     untrue = [line for stage in stages for line in runner.wrong_documented_values(stage)]
-    level = probe().level  # the course's own code: as strict as can be
+    level = detect_capabilities().level  # the course's own code: as strict as can be
     with ForkServer(level, course.limits) as fork_server:
         fork_server.wait_ready()
         for stage in stages:
@@ -222,7 +222,7 @@ class _Trial:
 def _public(course: Course, stages: Sequence[Stage], runner: SuiteRunner) -> tuple[str, ...]:
     """Judge solutions and stubs by the suites that students run themselves."""
     findings: list[str] = []
-    with ForkServer(probe().level, course.limits) as fork_server:
+    with ForkServer(detect_capabilities().level, course.limits) as fork_server:
         fork_server.wait_ready()
         for stage in stages:
             for path, passes in ((stage.solution, True), (stage.stub, False)):

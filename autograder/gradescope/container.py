@@ -20,7 +20,7 @@ from autograder.exports.gradescope_results import gradescope
 from autograder.gradescope.contents import BUNDLE_FILE, COURSE_FOLDER, BundleConfig
 from autograder.grading.grade import grade
 from autograder.results import ExerciseResult, Results, Status, SubmissionResult, add
-from autograder.sandbox.isolation import Isolation, probe
+from autograder.sandbox.isolation import Isolation, detect_capabilities
 from autograder.sandbox.supervisor import choose_isolation
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import submissions
@@ -60,10 +60,10 @@ class Container:
         root's could read the solutions and write its own grade.
         Raises ``SandboxError`` for less than the bundle's configuration demands.
         """
-        if self.config.isolation == "full" or probe().level == "full":
+        if self.config.isolation == "full" or detect_capabilities().level == "full":
             return choose_isolation("full", self.course.root), sys.executable
         if not hasattr(os, "geteuid") or os.geteuid() != 0:
-            msg = f"{probe().reason} With less, the grader must be root, to run code as nobody."
+            msg = f"{detect_capabilities().reason} With less, the grader must be root, to run code as nobody."
             raise SandboxError(msg)
         self._self_test()
         return "process", str(self.source / "as_nobody")
@@ -107,7 +107,7 @@ class Container:
         command = [str(self.source / "as_nobody"), "-I", "-c", _LIST_FOLDERS, *existing]
         done = subprocess.run(command, check=False, capture_output=True, text=True, cwd="/")  # noqa: S603  # our own script, on our own paths
         if done.returncode:
-            msg = f"{probe().reason} The user nobody can't be used instead: {done.stderr.strip()}"
+            msg = f"{detect_capabilities().reason} The user nobody can't be used instead: {done.stderr.strip()}"
             raise SandboxError(msg)
 
 
@@ -200,7 +200,7 @@ def report_lines(results: Results) -> list[str]:
     lines.append(f"Isolation: {results.isolation}. Hidden inputs: {results.hidden_inputs}.")
     if results.isolation != "full":
         lines.append(
-            f"{probe().reason} Student code ran as a user who owns nothing: solutions, hidden "
+            f"{detect_capabilities().reason} Student code ran as a user who owns nothing: solutions, hidden "
             "suites and results were closed to it, the network was not."
         )
     return lines

@@ -1,1 +1,1 @@
-"""Where student code runs: confined, watched and killed from outside."""
+"""The sandbox: student code runs in confined worker processes with limits."""

@@ -1,13 +1,13 @@
-"""What a student's program did instead of answering: a status and a sentence."""
+"""Faults: how a student's program failed to answer, as a status and a sentence."""
 
 from autograder.results import Status
 
 
-class Fault(Exception):  # noqa: N818  # no error of ours: an outcome on its way to a record
-    """The student's code broke, hung, or answered with something that can't cross.
+class Fault(Exception):  # noqa: N818  # a student's fault; becomes a result
+    """The student's code broke, hung, or returned something that can't be sent.
 
-    *safe* says whether the sentence is free of words the student's code chose; only then may it
-    appear beside a check with hidden inputs.
+    *public* is the sentence that may appear beside a check with hidden inputs: it holds no text
+    that the student's code chose. Without it, *message* is such a sentence itself.
     """
 
     def __init__(self, status: Status, message: str, *, public: str = "") -> None:
@@ -18,7 +18,7 @@ class Fault(Exception):  # noqa: N818  # no error of ours: an outcome on its way
 
 
 class Raised(Fault):
-    """The student's code raised an exception of its own: its type's name and its text, as data."""
+    """The student's code raised an exception: *kind* is its type's name, *text* its text."""
 
     def __init__(self, kind: str, text: str, message: str, *, public: str) -> None:
         super().__init__(Status.RAISED, message, public=public)

@@ -1,8 +1,8 @@
 """The process that workers are forked from: Python, torch and this package's worker, nothing else.
 
-It is exec'd fresh, so it never held a hidden suite, a solution or a documented value that a fork
-could inherit. It runs no student code itself. Each grading process has a socket of its own here
-and may ask for two things: a new worker, and the end of one of its workers.
+It is a new Python process, so it has never held a hidden suite, a solution or a documented value
+that a fork could inherit. It runs no student code itself. Each client, a grading process, has its
+own socket and may ask for two things: a new worker, and the end of one of its workers.
 
     python -m autograder.sandbox.fork_server CONTROL_FD...
 """
@@ -16,12 +16,18 @@ import socket
 import sys
 from typing import NoReturn
 
-import msgspec
 import torch
 
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.isolation import SandboxPolicy
-from autograder.sandbox.protocol import Request
+from autograder.sandbox.protocol import (
+    ForkServerReady,
+    Request,
+    StartWorker,
+    WorkerEnded,
+    WorkerStarted,
+    pack_control,
+    unpack_control_request,
+)
 from autograder.sandbox.tensors import encode_tensor
 from autograder.sandbox.worker import serve
 
@@ -45,55 +51,25 @@ class Warm(nn.Module):
 """
 
 
-class Start(msgspec.Struct, frozen=True, tag="start"):
-    """Ask for a worker; its wire and output pipe travel along as descriptors."""
-
-    policy: SandboxPolicy
-    module: str
-    notebook: bool
-    max_bytes: int
-
-
-class End(msgspec.Struct, frozen=True, tag="end"):
-    """Ask for the end of worker *pid*; the answer says how it ended."""
-
-    pid: int
-
-
-class Started(msgspec.Struct, frozen=True, tag="started"):
-    """A worker runs as *pid*."""
-
-    pid: int
-
-
-class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """A worker is gone; *status* is what ``os.waitstatus_to_exitcode`` makes of it."""
-
-    status: int
-
-
-_ASKED = msgspec.msgpack.Decoder(Start | End)
-
-
 def main(controls: list[int]) -> None:
-    """Serve the grading processes at *controls* until the last of them hangs up."""
+    """Serve the clients at the descriptors *controls* until the last of them disconnects."""
     workers: set[int] = set()
     warm_up()
     sockets = {fd: socket.socket(fileno=fd) for fd in controls}
     for control in sockets.values():
-        control.sendall(msgspec.msgpack.encode(Started(os.getpid())))
+        control.sendall(pack_control(ForkServerReady()))
     while sockets:
         for fd in select.select(list(sockets), [], [])[0]:
             if not _serve(sockets[fd], workers):
                 sockets.pop(fd).close()
     for pid in workers:  # of a supervisor that was killed: an endless loop must not outlive it
-        _end(End(pid))
-    os._exit(0)  # what torch would tidy up takes longer than the work
+        _end_worker(pid)
+    os._exit(0)  # without torch's clean-up, which takes longer than all of the above
 
 
 def warm_up() -> None:
-    """Do once, before any fork, what torch and the bench load on first use; freeze the heap."""
-    torch.set_num_threads(1)  # one worker, one core: neighbours keep theirs
+    """Load, before any fork, what torch and the executor load on first use; freeze the heap."""
+    torch.set_num_threads(1)  # a worker uses one core; the others are for other workers
     torch.manual_seed(0)
     executor = RequestExecutor("warm_up", notebook=False, max_bytes=MAX_CONTROL)
     eye = encode_tensor(torch.eye(4), MAX_CONTROL)
@@ -114,48 +90,50 @@ def warm_up() -> None:
 
 
 def _serve(control: socket.socket, workers: set[int]) -> bool:
-    """Answer one message and keep *workers* true; False when the grading process has hung up."""
+    """Answer one message and update *workers*; False when the client has disconnected."""
     body, descriptors, _flags, _address = socket.recv_fds(control, MAX_CONTROL, 2)
     if not body:
         return False
-    asked = _ASKED.decode(body)
-    answer: Started | Ended
-    if isinstance(asked, Start):
-        answer = _start(asked, *descriptors)
-        workers.add(answer.pid)
+    request = unpack_control_request(body)
+    reply: WorkerStarted | WorkerEnded
+    if isinstance(request, StartWorker):
+        reply = _start_worker(request, *descriptors)
+        workers.add(reply.pid)
     else:
-        answer = _end(asked)
-        workers.discard(asked.pid)
-    control.sendall(msgspec.msgpack.encode(answer))
+        reply = _end_worker(request.pid)
+        workers.discard(request.pid)
+    control.sendall(pack_control(reply))
     for descriptor in descriptors:
         os.close(descriptor)
     return True
 
 
-def _start(asked: Start, wire: int, output: int) -> Started:
+def _start_worker(request: StartWorker, connection: int, output: int) -> WorkerStarted:
     parent = os.getpid()
     pid = os.fork()
     if not pid:
-        _become_worker(asked, wire, output, parent)
-    return Started(pid)
+        _become_worker(request, connection, output, parent)
+    return WorkerStarted(pid)
 
 
-def _become_worker(asked: Start, wire: int, output: int, parent: int) -> NoReturn:
+def _become_worker(request: StartWorker, connection: int, output: int, parent: int) -> NoReturn:
     try:
-        executor = RequestExecutor(asked.module, notebook=asked.notebook, max_bytes=asked.max_bytes)
-        serve(wire, output, asked.policy, executor, asked.max_bytes, parent)
+        executor = RequestExecutor(
+            request.module, notebook=request.notebook, max_bytes=request.max_bytes
+        )
+        serve(connection, output, request.policy, executor, request.max_bytes, parent)
     finally:
         os._exit(70)  # whatever happened, a worker never returns into the fork server's loop
 
 
-def _end(asked: End) -> Ended:
-    """Kill and reap: only its parent can do both without mistaking a reused number for it."""
+def _end_worker(pid: int) -> WorkerEnded:
+    """Kill and reap worker *pid*; only its parent can know that the number is not used again."""
     with contextlib.suppress(ProcessLookupError):
-        os.kill(asked.pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
     try:
-        return Ended(os.waitstatus_to_exitcode(os.waitpid(asked.pid, 0)[1]))
+        return WorkerEnded(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     except ChildProcessError:
-        return Ended(0)
+        return WorkerEnded(0)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What a worker gives up, for good, before the first byte of student code runs.
+"""Confines a worker: drops its privileges irreversibly before student code runs.
 
-``full`` is Linux: Landlock, a system-call filter, limits and an unprivileged user. ``process`` is
-everywhere and only guards against accidents: limits, as far as the system knows them.
+``full`` needs Linux: Landlock, a system-call filter, limits and an unprivileged user. ``process``
+works everywhere and guards against accidents only: it sets the limits that the system has.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ if sys.platform != "win32":
 
 Isolation = Literal["full", "process"]
 
-NOBODY: Final = 65534  # the user that owns nothing; also mapped in rootless containers
+NOBODY: Final = 65534  # the user "nobody" owns no file; rootless containers map it too
 
 _SYSTEM_ROOTS: Final = (
     *("/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64"),
@@ -36,12 +36,12 @@ _SYSTEM_ROOTS: Final = (
     "/etc/ld.so.cache",
     *("/etc/localtime", "/usr/share/zoneinfo"),
     *("/dev/zero", "/dev/urandom"),
-    # Facts of the machine: without them torch, on first use, takes the slowest of its kernels.
+    # The processor's features: without them torch chooses the slowest of its kernels.
     *("/proc/cpuinfo", "/sys/devices/system/cpu"),
 )
-_NULL: Final = Path("/dev/null")  # writable: `redirect_stdout(open(os.devnull, "w"))` is honest
+_NULL: Final = Path("/dev/null")  # writable: honest code may write to `os.devnull`
 
-_SAMPLE: Final = ("os", "msgspec", "torch")  # to look at all would take longer than all the rest
+_SAMPLE: Final = ("os", "msgspec", "torch")  # looking at every file would take too long
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_KEEPCAPS, _PR_CAPBSET_DROP = 1, 4, 8, 24
 _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _CLEAR_ALL = 38, 47, 4
@@ -51,20 +51,20 @@ _M_ARENA_MAX: Final = -8
 
 
 class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a worker may read and write, and how much it may use."""
+    """The folders that a worker may read and write, and how much it may use."""
 
     isolation: Isolation
     readable: tuple[str, ...]
-    private: str  # the one folder to write in; as root it must belong to `unprivileged_owner()`
+    private: str  # the only writable folder; for root it must belong to `unprivileged_owner()`
     memory_bytes: int  # beyond what is mapped when `confine` is called
-    file_bytes: int  # each file; the folder's total is the supervisor's to watch
+    file_bytes: int  # of each file; the supervisor measures the folder's total
     open_files: int = 256
-    cpu_seconds: int = 3600  # a backstop for the day when nobody is left to keep time
-    threads: int = 1024  # of all workers together, and as root only: the kernel counts by user
+    cpu_seconds: int = 3600  # a second limit, if the supervisor fails to end the worker
+    threads: int = 1024  # of all workers together; only for root, as the kernel counts by user
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What this machine has to confine with; *reason* is the sentence for ``autograder doctor``."""
+    """What this machine can confine with; *reason* is the sentence for ``autograder doctor``."""
 
     level: Isolation
     reason: str
@@ -75,8 +75,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     root: bool
 
 
-def probe() -> Capabilities:
-    """Say which isolation this machine can give, and why."""
+def detect_capabilities() -> Capabilities:
+    """Find out which isolation this machine can give, and why."""
     abi, filters = landlock.abi_version(), seccomp.available()
     missing = _missing(abi, filters=filters)
     return Capabilities(
@@ -91,9 +91,10 @@ def probe() -> Capabilities:
 
 
 def readable_roots() -> tuple[str, ...]:
-    """List what Python and torch read: libraries and time zones, no home, no /proc, no course.
+    """List what Python and torch read: libraries and time zones; no home, /proc or course.
 
-    Derived from the interpreter, not from ``sys.path``, where an editable install puts the course.
+    Derived from the interpreter and not from ``sys.path``, which holds the course's folder after an
+    editable install.
     """
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     python = [sysconfig.get_path(name) for name in names]
@@ -116,23 +117,23 @@ def check_roots(roots: Iterable[str], secret: Path) -> None:
 
 
 def unprivileged_owner() -> int | None:
-    """Return the user and group that a worker becomes; None where it stays who it is."""
+    """Return the user and group that a worker changes to; ``None`` if it changes neither."""
     return NOBODY if sys.platform == "linux" and _is_root() else None
 
 
 def confine(policy: SandboxPolicy, *, parent: int | None = None) -> None:
-    """Confine this process as *box* says; raises ``SandboxError`` if ``full`` can't be had.
+    """Confine this process as *policy* says; raises ``SandboxError`` if ``full`` is impossible.
 
-    *parent* is the process without which this one must not live, by default its parent now; a
-    caller that knew it before the fork leaves no moment in which its end goes unnoticed.
+    This process ends when *parent* ends; the default is its parent now. A caller that noted it
+    before the fork also covers a parent that ends in between.
     """
     parent = os.getppid() if parent is None else parent
     if policy.isolation == "process":
         _apply_process_isolation(policy, parent)
         return
-    probed = probe()
-    if probed.level != "full":
-        raise SandboxError(probed.reason)
+    capabilities = detect_capabilities()
+    if capabilities.level != "full":
+        raise SandboxError(capabilities.reason)
     try:
         _apply_full(policy, parent)
     except OSError as error:
@@ -141,37 +142,37 @@ def confine(policy: SandboxPolicy, *, parent: int | None = None) -> None:
 
 
 def _apply_process_isolation(policy: SandboxPolicy, parent: int) -> None:
-    """Do what works everywhere and can't fail."""
-    _leave_session()
+    """Apply what works on every system and can't fail."""
+    _start_session()
     if sys.platform == "linux":  # elsewhere the fork server ends its workers
-        _die_with(parent)
+        _end_with_parent(parent)
     os.umask(0o077)
     for limit, value in _limits(policy):
         with contextlib.suppress(OSError, ValueError):  # macOS knows some limits but sets none
-            _limit(limit, value)
+            _set_limit(limit, value)
 
 
 def _apply_full(policy: SandboxPolicy, parent: int) -> None:
-    """Give everything up, in the order in which each step still has the right to happen."""
+    """Apply everything, in an order in which each step still has the privileges that it needs."""
     _require_one_thread()
-    _leave_session()
+    _start_session()
     for limit, value in _limits(policy):
-        _limit(limit, value)
+        _set_limit(limit, value)
     os.umask(0o077)
-    _become_nobody((*policy.readable, policy.private))
-    _die_with(parent)  # after the change of user, which would undo it
+    _drop_privileges((*policy.readable, policy.private))
+    _end_with_parent(parent)  # after the change of user, which resets it
     syscalls.prctl(_PR_SET_DUMPABLE, 0)
     syscalls.prctl(_PR_SET_NO_NEW_PRIVS, 1)
     landlock.restrict(map(Path, policy.readable), (Path(policy.private), _NULL))
     arch = syscalls.machine()
-    if arch is not None:  # `probe` has seen to it
+    if arch is not None:  # `detect_capabilities` has checked it
         seccomp.load(seccomp.program(arch, os.getpid()))
     _self_test()
 
 
 def _missing(abi: int, *, filters: bool) -> str:
     if sys.platform != "linux":
-        return f"Landlock and seccomp are Linux's; this is {platform.system() or 'another system'}."
+        return f"Landlock and seccomp need Linux; this is {platform.system() or 'another system'}."
     if syscalls.machine() is None:
         return f"The system-call filter knows x86-64 and aarch64, not {platform.machine()}."
     if not abi:
@@ -184,22 +185,22 @@ def _is_root() -> bool:
 
 
 def _require_one_thread() -> None:
-    """Landlock binds the calling thread alone: one that was there before would stay free."""
+    """Refuse a process with other threads: Landlock confines the calling thread only."""
     threads = len(list(Path("/proc/self/task").iterdir()))
     if threads != 1:
         msg = f"A process with {threads} threads can't be confined; fork before torch starts any."
         raise SandboxError(msg)
 
 
-def _leave_session() -> None:
-    """Leave the terminal's process group, so that its Ctrl-C is the supervisor's alone."""
+def _start_session() -> None:
+    """Start a session of its own, so that the terminal sends Ctrl-C to the supervisor only."""
     if sys.platform != "win32":
-        with contextlib.suppress(PermissionError):  # leads a group already
+        with contextlib.suppress(PermissionError):  # it leads a process group already
             os.setsid()
 
 
 def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
-    """Pair each limit with its value; soft and hard are one, so nothing is left to raise."""
+    """Yield each limit with its value, which is both soft and hard limit: it can't be raised."""
     if sys.platform == "win32":
         return
     yield resource.RLIMIT_CORE, 0
@@ -210,15 +211,13 @@ def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
         return
     yield resource.RLIMIT_MEMLOCK, 0
     yield resource.RLIMIT_MSGQUEUE, 0
-    if (
-        policy.isolation == "full" and _is_root()
-    ):  # else it would count the instructor's own programs
+    if policy.isolation == "full" and _is_root():  # else the user's own programs would count
         yield resource.RLIMIT_NPROC, policy.threads
     _share_arenas()
     yield resource.RLIMIT_AS, _mapped_bytes() + policy.memory_bytes
 
 
-def _limit(limit: int, value: int) -> None:
+def _set_limit(limit: int, value: int) -> None:
     if sys.platform != "win32":
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -226,7 +225,7 @@ def _limit(limit: int, value: int) -> None:
 
 
 def _share_arenas() -> None:
-    """Let all threads allocate from one arena: glibc reserves 64 MiB of addresses for each more."""
+    """Let all threads allocate from one arena: glibc reserves 64 MiB of addresses per arena."""
     with contextlib.suppress(AttributeError):  # musl has no arenas
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
@@ -236,12 +235,12 @@ def _mapped_bytes() -> int:
     return int(pages) * os.sysconf("SC_PAGESIZE")
 
 
-def _become_nobody(needed: Iterable[str]) -> None:
-    """Drop every capability and, as root, the user, or limits could be raised again.
+def _drop_privileges(needed: Iterable[str]) -> None:
+    """Drop every capability and, as root, change the user, or limits could be raised again.
 
-    Where only root may reach Python (a pyenv in /root, packages installed under umask 077), later
-    imports would fail; the one capability kept then reads past permission bits, and Landlock, which
-    no capability passes, still decides which files.
+    If only root may read Python (a pyenv in /root, packages installed under umask 077), later
+    imports would fail. Then one capability is kept that ignores permission bits; Landlock, which no
+    capability overrides, still decides which files can be read.
     """
     kept = 0
     if _is_root():
@@ -268,16 +267,16 @@ def _set_capabilities(kept: int) -> None:
 
 
 def _installed_files() -> list[str]:
-    """Find a few files as a sample of how Python and its packages were installed."""
+    """Return a sample of the installed files, to see who may read them."""
     loaded = (sys.modules.get(name) for name in _SAMPLE)
     return [module.__file__ for module in loaded if module and module.__file__]
 
 
 def _others_may_read(path: str) -> bool:
-    for place in {Path(path).absolute(), Path(path).resolve()}:
-        if not all(_allows_others(folder, stat.S_IXOTH) for folder in place.parents):
+    for file in {Path(path).absolute(), Path(path).resolve()}:
+        if not all(_allows_others(folder, stat.S_IXOTH) for folder in file.parents):
             return False
-        if not _allows_others(place, stat.S_IROTH):
+        if not _allows_others(file, stat.S_IROTH):
             return False
     return True
 
@@ -286,22 +285,22 @@ def _allows_others(path: Path, right: int) -> bool:
     try:
         return bool(path.stat().st_mode & right)
     except OSError:
-        return True  # nothing there that could be refused
+        return True  # there is no file to refuse
 
 
-def _die_with(parent: int) -> None:
+def _end_with_parent(parent: int) -> None:
     syscalls.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before the line above could notice
+    if os.getppid() != parent:  # it ended before the line above
         os._exit(1)
 
 
 def _self_test() -> None:
-    """Try what must fail: a wall that is not there must not be believed in."""
-    walls: dict[str, Callable[[], object]] = {
+    """Abort if a forbidden operation succeeds."""
+    forbidden: dict[str, Callable[[], object]] = {
         "Landlock": lambda: list(Path("/").iterdir()),
         "the system-call filter": lambda: os.nice(0),
     }
-    for name, attempt in walls.items():
+    for name, attempt in forbidden.items():
         with contextlib.suppress(PermissionError):
             attempt()
             msg = f"This process is not confined: {name} was loaded but refuses nothing."

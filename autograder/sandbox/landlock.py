@@ -1,7 +1,8 @@
-"""Landlock: what a process, and all it becomes, may open (``man 7 landlock``).
+"""Landlock: restricts which files a process may open (``man 7 landlock``).
 
-No right can be won back after ``restrict``. Landlock is silent on chmod, utime, xattr, flock and
-on changing another process: ``seccomp`` forbids those.
+After ``restrict``, neither the process nor a program that it executes can get a right back.
+Landlock does not cover chmod, utime, xattr, flock and changes to another process: ``seccomp``
+forbids those.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ _NETWORK_SINCE, _SCOPES_SINCE, _QUIET_SINCE = 4, 6, 7
 
 _ASK_VERSION: Final = 1
 _PATH_BENEATH: Final = 1
-_LOG_OFF: Final = 1  # else a submission could fill the machine's audit log with refusals
+_LOG_OFF: Final = 1  # or else a submission could fill the machine's audit log with refusals
 
 
 def abi_version() -> int:
@@ -49,10 +50,11 @@ def abi_version() -> int:
 
 
 def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> None:
-    """Leave this thread read access under *readable*, read and write under *writable*, no more.
+    """Allow this thread to read under *readable* and to read and write under *writable* only.
 
-    A readable path that isn't there is skipped. Only the calling thread, and those it starts, are
-    bound; needs no_new_privs. Raises ``SandboxError`` without Landlock, ``OSError`` if it refuses.
+    A readable path that doesn't exist is skipped. Restricts the calling thread and those that it
+    starts later; needs no_new_privs. Raises ``SandboxError`` if there is no Landlock, ``OSError``
+    if a call fails.
     """
     abi = abi_version()
     if not abi:
@@ -79,7 +81,7 @@ def handled_rights(abi: int) -> int:
 def _create(abi: int) -> int:
     network = _NETWORK if abi >= _NETWORK_SINCE else 0
     scopes = _SCOPES if abi >= _SCOPES_SINCE else 0
-    # An older kernel takes the longer record as long as the words it doesn't know are zero.
+    # An older kernel accepts the longer structure if the fields that it doesn't know are zero.
     attributes = ctypes.create_string_buffer(
         struct.pack("=QQQ", handled_rights(abi), network, scopes), 24
     )
@@ -88,12 +90,12 @@ def _create(abi: int) -> int:
 
 
 def _grant(ruleset: int, path: Path, rights: int) -> None:
-    beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        if not stat.S_ISDIR(os.fstat(beneath).st_mode):
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= _ON_FILES  # the kernel refuses a folder's rights on a file
-        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, beneath), 12)
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, descriptor), 12)
         address = ctypes.addressof(rule)
         syscalls.call(syscalls.LANDLOCK_ADD_RULE, ruleset, _PATH_BENEATH, address, 0)
     finally:
-        os.close(beneath)
+        os.close(descriptor)

@@ -1,19 +1,19 @@
-"""Notebook cells as plain Python: what only IPython understands is taken out, line by line."""
+"""Removes IPython magics and shell lines from notebook cells, so that they are plain Python."""
 
 MAGIC = (b"%", b"!", b"?")
-TRANSPARENT = (b"%%time", b"%%timeit", b"%%capture", b"%%prun")  # they run their cell as it stands
+TRANSPARENT = (b"%%time", b"%%timeit", b"%%capture", b"%%prun")  # they run their cell as Python
 
 
-def compile_cells(cells: tuple[bytes, ...], *, notebook: bool) -> tuple[bytes, ...]:
-    """Return *cells* as Python; a module is left untouched."""
-    return tuple(_plain(cell) for cell in cells) if notebook else cells
+def strip_magics(cells: tuple[bytes, ...], *, notebook: bool) -> tuple[bytes, ...]:
+    """Return the cells of a notebook without magics; the source of a module stays as it is."""
+    return tuple(_strip(cell) for cell in cells) if notebook else cells
 
 
-def _plain(cell: bytes) -> bytes:
-    """Blank out magics and shell lines, but only in a cell that is no Python as it stands.
+def _strip(cell: bytes) -> bytes:
+    """Replace magics and shell lines in a cell that does not compile as it is.
 
-    ``% b`` may continue an expression, so a cell that compiles is never touched. Lines are
-    emptied rather than removed: a traceback still names the student's own line.
+    ``% b`` may continue an expression, so a cell that compiles stays as it is. Lines are replaced
+    and not removed, so that a traceback names the student's own line.
     """
     if _compiles(cell):
         return cell
@@ -38,7 +38,7 @@ def _is_magic(line: bytes) -> bool:
 
 
 def _blank(line: bytes) -> bytes:
-    """Keep the indentation and say nothing, so that a block of one magic still compiles."""
+    """Replace an indented line by ``pass``, so that a block of one magic still compiles."""
     body = line.strip()
     start = line.index(body) if body else 0
     return line[:start] + b"pass\n" if start else b"\n"

@@ -1,7 +1,9 @@
-"""What crosses between supervisor and worker: a length, then one msgpack message of known types.
+"""The messages between supervisor, fork server and workers, encoded as msgpack.
 
-Nothing here executes what arrives: no pickle, no ``torch.load``, no class looked up by name.
-A message is decoded strictly, so the worst that a hostile worker can send is a wrong value.
+Supervisor and worker exchange a ``Request`` and a ``Reply``, each with its length in front.
+Supervisor and fork server exchange the control messages, one at a time.
+Decoding executes nothing: no pickle, no ``torch.load``, no class looked up by name. A message is
+decoded strictly, so the worst that a hostile worker can send is a wrong value.
 """
 
 import struct
@@ -9,9 +11,11 @@ from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
+from autograder.sandbox.isolation import SandboxPolicy
+
 LENGTH = struct.Struct("<I")
-MAX_TEXT = 2_000  # characters of an exception that cross; a student reads the first lines
-MAX_LINE = 1 << 20  # a module has at most so many bytes
+MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
+MAX_LINE = 1 << 20  # a module has at most so many bytes, so it has no more lines
 _Message = TypeVar("_Message")
 
 Verb = Literal[
@@ -46,7 +50,7 @@ class TensorValue(msgspec.Struct, frozen=True, tag="tensor"):
 
 
 class ObjectValue(msgspec.Struct, frozen=True, tag="object"):
-    """A module that lives in the worker, by its number there."""
+    """A torch module that the worker holds, by its number there."""
 
     handle: int
 
@@ -70,7 +74,7 @@ class DictValue(msgspec.Struct, frozen=True, tag="dict"):
 
 
 class OpaqueValue(msgspec.Struct, frozen=True, tag="opaque"):
-    """Something that does not cross; *kind* says what it is, for the message."""
+    """Something that can't be sent; *kind* says what it is, for the message."""
 
     kind: str
 
@@ -91,9 +95,9 @@ Value = (
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to do in the worker; *name* is a definition or a mode, *handle* a module.
+    """One thing to do in the worker; *name* is a definition or a mode, *handle* a torch module.
 
-    *fresh* begins a check: modules that an earlier one had made are let go.
+    *fresh* starts a new check: the worker drops the modules that the last check created.
     """
 
     number: int
@@ -108,7 +112,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong in the student's code, as data; *line* 0 means: nowhere in their file."""
+    """What went wrong in the student's code; *line* 0 means that no line of their file is known."""
 
     kind: ProblemKind
     type: Annotated[str, msgspec.Meta(max_length=80)] = ""
@@ -119,7 +123,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to the request of the same *number*; *changed* lists arguments written into."""
+    """The reply to the request *number*; *changed* lists the arguments that the call changed."""
 
     number: int
     value: Value = None
@@ -127,13 +131,50 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     problem: Problem | None = None
 
 
+class StartWorker(msgspec.Struct, frozen=True, tag="start"):
+    """Asks the fork server for a worker; two descriptors come with it: its socket, its output."""
+
+    policy: SandboxPolicy
+    module: str
+    notebook: bool
+    max_bytes: int
+
+
+class EndWorker(msgspec.Struct, frozen=True, tag="end"):
+    """Asks the fork server to end worker *pid*."""
+
+    pid: int
+
+
+class ForkServerReady(msgspec.Struct, frozen=True, tag="ready"):
+    """The fork server has loaded torch."""
+
+
+class WorkerStarted(msgspec.Struct, frozen=True, tag="started"):
+    """A worker runs as process *pid*."""
+
+    pid: int
+
+
+class WorkerEnded(msgspec.Struct, frozen=True, tag="ended"):
+    """A worker has ended; *exit_code* is negative for a signal."""
+
+    exit_code: int
+
+
+ControlRequest = StartWorker | EndWorker
+ControlReply = ForkServerReady | WorkerStarted | WorkerEnded
+
+
 class BadMessageError(Exception):
-    """Bytes that are no message; on the supervisor's side that is the submission's doing."""
+    """Bytes that are no message; the supervisor counts them as the submission's fault."""
 
 
 _ENCODER = msgspec.msgpack.Encoder()
 _REQUESTS = msgspec.msgpack.Decoder(Request)
 _REPLIES = msgspec.msgpack.Decoder(Reply)
+_CONTROL_REQUESTS: msgspec.msgpack.Decoder[ControlRequest] = msgspec.msgpack.Decoder(ControlRequest)
+_CONTROL_REPLIES: msgspec.msgpack.Decoder[ControlReply] = msgspec.msgpack.Decoder(ControlReply)
 
 
 def pack(message: Request | Reply) -> bytes:
@@ -150,6 +191,21 @@ def unpack_request(body: bytes) -> Request:
 def unpack_reply(body: bytes) -> Reply:
     """Decode a reply; raises ``BadMessageError``."""
     return _decode(_REPLIES, body)
+
+
+def pack_control(message: ControlRequest | ControlReply) -> bytes:
+    """Encode a control message."""
+    return _ENCODER.encode(message)
+
+
+def unpack_control_request(body: bytes) -> ControlRequest:
+    """Decode what a grading process asks the fork server for; raises ``BadMessageError``."""
+    return _decode(_CONTROL_REQUESTS, body)
+
+
+def unpack_control_reply(body: bytes) -> ControlReply:
+    """Decode what the fork server replies; raises ``BadMessageError``."""
+    return _decode(_CONTROL_REPLIES, body)
 
 
 def _decode(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Message:

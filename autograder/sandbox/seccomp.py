@@ -1,7 +1,7 @@
-"""The system-call filter: a list of what is allowed, as a classic BPF program.
+"""The system-call filter: a classic BPF program that allows listed calls only.
 
-Our own few lines instead of libseccomp, which slim containers lack. A refused call fails with
-EPERM, so that Python raises ``PermissionError`` and the student reads a sentence.
+Written here because slim containers have no libseccomp. A refused call fails with EPERM, so that
+Python raises ``PermissionError`` and the student reads a sentence.
 """
 
 import ctypes
@@ -19,12 +19,12 @@ ALLOW: Final = 0x7FFF0000
 KILL: Final = 0x80000000  # the whole process: SECCOMP_RET_KILL_PROCESS
 _ERRNO: Final = 0x00050000
 REFUSE: Final = _ERRNO | errno.EPERM
-UNKNOWN: Final = _ERRNO | errno.ENOSYS  # "no such call": the C library falls back to an older one
+UNKNOWN: Final = _ERRNO | errno.ENOSYS  # "no such call": the C library uses an older one
 
 _AUDIT_ARCH: Final[Mapping[Arch, int]] = MappingProxyType(
     {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 )
-_X32: Final = 0x40000000  # x86-64 numbers from here on are a second, 32-bit entry to the kernel
+_X32: Final = 0x40000000  # from here on, x86-64 numbers are the 32-bit calls of x32
 
 _LOAD, _AND, _EQUAL, _ABOVE, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x06
 _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16  # offsets in struct seccomp_data
@@ -41,11 +41,11 @@ class Instruction(NamedTuple):
     k: int
 
 
-class Judgement(NamedTuple):
-    """Allowed when argument *position*, masked, is one of *values*.
+class ArgumentRule(NamedTuple):
+    """Allows a call if its argument *position*, masked, is one of *values*.
 
-    The kernel takes most arguments as 32-bit and ignores the upper half of the register, which the
-    C library may leave dirty: only a *wide* argument is one whose upper half must be zero.
+    The kernel reads most arguments as 32 bits and ignores the upper half of the register, in which
+    the C library may leave anything. The upper half of a *wide* argument must be zero.
     """
 
     position: int
@@ -59,8 +59,8 @@ _THREAD: Final = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000
 # ... and any of SYSVSEM SETTLS PARENT_SETTID CHILD_CLEARTID DETACHED CHILD_SETTID.
 _THREAD_MAY: Final = 0x40000 | 0x80000 | 0x100000 | 0x200000 | 0x400000 | 0x1000000
 
-# Landlock looks at the mode in which a file was opened. Mode 3 is neither reading nor writing, and
-# O_RDONLY | O_TRUNC empties a file before ABI 3: neither is a way in which Python opens a file.
+# Landlock checks the mode in which a file is opened. Mode 3 is neither reading nor writing, and
+# O_RDONLY | O_TRUNC empties a file before ABI 3. Python opens no file in these two ways.
 _MODE, _TRUNC = 0o3, 0o1000
 _OPEN: Final = (0, 1, 2, 1 | _TRUNC, 2 | _TRUNC)
 
@@ -94,18 +94,18 @@ def program(arch: Arch, pid: int) -> list[Instruction]:
     ]
     if arch == "x86_64":
         code += [Instruction(_AT_LEAST, 0, 1, _X32), _return(KILL)]
-    for name, judgement in _judgements(pid).items():
-        code += _case(syscalls.number(syscalls.JUDGED[name], arch), _runner(judgement))
-    for numbers in syscalls.FREE.values():
+    for name, rule in _argument_rules(pid).items():
+        code += _case(syscalls.number(syscalls.RESTRICTED[name], arch), _check_argument(rule))
+    for numbers in syscalls.UNRESTRICTED.values():
         code += _case(syscalls.number(numbers, arch), [_return(ALLOW)])
-    # clone3 hides its flags behind a pointer; without it glibc uses clone, which is judged.
+    # The flags of clone3 are behind a pointer; without it glibc uses clone, which has a rule.
     code += _case(syscalls.number(syscalls.CLONE3, arch), [_return(UNKNOWN)])
     code += [Instruction(_ABOVE, 0, 1, syscalls.NEWEST_KNOWN), _return(UNKNOWN)]
     return [*code, _return(REFUSE)]
 
 
 def load(instructions: Sequence[Instruction]) -> None:
-    """Bind this process to the filter for good; needs no_new_privs, raises ``OSError``."""
+    """Apply the filter to this process irreversibly; needs no_new_privs, raises ``OSError``."""
     arch = syscalls.machine()
     if arch is None:
         raise OSError(errno.ENOSYS, "no filter for this architecture")
@@ -113,24 +113,24 @@ def load(instructions: Sequence[Instruction]) -> None:
     code_buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(instructions), ctypes.addressof(code_buffer))
     header_buffer = ctypes.create_string_buffer(header, len(header))
-    # Without _NO_SLOWDOWN, kernels before 5.16 slow every load from memory down in this process,
-    # to guard secrets inside it; it has none.
+    # Without _NO_SLOWDOWN, kernels before 5.16 protect secrets of this process from its own code,
+    # which makes it slow; it has no secrets.
     flags = _ALL_THREADS | _NO_SLOWDOWN
     if _seccomp(arch, _SET_FILTER, flags, ctypes.addressof(header_buffer)):
         raise OSError(errno.EBUSY, "a thread of this process has a filter of its own")
 
 
-def _judgements(pid: int) -> dict[str, Judgement]:
+def _argument_rules(pid: int) -> dict[str, ArgumentRule]:
     return {
-        "openat": Judgement(2, _OPEN, mask=_MODE | _TRUNC),
-        "fcntl": Judgement(1, _DESCRIPTORS),
-        "ioctl": Judgement(1, _TERMINAL),
-        "clone": Judgement(0, (_THREAD,), mask=0xFFFFFFFF & ~_THREAD_MAY, wide=True),
-        "prctl": Judgement(0, _NAMES),
-        "arch_prctl": Judgement(0, _AMX),
-        "prlimit64": Judgement(0, (0, pid)),
-        "tgkill": Judgement(0, (pid,)),
-        "kill": Judgement(0, (pid,)),
+        "openat": ArgumentRule(2, _OPEN, mask=_MODE | _TRUNC),
+        "fcntl": ArgumentRule(1, _DESCRIPTORS),
+        "ioctl": ArgumentRule(1, _TERMINAL),
+        "clone": ArgumentRule(0, (_THREAD,), mask=0xFFFFFFFF & ~_THREAD_MAY, wide=True),
+        "prctl": ArgumentRule(0, _NAMES),
+        "arch_prctl": ArgumentRule(0, _AMX),
+        "prlimit64": ArgumentRule(0, (0, pid)),
+        "tgkill": ArgumentRule(0, (pid,)),
+        "kill": ArgumentRule(0, (pid,)),
     }
 
 
@@ -140,13 +140,13 @@ def _case(number: int | None, body: Sequence[Instruction]) -> list[Instruction]:
     return [Instruction(_EQUAL, 0, len(body), number), *body]
 
 
-def _runner(judgement: Judgement) -> list[Instruction]:
-    low = _ARGUMENTS_AT + 8 * judgement.position  # both architectures are little-endian
+def _check_argument(rule: ArgumentRule) -> list[Instruction]:
+    low = _ARGUMENTS_AT + 8 * rule.position  # both architectures are little-endian
     code = []
-    if judgement.wide:
+    if rule.wide:
         code += [_load(low + 4), Instruction(_EQUAL, 1, 0, 0), _return(REFUSE)]
-    code += [_load(low), Instruction(_AND, 0, 0, judgement.mask)]
-    for value in judgement.values:
+    code += [_load(low), Instruction(_AND, 0, 0, rule.mask)]
+    for value in rule.values:
         code += [Instruction(_EQUAL, 0, 1, value), _return(ALLOW)]
     return [*code, _return(REFUSE)]
 

@@ -1,4 +1,4 @@
-"""One submission in its sandbox: started on first use, started again after a crash, in bounds."""
+"""One submission in its sandbox: starts its worker on first use, and again after a crash."""
 
 import time
 
@@ -8,12 +8,12 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import BadMessageError, Problem, Reply, Request, Verb
 from autograder.sandbox.static_names import Definition
-from autograder.sandbox.supervisor import ForkServer, Worker, private_folder
+from autograder.sandbox.supervisor import ForkServer, Worker, make_private_folder
 from autograder.sandbox.tensors import decode
 
 
 class Session:
-    """Answers for one submission's module, from as many workers as it takes (and is granted)."""
+    """Answers for one submission's module, and restarts workers up to the limit."""
 
     def __init__(
         self,
@@ -28,26 +28,24 @@ class Session:
         self.notebook = notebook
         self.definitions: tuple[Definition, ...] = ()
         self.problems: tuple[Problem, ...] = ()
-        self.printed = ""
         self._fork_server = fork_server
         self._client = client
         self._cells = cells
         self._worker: Worker | None = None
-        self._broken: Fault | None = None
+        self._import_fault: Fault | None = None
         self._exercise = ""
-        self._lost: dict[str, list[Status]] = {}
-        self._spent = 0.0
-        self._number = 0
+        self._failures: dict[str, list[Status]] = {}
+        self._spent_seconds = 0.0
+        self._last_number = 0
 
     def open(self) -> None:
         """Import the module now; raises ``Fault`` if nothing of it can be used."""
-        self._alive()
+        self._running_worker()
 
     def close(self) -> None:
         """End the worker, if there is one."""
         if self._worker is not None:
             self._worker.end()
-            self.printed = self.printed or self._worker.printed
             self._worker = None
 
     def begin(self, exercise: str) -> None:
@@ -55,37 +53,37 @@ class Session:
         self._exercise = exercise
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request in the worker; raises ``Fault`` if it crashes, hangs or talks nonsense."""
+        """Send one request to the worker; raises ``Fault`` if it crashes or hangs."""
         limits = self._fork_server.limits
-        lost = self._lost.get(self._exercise, [])
-        if len(lost) >= limits.restarts_per_exercise:
-            sentence = f"Not run: {self._exercise} has crashed or hung {len(lost)} times."
-            raise Fault(lost[-1], sentence)
-        self._left()  # before a worker is started in vain
-        return self._request(self._alive(), limits.call_seconds, verb, fields)
+        failures = self._failures.get(self._exercise, [])
+        if len(failures) >= limits.restarts_per_exercise:
+            sentence = f"Not run: {self._exercise} has crashed or hung {len(failures)} times."
+            raise Fault(failures[-1], sentence)
+        self._remaining_seconds()  # raises before a worker is started for nothing
+        return self._request(self._running_worker(), limits.call_seconds, verb, fields)
 
-    def _alive(self) -> Worker:
-        if self._broken is not None:
-            raise self._broken
+    def _running_worker(self) -> Worker:
+        if self._import_fault is not None:
+            raise self._import_fault
         if self._worker is None:
             try:
                 self._worker = self._start()
             except Fault as fault:
-                self._broken = fault
+                self._import_fault = fault
                 raise
         return self._worker
 
     def _start(self) -> Worker:
         worker = self._fork_server.start(
-            self.module, notebook=self.notebook, private=private_folder(), client=self._client
+            self.module, notebook=self.notebook, private=make_private_folder(), client=self._client
         )
         seconds = self._fork_server.limits.import_seconds
-        facts = self._load(worker, seconds, "read")
-        self.definitions = msgspec.convert(facts, tuple[Definition, ...], strict=False)
+        definitions = self._load(worker, seconds, "read")
+        self.definitions = msgspec.convert(definitions, tuple[Definition, ...], strict=False)
         problems = self._load(worker, seconds, "run")
         try:
             self.problems = msgspec.convert(problems, tuple[Problem, ...])
-        except msgspec.ValidationError:  # said after student code ran: theirs, not ours
+        except msgspec.ValidationError:  # sent after student code ran: their fault
             worker.end()
             raise Fault(Status.BAD_OUTPUT, "Importing your file disturbed the grader.") from None
         return worker
@@ -102,30 +100,29 @@ class Session:
         try:
             return decode(reply.value, lambda handle: handle)
         except BadMessageError:
-            return None  # what a student's code put in the answer's place is refused by its type
+            return None  # the caller rejects it, because it has another type
 
     def _request(
         self, worker: Worker, seconds: float, verb: Verb, fields: dict[str, object]
     ) -> Reply:
-        left = self._left()
-        self._number += 1
-        request = Request(number=self._number, verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
+        remaining = self._remaining_seconds()
+        self._last_number += 1
+        request = Request(number=self._last_number, verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
         start = time.monotonic()
         try:
-            return worker.ask(request, min(seconds, left))
+            return worker.ask(request, min(seconds, remaining))
         except Fault as fault:
-            self._lost.setdefault(self._exercise, []).append(fault.status)
-            self.printed = worker.printed
+            self._failures.setdefault(self._exercise, []).append(fault.status)
             self._worker = None
             raise
         finally:
-            self._spent += time.monotonic() - start
+            self._spent_seconds += time.monotonic() - start
 
-    def _left(self) -> float:
+    def _remaining_seconds(self) -> float:
         granted = self._fork_server.limits.submission_seconds
-        if self._spent >= granted:
+        if self._spent_seconds >= granted:
             raise Fault(Status.TIMEOUT, f"Not run: all {granted:g} seconds are used up.")
-        return granted - self._spent
+        return granted - self._spent_seconds
 
 
 def _while_importing(fault: Fault, seconds: float) -> Fault:
@@ -135,5 +132,5 @@ def _while_importing(fault: Fault, seconds: float) -> Fault:
             "Look for a loop at module level that does not end."
         )
         return Fault(Status.TIMEOUT, sentence)
-    where = "While your file was imported: "
-    return Fault(fault.status, where + fault.message, public=where + fault.public)
+    prefix = "While your file was imported: "
+    return Fault(fault.status, prefix + fault.message, public=prefix + fault.public)

@@ -1,8 +1,8 @@
-"""What a student's source names, read from its syntax tree before any of it has run.
+"""Reads the names that a student's source uses from its syntax tree, before any of it runs.
 
-The worker calls this on the untouched file, so its word still counts: nothing of the student's
-has executed that could change it. It is a lint for forbidden shortcuts, not a defence; the
-operators that run are watched as well (``bench``).
+The worker does this before student code runs, so its output is trusted: nothing could have changed
+it. It is a lint for forbidden shortcuts and not a defence; the functions and operators that a call
+runs are counted as well (``call_counters``).
 """
 
 import ast
@@ -14,14 +14,14 @@ MAX_USES = 20_000  # of names in one file; a hand-written module has some hundre
 
 
 class Use(msgspec.Struct, frozen=True):
-    """A dotted name at a line; ``?.softmax`` is an attribute of something computed."""
+    """A dotted name and its line; ``?.softmax`` is an attribute of a computed value."""
 
     line: int
     name: str
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """A function or class at module level, and every name within it."""
+    """A function or class at module level, and every name that it uses."""
 
     name: str
     line: int
@@ -29,7 +29,7 @@ class Definition(msgspec.Struct, frozen=True):
 
 
 def parse(cells: tuple[bytes, ...]) -> list[ast.Module | None]:
-    """Parse each cell; a cell that is no Python (yet) is ``None``."""
+    """Parse each cell; the result of a cell that is not valid Python is ``None``."""
     return [_parse(cell) for cell in cells]
 
 
@@ -41,7 +41,7 @@ def _parse(cell: bytes) -> ast.Module | None:
 
 
 def definitions(trees: list[ast.Module | None]) -> tuple[Definition, ...]:
-    """List the module-level definitions of all cells; of twins the later one wins."""
+    """List the module-level definitions of all cells; of duplicates the last one."""
     bodies = [node for tree in trees if tree is not None for node in tree.body]
     aliases = _aliases(bodies)
     found = {
@@ -49,23 +49,20 @@ def definitions(trees: list[ast.Module | None]) -> tuple[Definition, ...]:
         for node in bodies
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     }
-    found |= {
-        name: Definition(name, node.lineno, uses) for name, node, uses in _assigned(bodies, aliases)
-    }
+    found |= {item.name: item for item in _assigned_definitions(bodies, aliases)}
     return tuple(found.values())
 
 
-def _assigned(
-    bodies: list[ast.stmt], aliases: dict[str, str]
-) -> Iterator[tuple[str, ast.stmt, tuple[Use, ...]]]:
-    """Yield ``name = expression`` at module level: a lambda, or a function's other name."""
+def _assigned_definitions(bodies: list[ast.stmt], aliases: dict[str, str]) -> Iterator[Definition]:
+    """Yield ``name = expression`` at module level: a lambda, or another name of a function."""
     for node in bodies:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            yield node.targets[0].id, node, tuple(_uses(node.value, aliases))
+            uses = tuple(_uses(node.value, aliases))
+            yield Definition(node.targets[0].id, node.lineno, uses)
 
 
 def _aliases(bodies: list[ast.stmt]) -> dict[str, str]:
-    """Map local names to what they were imported as or assigned from, as far as plainly visible."""
+    """Map names to the dotted names that imports and plain assignments gave them."""
     aliases: dict[str, str] = {}
     imported: set[str] = set()
     for node in (inner for body in bodies for inner in ast.walk(body)):
@@ -86,9 +83,9 @@ def _aliases(bodies: list[ast.stmt]) -> dict[str, str]:
 
 
 def _uses(node: ast.AST, aliases: dict[str, str]) -> Iterator[Use]:
-    """Yield what *node* names from outside: a local that shares a global's name is no use of it."""
-    bound = _bound(node)
-    visible = {name: dotted for name, dotted in aliases.items() if name not in bound}
+    """Yield the outside names that *node* uses: its own variables are not among them."""
+    local_names = _local_names(node)
+    visible = {name: dotted for name, dotted in aliases.items() if name not in local_names}
     inner_of_attribute: set[int] = set()
     for count, child in enumerate(ast.walk(node)):
         if count > MAX_USES:
@@ -96,17 +93,17 @@ def _uses(node: ast.AST, aliases: dict[str, str]) -> Iterator[Use]:
         if isinstance(child, ast.Attribute):
             inner_of_attribute.add(id(child.value))
         if id(child) in inner_of_attribute and not isinstance(child, ast.Call):
-            continue  # ``torch.nn`` inside ``torch.nn.Linear`` is no use of its own
+            continue  # ``torch.nn`` inside ``torch.nn.Linear`` is not a use of its own
         if isinstance(child, ast.Attribute) or (
-            isinstance(child, ast.Name) and child.id not in bound
+            isinstance(child, ast.Name) and child.id not in local_names
         ):
             yield Use(child.lineno, _dotted(child, visible))
         elif isinstance(child, ast.BinOp) and isinstance(child.op, ast.MatMult):
             yield Use(child.lineno, "@")
 
 
-def _bound(node: ast.AST) -> set[str]:
-    """Collect the names that *node* itself gives a value: its parameters and its variables."""
+def _local_names(node: ast.AST) -> set[str]:
+    """Collect the names that *node* assigns: its parameters and its variables."""
     stored = {
         child.id
         for child in ast.walk(node)

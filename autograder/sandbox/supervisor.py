@@ -13,9 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
-
-import msgspec
+from typing import Self, TypeVar
 
 from autograder.course import Limits
 from autograder.errors import GraderError, SandboxError
@@ -25,24 +23,39 @@ from autograder.sandbox.isolation import (
     Isolation,
     SandboxPolicy,
     check_roots,
-    probe,
+    detect_capabilities,
     readable_roots,
     unprivileged_owner,
 )
-from autograder.sandbox.protocol import LENGTH, BadMessageError, Reply, Request, pack, unpack_reply
+from autograder.sandbox.protocol import (
+    LENGTH,
+    BadMessageError,
+    EndWorker,
+    ForkServerReady,
+    Reply,
+    Request,
+    StartWorker,
+    WorkerEnded,
+    WorkerStarted,
+    pack,
+    pack_control,
+    unpack_control_reply,
+    unpack_reply,
+)
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
-CLOSE_SECONDS = 2.0  # for the fork server to end by itself; a busy machine may need one
+CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine it may need 1 s
 CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
-WALL_CLOCK_FACTOR = 20  # how many times its limit a call may take where others hold the processor
+WALL_CLOCK_FACTOR = 20  # a call may take so many times its limit while others use the processor
 WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
 PIPE_CHUNK = 65_536
-OPEN_FILES = 64  # what is deleted but open escapes the watch on the folder: bounded by this
+OPEN_FILES = 64  # bounds deleted but open files, which measuring the folder does not count
 MIB = 1 << 20
+_ControlReply = TypeVar("_ControlReply", ForkServerReady, WorkerStarted, WorkerEnded)
 
 
 class ForkServer:
-    """A running fork server; one socket for each grading process that will use it."""
+    """A running fork server, with one socket for each client: a grading process that uses it."""
 
     def __init__(
         self,
@@ -56,20 +69,20 @@ class ForkServer:
         self._roots = readable_roots()
         self._ready: set[int] = set()
         pairs = [socket.socketpair() for _ in range(clients)]
-        self._controls = [ours for ours, _ in pairs]
-        theirs = [control for _, control in pairs]
-        numbers = [control.fileno() for control in theirs]
+        self._controls = [local for local, _ in pairs]
+        remotes = [remote for _, remote in pairs]
+        numbers = [remote.fileno() for remote in remotes]
         self._process = subprocess.Popen(  # noqa: S603  # this Python, this package, numbers
             [python, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.fork_server"]
             + [str(number) for number in numbers],
             pass_fds=numbers,
-            env=_clean_environment(),
+            env=_environment(),
             cwd="/",
             stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C in the terminal is the supervisor's to handle
+            start_new_session=True,  # the terminal sends Ctrl-C to the supervisor only
         )
-        for control in theirs:
-            control.close()
+        for remote in remotes:
+            remote.close()
 
     def __enter__(self) -> Self:
         return self
@@ -83,7 +96,7 @@ class ForkServer:
         self.close()
 
     def close(self) -> None:
-        """End the fork server; workers that are left die with it."""
+        """End the fork server and the workers that are left."""
         for control in self._controls:
             control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):  # it ends its workers, then itself
@@ -94,33 +107,33 @@ class ForkServer:
     def wait_ready(self, client: int = 0) -> None:
         """Wait until torch is loaded, once; raises ``GraderError`` if that fails."""
         if client not in self._ready:
-            self._receive(self._controls[client], START_SECONDS)
+            self._receive(self._controls[client], START_SECONDS, ForkServerReady)
             self._ready.add(client)
 
     def start(self, module: str, *, notebook: bool, private: Path, client: int = 0) -> "Worker":
         """Fork a worker whose private folder is *private*."""
-        ours, theirs = socket.socketpair()
-        output, pipe = os.pipe()
-        start = {
-            "type": "start",
-            "policy": msgspec.to_builtins(self._policy(private)),
-            "module": module,
-            "notebook": notebook,
-            "max_bytes": self.limits.answer_mib * MIB,
-        }
+        connection, remote = socket.socketpair()
+        output, remote_output = os.pipe()
+        request = StartWorker(
+            policy=self._policy(private),
+            module=module,
+            notebook=notebook,
+            max_bytes=self.limits.answer_mib * MIB,
+        )
         control = self._controls[client]
-        socket.send_fds(control, [msgspec.msgpack.encode(start)], [theirs.fileno(), pipe])
-        theirs.close()
-        os.close(pipe)
-        pid = self._receive(control, CONTROL_SECONDS)["pid"]
-        worker = Worker(self, client, pid, ours, output, private)
+        socket.send_fds(control, [pack_control(request)], [remote.fileno(), remote_output])
+        remote.close()
+        os.close(remote_output)
+        pid = self._receive(control, CONTROL_SECONDS, WorkerStarted).pid
+        worker = Worker(self, client, pid, connection, output, private)
         worker.wait_confined()
         return worker
 
     def end(self, pid: int, client: int) -> int:
         """Kill and reap worker *pid*; returns its exit code, negative for a signal."""
-        self._controls[client].sendall(msgspec.msgpack.encode({"type": "end", "pid": pid}))
-        return self._receive(self._controls[client], CONTROL_SECONDS)["status"]
+        control = self._controls[client]
+        control.sendall(pack_control(EndWorker(pid)))
+        return self._receive(control, CONTROL_SECONDS, WorkerEnded).exit_code
 
     def _policy(self, private: Path) -> SandboxPolicy:
         return SandboxPolicy(
@@ -132,94 +145,90 @@ class ForkServer:
             open_files=OPEN_FILES,
         )
 
-    def _receive(self, control: socket.socket, seconds: float) -> dict[str, int]:
+    def _receive(
+        self, control: socket.socket, seconds: float, kind: type[_ControlReply]
+    ) -> _ControlReply:
         control.settimeout(seconds)
-        with contextlib.suppress(TimeoutError, ConnectionError):
-            if body := control.recv(PIPE_CHUNK):
-                answer = msgspec.msgpack.decode(body, type=dict[str, int | str])
-                return {key: value for key, value in answer.items() if isinstance(value, int)}
+        with contextlib.suppress(TimeoutError, ConnectionError, BadMessageError):
+            reply = unpack_control_reply(control.recv(PIPE_CHUNK))
+            if isinstance(reply, kind):
+                return reply
         msg = f"the sandbox's fork server does not answer (exit code {self._process.poll()})"
         raise GraderError(msg)
 
 
-class _CpuDeadline:
-    """The time that a worker has: of the processor, so that a busy machine fails no right answer.
+class CpuDeadline:
+    """CPU-time limit of a worker, independent of the machine's load.
 
-    A worker that sleeps uses its time up as well; one that waits for its turn does not, within
-    reason. Without /proc, time is the clock's on the wall.
+    Time in which a worker sleeps counts as well; time in which it waits for a processor does not,
+    up to ``WALL_CLOCK_FACTOR`` times the limit. Without /proc, all time counts.
     """
 
     def __init__(self, pid: int, seconds: float) -> None:
         self._stat = Path(f"/proc/{pid}/stat")
         self._seconds = seconds
-        self._used_before = self._read()[1]
+        self._used_before = self._worker_state()[1]
         now = time.monotonic()
         self._deadline = now + seconds
-        self._last = now + WALL_CLOCK_FACTOR * seconds
+        self._last_deadline = now + WALL_CLOCK_FACTOR * seconds
 
-    def left(self) -> float:
-        """Seconds until the worker must be looked at again; 0 or less: its time is up."""
+    def remaining(self) -> float:
+        """Return the seconds until the next look at the worker; 0 or less: its time is used up."""
         now = time.monotonic()
         if now >= self._deadline:
-            state, used = self._read()
+            state, used = self._worker_state()
             unused = self._seconds - (used - self._used_before)
-            if state in {"R", "D"} and unused > 0:  # it would run if it were let
-                self._deadline = min(now + unused, self._last)
+            if state in {"R", "D"} and unused > 0:  # it waited for a processor or for the disk
+                self._deadline = min(now + unused, self._last_deadline)
         return self._deadline - now
 
-    def _read(self) -> tuple[str, float]:
-        """Return the worker's state and the processor seconds that it has used."""
+    def _worker_state(self) -> tuple[str, float]:
+        """Return the worker's state and the CPU seconds that it has used."""
         try:
             fields = self._stat.read_text("ascii", "replace").rpartition(")")[2].split()
             return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except (OSError, IndexError, ValueError):  # no Linux, or it has just ended
+        except (OSError, IndexError, ValueError):  # not Linux, or the worker has just ended
             return "", 0.0
 
 
 class Worker:
-    """One confined process. Every deadline is kept here, outside of it."""
+    """The supervisor's side of one worker: sends requests, enforces limits, validates replies."""
 
     def __init__(
         self,
         fork_server: ForkServer,
         client: int,
         pid: int,
-        wire: socket.socket,
+        connection: socket.socket,
         output: int,
         private: Path,
     ) -> None:
         self._fork_server = fork_server
         self._client = client
         self._pid = pid
-        self._wire = wire
+        self._connection = connection
         self._output = output
         self._private = private
         self._limits = fork_server.limits
-        self._printed = bytearray()
         self._ended = False
-        wire.setblocking(False)  # noqa: FBT003  # the socket module's own signature
+        connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
         os.set_blocking(output, False)
 
-    @property
-    def printed(self) -> str:
-        """What the student's code printed, as far as it is kept."""
-        return self._printed.decode("utf-8", "replace")
-
     def wait_confined(self) -> None:
-        """Wait until the worker has locked itself up; no student code has run before that."""
+        """Wait until the worker has confined itself; no student code has run before that."""
         try:
-            self._reply(0, _CpuDeadline(self._pid, CONTROL_SECONDS))
+            self._reply(0, CpuDeadline(self._pid, CONTROL_SECONDS))
         except (Fault, BadMessageError) as error:
             self.end()
             msg = f"a worker could not be confined ({error}); run `autograder doctor`"
             raise GraderError(msg) from None
 
     def ask(self, request: Request, seconds: float) -> Reply:
-        """Send *request* and wait for its reply; after a ``Fault`` the worker is gone."""
-        clock = _CpuDeadline(self._pid, seconds)
+        """Send *request* and wait for its reply; a worker that causes a ``Fault`` is ended."""
+        deadline = CpuDeadline(self._pid, seconds)
         try:
-            self._send(pack(request), clock)
-            return self._reply(request.number, clock)
+            self._send(pack(request), deadline)
+            return self._reply(request.number, deadline)
         except BadMessageError as error:
             self.end()
             sentence = "Your program wrote into the grader's connection"
@@ -229,47 +238,46 @@ class Worker:
             raise
 
     def end(self) -> int:
-        """Kill the process and take away its folder; returns its exit code."""
+        """Kill the process and remove its private folder; returns its exit code."""
         if self._ended:
             return 0
         self._ended = True
-        status = self._fork_server.end(self._pid, self._client)
-        self._drain()
-        self._wire.close()
+        exit_code = self._fork_server.end(self._pid, self._client)
+        self._connection.close()
         os.close(self._output)
-        remove(self._private)
-        return status
+        remove_folder(self._private)
+        return exit_code
 
-    def _reply(self, number: int, clock: _CpuDeadline) -> Reply:
-        (size,) = LENGTH.unpack(self._receive(LENGTH.size, clock))
+    def _reply(self, number: int, deadline: CpuDeadline) -> Reply:
+        (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
         if size > self._limits.answer_mib * MIB:
-            msg = f"a message of {size} bytes is announced"
+            msg = f"it announces a message of {size} bytes"
             raise BadMessageError(msg)
-        reply = unpack_reply(self._receive(size, clock))
+        reply = unpack_reply(self._receive(size, deadline))
         if reply.number != number:
-            msg = "an answer that nobody asked for arrived"
+            msg = "it sends a reply to no request"
             raise BadMessageError(msg)
-        self._measure_disk()  # a call that came back sooner than it was watched
+        self._measure_disk()  # for a call that returned before the first measurement in `_wait`
         return reply
 
-    def _send(self, data: bytes, clock: _CpuDeadline) -> None:
+    def _send(self, data: bytes, deadline: CpuDeadline) -> None:
         view = memoryview(data)
         while view:
-            self._wait(clock, sending=True)
+            self._wait(deadline, sending=True)
             try:
-                view = view[self._wire.send(view) :]
+                view = view[self._connection.send(view) :]
             except BlockingIOError:
                 continue
             except OSError:
                 raise self._crash() from None
 
-    def _receive(self, size: int, clock: _CpuDeadline) -> bytes:
+    def _receive(self, size: int, deadline: CpuDeadline) -> bytes:
         """Read exactly *size* bytes."""
         data = bytearray()
         while len(data) < size:
-            self._wait(clock)
+            self._wait(deadline)
             try:
-                part = self._wire.recv(min(size - len(data), MIB))
+                part = self._connection.recv(min(size - len(data), MIB))
             except BlockingIOError:
                 continue
             except OSError:
@@ -279,44 +287,41 @@ class Worker:
             data += part
         return bytes(data)
 
-    def _wait(self, clock: _CpuDeadline, *, sending: bool = False) -> None:
-        """Wait for the wire, keep the output pipe empty and the private folder small."""
-        wire = self._wire.fileno()
+    def _wait(self, deadline: CpuDeadline, *, sending: bool = False) -> None:
+        """Wait for the socket; meanwhile empty the output pipe and measure the private folder."""
+        connection = self._connection.fileno()
         while True:
-            left = clock.left()
-            if left <= 0:
-                raise Fault(Status.TIMEOUT, "Your code did not come back in time.")
-            ready = select.select(
-                [self._output] if sending else [self._output, wire],
-                [wire] if sending else [],
+            remaining = deadline.remaining()
+            if remaining <= 0:
+                raise Fault(Status.TIMEOUT, "Your code did not finish in time.")
+            readable, writable, _ = select.select(
+                [self._output] if sending else [self._output, connection],
+                [connection] if sending else [],
                 [],
-                min(left, WATCH_SECONDS),
+                min(remaining, WATCH_SECONDS),
             )
-            if self._output in ready[0]:
-                self._drain()
-            if wire in ready[0] or wire in ready[1]:
+            if self._output in readable:
+                self._discard_output()
+            if connection in readable or connection in writable:
                 return
             self._measure_disk()
 
-    def _drain(self) -> None:
-        """Read what was printed; beyond the limit it is read and forgotten."""
+    def _discard_output(self) -> None:
+        """Read what the student's code printed, so that a full pipe does not block it."""
         with contextlib.suppress(BlockingIOError):
-            chunk = os.read(self._output, PIPE_CHUNK)
-            room = self._limits.output_kib * 1024 - len(self._printed)
-            self._printed += chunk[: max(room, 0)]
-            if not chunk:  # all writers are gone: select would report it forever
+            if not os.read(self._output, PIPE_CHUNK):  # all writers are closed: always readable
                 time.sleep(WATCH_SECONDS / 50)
 
     def _measure_disk(self) -> None:
         limits = self._limits
-        files, size = _usage(self._private, limits.files)
+        files, size = _disk_usage(self._private, limits.files)
         if files > limits.files or size > limits.disk_mib * MIB:
             sentence = f"Your code wrote more than {limits.files} files or {limits.disk_mib} MiB."
             raise Fault(Status.OUT_OF_DISK, sentence)
 
     def _crash(self) -> Fault:
-        status = self.end()
-        how = f"signal {_signal_name(-status)}" if status < 0 else f"exit code {status}"
+        code = self.end()
+        how = f"signal {_signal_name(-code)}" if code < 0 else f"exit code {code}"
         return Fault(
             Status.CRASHED,
             f"Your code ended the whole Python process ({how}) instead of returning. "
@@ -324,7 +329,7 @@ class Worker:
         )
 
 
-def private_folder() -> Path:
+def make_private_folder() -> Path:
     """Make an empty folder that only the worker's user may enter."""
     folder = Path(tempfile.mkdtemp(prefix="submission-"))
     owner = unprivileged_owner()
@@ -333,8 +338,8 @@ def private_folder() -> Path:
     return folder
 
 
-def remove(folder: Path) -> None:
-    """Remove a private folder, whatever its owner made of it: too deep to recurse, or locked."""
+def remove_folder(folder: Path) -> None:
+    """Remove a private folder, even one that is too deep to recurse into or has no permissions."""
     with contextlib.suppress(RecursionError):  # before Python 3.13, rmtree calls itself
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
@@ -343,15 +348,16 @@ def remove(folder: Path) -> None:
 
 
 def choose_isolation(asked: str | None, secret: Path | None = None) -> Isolation:
-    """Return *asked* if this machine gives it; by default ``full``, never less unasked.
+    """Return the isolation *asked* for, by default ``full``; never less than that.
 
-    *secret* is a folder that a confined worker must not be able to read; raises ``SandboxError``.
+    *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError``
+    if this machine can't give the isolation.
     """
-    found = probe()
-    if asked in {None, "full"} and found.level != "full":
+    capabilities = detect_capabilities()
+    if asked in {None, "full"} and capabilities.level != "full":
         msg = (
-            f"Full isolation can't be had here: {found.reason} "
-            "To grade with less, say so: --isolation process."
+            f"Full isolation is not available here: {capabilities.reason} "
+            "To grade with less isolation, use --isolation process."
         )
         raise SandboxError(msg)
     if asked == "process":
@@ -368,8 +374,8 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-def _usage(folder: Path, enough: int) -> tuple[int, int]:
-    """Count files and bytes below *folder*, but look no further than *enough* files."""
+def _disk_usage(folder: Path, enough: int) -> tuple[int, int]:
+    """Count files and bytes below *folder*; stops after *enough* files."""
     files = size = 0
     for entry in _walk(folder):
         with contextlib.suppress(OSError):
@@ -388,12 +394,12 @@ def _walk(folder: Path | str) -> Iterator["os.DirEntry[str]"]:
                 yield from _walk(entry.path)
 
 
-def _clean_environment() -> dict[str, str]:
-    """What the fork server and so every worker sees: nothing of the instructor's."""
+def _environment() -> dict[str, str]:
+    """Return the environment of fork server and workers, without the instructor's variables."""
     return {
         "LANG": "C.UTF-8",
         "PATH": "/usr/bin:/bin",
-        "OMP_NUM_THREADS": "1",  # one worker, one core
+        "OMP_NUM_THREADS": "1",  # a worker uses one core
         "MKL_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MPLBACKEND": "Agg",

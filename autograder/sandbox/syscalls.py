@@ -1,7 +1,8 @@
-"""The system calls that a confined worker may make, and how to make one by hand.
+"""The system calls that a confined worker may make, and functions that make a call directly.
 
-A call that is not named here is refused (``seccomp``), so a new kernel adds no hole. Numbers are
-the kernel's ``unistd_64.h`` (x86-64) and ``asm-generic/unistd.h`` (aarch64); None: no such call.
+A call that is not listed here is refused (``seccomp``), even one that a new kernel adds. Numbers
+come from the kernel's ``unistd_64.h`` (x86-64) and ``asm-generic/unistd.h`` (aarch64); ``None``
+means that there is no such call.
 """
 
 import ctypes
@@ -17,10 +18,10 @@ Numbers = tuple[int | None, int | None]  # on x86-64, on aarch64
 
 _COLUMN: Final[Mapping[Arch, int]] = MappingProxyType({"x86_64": 0, "aarch64": 1})
 
-# Safe with any argument: they reach only the worker itself and what Landlock lets it open.
-FREE: Final[Mapping[str, Numbers]] = MappingProxyType(
+# Safe with any argument: they affect only the worker itself and files that Landlock allows.
+UNRESTRICTED: Final[Mapping[str, Numbers]] = MappingProxyType(
     {
-        # the few that a running model makes all the time, first because the filter is a list
+        # the calls that a running model makes most; first, because the filter checks in order
         "futex": (202, 98),
         "read": (0, 63),
         "write": (1, 64),
@@ -51,8 +52,8 @@ FREE: Final[Mapping[str, Numbers]] = MappingProxyType(
         "pselect6": (270, 72),
         "fsync": (74, 82),
         "fdatasync": (75, 83),
-        "ftruncate": (77, 46),  # `truncate`, by path, is older than Landlock's word on it
-        # files; no link, symlink, mknod, chmod, chown, utime, xattr: Landlock misses some of them
+        "ftruncate": (77, 46),  # not `truncate`, by path: Landlock covers it since ABI 3 only
+        # files; no link, symlink, mknod, chmod, chown, utime, xattr: Landlock lacks some of them
         "stat": (4, None),
         "lstat": (6, None),
         "fstat": (5, 80),
@@ -104,7 +105,7 @@ FREE: Final[Mapping[str, Numbers]] = MappingProxyType(
         "time": (201, None),
         "times": (100, 153),
         "getrusage": (98, 165),
-        # who and where
+        # process and machine
         "getpid": (39, 172),
         "gettid": (186, 178),
         "getppid": (110, 173),
@@ -124,8 +125,8 @@ FREE: Final[Mapping[str, Numbers]] = MappingProxyType(
     }
 )
 
-# Safe with some arguments only; ``seccomp`` says which.
-JUDGED: Final[Mapping[str, Numbers]] = MappingProxyType(
+# Safe with some arguments only; ``seccomp`` has the rules.
+RESTRICTED: Final[Mapping[str, Numbers]] = MappingProxyType(
     {
         "openat": (257, 56),
         "fcntl": (72, 25),
@@ -142,13 +143,13 @@ JUDGED: Final[Mapping[str, Numbers]] = MappingProxyType(
 CLONE3: Final[Numbers] = (435, 435)
 SECCOMP: Final[Numbers] = (317, 277)
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446  # on both
-NEWEST_KNOWN: Final = 462  # mseal, Linux 6.10; what is newer was not judged when this was written
+NEWEST_KNOWN: Final = 462  # mseal, Linux 6.10; calls newer than this list don't exist for a worker
 
 
 def machine() -> Arch | None:
-    """Return the architecture of this Python, None where the filter doesn't know it."""
+    """Return the architecture of this Python; ``None`` if the filter doesn't know it."""
     name = platform.machine().lower()
-    # A 32-bit Python on a 64-bit kernel makes other calls than the kernel's name suggests.
+    # A 32-bit Python on a 64-bit kernel makes other calls than the kernel's architecture has.
     if ctypes.sizeof(ctypes.c_void_p) != ctypes.sizeof(ctypes.c_uint64):
         return None
     if name in {"x86_64", "amd64"}:
@@ -157,7 +158,7 @@ def machine() -> Arch | None:
 
 
 def number(numbers: Numbers, arch: Arch) -> int | None:
-    """Pick the number that *arch* uses."""
+    """Return the number of a call on *arch*."""
     return numbers[_COLUMN[arch]]
 
 
@@ -167,9 +168,9 @@ def call(number: int, *arguments: int) -> int:
 
 
 def prctl(option: int, argument: int = 0) -> int:
-    """Make ``prctl``; the arguments that no option of ours uses must be zero."""
-    words = map(ctypes.c_ulong, (argument, 0, 0, 0))
-    return _checked(_libc().prctl(option, *words), f"prctl {option}")
+    """Call ``prctl``; its other arguments must be zero for the options used here."""
+    arguments = map(ctypes.c_ulong, (argument, 0, 0, 0))
+    return _checked(_libc().prctl(option, *arguments), f"prctl {option}")
 
 
 def _checked(result: int, what: str) -> int:

@@ -1,4 +1,4 @@
-"""Tensors to bytes and back: exact dtype, shape and contents, nothing that could run."""
+"""Converts tensors and other results to messages and back, with exact dtype, shape and values."""
 
 import math
 from collections.abc import Callable
@@ -35,12 +35,12 @@ DTYPES = {
     )
 }
 MAX_DIMENSIONS = 16  # torch itself works to 64; no exercise needs more than 4
-MAX_DEPTH = 8  # of lists in lists: an answer, not a data structure
+MAX_DEPTH = 8  # of lists in lists; the list of definitions, our own deepest reply, has 4
 
 
 def encode_tensor(tensor: Tensor, max_bytes: int) -> TensorValue | OpaqueValue:
-    """Encode *tensor*; what is not a plain dense CPU tensor becomes an ``OpaqueValue``."""
-    kind = _strangeness(tensor, max_bytes)
+    """Encode *tensor*; one that is not a plain dense CPU tensor becomes an ``OpaqueValue``."""
+    kind = _unsupported_kind(tensor, max_bytes)
     if kind:
         return OpaqueValue(kind)
     plain = torch.empty(tensor.numel(), dtype=tensor.dtype, device="cpu")
@@ -50,7 +50,8 @@ def encode_tensor(tensor: Tensor, max_bytes: int) -> TensorValue | OpaqueValue:
     return TensorValue(name, tuple(tensor.shape), data, bool(tensor.requires_grad))
 
 
-def _strangeness(tensor: Tensor, max_bytes: int) -> str:
+def _unsupported_kind(tensor: Tensor, max_bytes: int) -> str:
+    """Say why *tensor* can't be sent; empty if it can."""
     if type(tensor) not in {Tensor, torch.nn.Parameter}:
         return f"a subclass of torch.Tensor ({type(tensor).__name__[:80]})"
     if tensor.layout is not torch.strided:
@@ -60,12 +61,12 @@ def _strangeness(tensor: Tensor, max_bytes: int) -> str:
     if str(tensor.dtype).removeprefix("torch.") not in DTYPES:
         return f"a tensor of dtype {tensor.dtype}"
     if tensor.numel() * tensor.element_size() > max_bytes:
-        return f"a tensor of shape {tuple(tensor.shape)}, more than may cross"
+        return f"a tensor of shape {tuple(tensor.shape)}, too large to send"
     return ""
 
 
 def decode_tensor(value: TensorValue) -> Tensor:
-    """Build the tensor that *value* describes; raises ``BadMessageError`` if it is none."""
+    """Build the tensor that *value* describes; raises ``BadMessageError`` if there is none."""
     dtype = DTYPES.get(value.dtype)
     if dtype is None or len(value.shape) > MAX_DIMENSIONS or min(value.shape, default=0) < 0:
         msg = f"no tensor has dtype {value.dtype[:40]!r} and shape of {len(value.shape)} dimensions"
@@ -76,10 +77,10 @@ def decode_tensor(value: TensorValue) -> Tensor:
     if value.requires_grad and not (dtype.is_floating_point or dtype.is_complex):
         msg = f"no {value.dtype} tensor has gradients"
         raise BadMessageError(msg)
-    return _filled(value, dtype).requires_grad_(value.requires_grad)
+    return _build(value, dtype).requires_grad_(value.requires_grad)
 
 
-def _filled(value: TensorValue, dtype: torch.dtype) -> Tensor:
+def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
     if not value.data:
         return _empty(value.shape, dtype)
     if dtype is torch.bool and value.data.strip(b"\x00\x01"):
@@ -97,11 +98,11 @@ def _empty(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
 
 
 class Encoder:
-    """Turns what a call returned into wire values, within a budget of bytes and depth."""
+    """Encodes what a call returned, up to a limit of bytes and depth."""
 
     def __init__(self, keep: Callable[[torch.nn.Module], int], max_bytes: int) -> None:
         self._keep = keep
-        self._left = max_bytes
+        self._remaining_bytes = max_bytes
 
     def encode(self, thing: object, depth: int = 0) -> Value:
         """Encode *thing*; unknown types become an ``OpaqueValue`` that names them."""
@@ -118,9 +119,9 @@ class Encoder:
         return OpaqueValue(f"a collection nested deeper than {MAX_DEPTH}")
 
     def _tensor(self, tensor: Tensor) -> Value:
-        value = encode_tensor(tensor, self._left)
+        value = encode_tensor(tensor, self._remaining_bytes)
         if isinstance(value, TensorValue):
-            self._left -= len(value.data)
+            self._remaining_bytes -= len(value.data)
         return value
 
     def _collection(self, thing: object, depth: int) -> Value:
@@ -135,9 +136,9 @@ class Encoder:
 
 
 def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> object:
-    """Turn *value* into a Python object; *find* resolves the number of a module.
+    """Turn *value* into a Python object; *find* returns the torch module of a handle.
 
-    Raises ``BadMessageError`` for a tensor that is none and for what no ``Encoder`` nests so deep.
+    Raises ``BadMessageError`` for an impossible tensor and for collections that are too deep.
     """
     if depth > MAX_DEPTH:
         msg = f"a collection is nested deeper than {MAX_DEPTH}"

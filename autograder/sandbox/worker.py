@@ -1,4 +1,4 @@
-"""The untrusted process: confined first, then at the service of one submission."""
+"""The untrusted process: confines itself first, then executes the requests for one submission."""
 
 import os
 import sys
@@ -9,72 +9,72 @@ from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.isolation import SandboxPolicy, confine
 from autograder.sandbox.protocol import LENGTH, Problem, Reply, pack, unpack_request
 
-WIRE = 3  # the descriptor of the wire in every worker
-READY = pack(Reply(number=0))  # said once, when confined and before any byte of a student's ran
+CONNECTION = 3  # the descriptor of the socket to the supervisor, in every worker
+CONFINED = pack(Reply(number=0))  # sent once, before any student code runs
 
 
 def serve(
-    wire: int,
+    connection: int,
     output: int,
     policy: SandboxPolicy,
     executor: RequestExecutor,
     max_bytes: int,
     parent: int,
 ) -> NoReturn:
-    """Confine this process, then answer requests until the supervisor hangs up."""
-    _take_over_descriptors(wire, output)
-    _settle_in(policy.private)
+    """Confine this process, then answer requests until the supervisor disconnects."""
+    _replace_descriptors(connection, output)
+    _enter_private_folder(policy.private)
     confine(policy, parent=parent)
-    _write(WIRE, READY)
-    for body in _messages(WIRE):
-        _write(WIRE, _packed(executor.answer(unpack_request(body)), max_bytes))
+    _write(CONNECTION, CONFINED)
+    for body in _messages(CONNECTION):
+        _write(CONNECTION, pack_reply(executor.answer(unpack_request(body)), max_bytes))
     os._exit(0)
 
 
-def _packed(reply: Reply, max_bytes: int) -> bytes:
-    """Pack *reply*, or say in its place why it can't cross."""
+def pack_reply(reply: Reply, max_bytes: int) -> bytes:
+    """Encode *reply*, or the problem that prevents it from being sent."""
     try:
         packed = pack(reply)
         if len(packed) <= max_bytes:
             return packed
         text = f"the answer has {len(packed)} bytes"
     except UnicodeEncodeError:  # a lone surrogate, such as "\ud800"
-        text = "the answer holds text that is no Unicode"
+        text = "the answer holds text that is not valid Unicode"
     return pack(Reply(number=reply.number, problem=Problem(kind="bad-output", text=text)))
 
 
-def _take_over_descriptors(wire: int, output: int) -> None:
-    """Keep the capture as 1 and 2 and the wire as 3; close all else, the fork server's own too."""
-    wire, output = os.dup(wire), os.dup(output)  # above every number that is given out below
+def _replace_descriptors(connection: int, output: int) -> None:
+    """Make *output* 1 and 2 and the socket 3; close all others, the fork server's own too."""
+    connection, output = os.dup(connection), os.dup(output)  # above the numbers assigned below
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    os.dup2(wire, WIRE)
-    os.closerange(WIRE + 1, os.sysconf("SC_OPEN_MAX"))
+    os.dup2(connection, CONNECTION)
+    os.closerange(CONNECTION + 1, os.sysconf("SC_OPEN_MAX"))
 
 
-def _settle_in(private: str) -> None:
+def _enter_private_folder(private: str) -> None:
     for name in ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCH_HOME", "XDG_CACHE_HOME"):
         os.environ[name] = private
     os.chdir(private)
     sys.argv = [""]
 
 
-def _messages(wire: int) -> Iterator[bytes]:
-    while header := _read(wire, LENGTH.size):
-        yield _read(wire, LENGTH.unpack(header)[0])
+def _messages(connection: int) -> Iterator[bytes]:
+    while header := _read(connection, LENGTH.size):
+        yield _read(connection, LENGTH.unpack(header)[0])
 
 
-def _read(wire: int, size: int) -> bytes:
-    """Read exactly *size* bytes; nothing at all when the other side has hung up."""
+def _read(connection: int, size: int) -> bytes:
+    """Read exactly *size* bytes; nothing if the other side has disconnected."""
     parts = []
-    while size and (part := os.read(wire, min(size, 1 << 20))):
+    while size and (part := os.read(connection, min(size, 1 << 20))):
         parts.append(part)
         size -= len(part)
     return b"".join(parts) if not size else b""
 
 
-def _write(wire: int, data: bytes) -> None:
+def _write(connection: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
-        view = view[os.write(wire, view) :]
+        view = view[os.write(connection, view) :]

@@ -10,7 +10,7 @@ import pytest
 from autograder import course as courses
 from autograder.grading.grade import grade
 from autograder.results import Status
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from autograder.submission import collect
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +58,9 @@ OUTPUT = re.compile(
 
 
 needs_documents = pytest.mark.skipif(not TEXTS, reason=f"The documents are not in {SEEDS}.")
-needs_full = pytest.mark.skipif(probe().level != "full", reason=probe().reason)
+needs_full = pytest.mark.skipif(
+    detect_capabilities().level != "full", reason=detect_capabilities().reason
+)
 
 
 @pytest.fixture(scope="module")

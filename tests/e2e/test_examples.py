@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from autograder.results import SubmissionResult, from_json
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 
 ROOT = Path(__file__).parents[2]
 SUBMITTED = ROOT / "examples" / "submitted"
@@ -22,7 +22,9 @@ EXPECTED = ROOT / "examples" / "expected"
 UPDATE = "UPDATE_EXAMPLES"
 HOW_TO_UPDATE = f"If the change is meant: {UPDATE}=1 python -m pytest {Path(__file__).name}"
 
-pytestmark = pytest.mark.skipif(probe().level != "full", reason=probe().reason)
+pytestmark = pytest.mark.skipif(
+    detect_capabilities().level != "full", reason=detect_capabilities().reason
+)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
@@ -256,7 +256,7 @@ def solved(submit: Submit) -> Submission:
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
     """A real fork server, as strict as this machine can be."""
-    with ForkServer(probe().level, Limits(call_seconds=20.0)) as running:
+    with ForkServer(detect_capabilities().level, Limits(call_seconds=20.0)) as running:
         running.wait_ready()
         yield running
 

@@ -14,7 +14,7 @@ from autograder import __version__
 from autograder.cli import app
 from autograder.course import Course
 from autograder.results import Results, Status, SubmissionResult
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from autograder.submission import Submission
 
 Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
@@ -66,7 +66,9 @@ def test_the_version_is_printed(invoke: Invoke):
 def test_a_graded_submission_is_told_and_recorded(invoke: Invoke, module: Path, tmp_path: Path):
     """Exit code 0, a row in the table, the record where --json says."""
     record = tmp_path / "results.json"
-    result = invoke("grade", module, "--json", record, "--jobs", 1, "--isolation", probe().level)
+    result = invoke(
+        "grade", module, "--json", record, "--jobs", 1, "--isolation", detect_capabilities().level
+    )
 
     assert result.exit_code == 0, result.output
     assert "10 / 10" in result.output
@@ -80,7 +82,9 @@ def test_a_single_submission_is_told_in_full_and_on_a_page(
 ):
     """With --report there is a page for the class, from which one leads to the student."""
     pages = tmp_path / "pages"
-    result = invoke("grade", module, "--report", pages, "--jobs", 1, "--isolation", probe().level)
+    result = invoke(
+        "grade", module, "--report", pages, "--jobs", 1, "--isolation", detect_capabilities().level
+    )
 
     assert result.exit_code == 0, result.output
     assert "Tiny things\nFeedback for" in result.output
@@ -92,7 +96,9 @@ def test_a_single_submission_is_told_in_full_and_on_a_page(
 def test_a_bad_grade_is_no_failure_of_the_grader(invoke: Invoke, module: Path):
     """Exit code 0 when grading worked, whatever the grades."""
     module.write_text("while True print")
-    result = invoke("grade", module, "--stage", "1", "--jobs", 1, "--isolation", probe().level)
+    result = invoke(
+        "grade", module, "--stage", "1", "--jobs", 1, "--isolation", detect_capabilities().level
+    )
 
     assert result.exit_code == 0, result.output
     assert "0 / 10" in result.output

@@ -15,7 +15,7 @@ from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.writer import Writer
 from autograder.grading import grade as grading
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from autograder.submission import collect
 from tests.kit.conftest import SOLUTION
 from tests.kit.gradebook.conftest import (
@@ -35,7 +35,7 @@ from tests.kit.gradebook.conftest import (
 )
 
 pytestmark = [
-    pytest.mark.skipif(probe().level != "full", reason=probe().reason),
+    pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason),
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),  # torch keeps idle threads
 ]
 

@@ -11,12 +11,14 @@ from autograder.authoring import markers
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.grade_export import grade_table_of_gradebook
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from tests.kit.conftest import HIDDEN, MISCONCEPTIONS, SOLUTION
 from tests.kit.gradebook.conftest import SCHEME, STAGE, Hostile
 from tests.kit.gradebook.hostile import SECRET
 
-pytestmark = pytest.mark.skipif(probe().level != "full", reason=probe().reason)
+pytestmark = pytest.mark.skipif(
+    detect_capabilities().level != "full", reason=detect_capabilities().reason
+)
 
 SHORTEST = 12  # characters: `x = 1` tells nothing
 TOLD = ("explanation=", "question=", "id=", "exercise=")  # what a student reads on purpose

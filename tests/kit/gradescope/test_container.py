@@ -52,7 +52,9 @@ def grade_container(root: Path) -> dict:
     return accepted((root / "results" / "results.json").read_bytes())
 
 
-pytestmark = pytest.mark.skipif(isolation.probe().level != "full", reason=isolation.probe().reason)
+pytestmark = pytest.mark.skipif(
+    isolation.detect_capabilities().level != "full", reason=isolation.detect_capabilities().reason
+)
 
 
 @pytest.mark.usefixtures("lent_fork_server")
@@ -193,7 +195,9 @@ def test_the_student_is_never_a_path(tmp_path: Path):
 @pytest.fixture
 def without_landlock(monkeypatch: pytest.MonkeyPatch):
     """A container that forbids Landlock."""
-    poor = msgspec.structs.replace(isolation.probe(), level="process", reason="No Landlock.")
+    poor = msgspec.structs.replace(
+        isolation.detect_capabilities(), level="process", reason="No Landlock."
+    )
     for module in ("autograder.gradescope.container", "autograder.sandbox.supervisor"):
         monkeypatch.setattr(f"{module}.probe", lambda: poor)
 

@@ -7,7 +7,7 @@ from autograder.errors import SandboxError
 from autograder.grading import grade as grading
 from autograder.grading.grade import grade
 from autograder.results import Results, Status, SubmissionResult
-from autograder.sandbox.isolation import probe
+from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 
@@ -46,11 +46,13 @@ EXPECTED = [
 def test_results_stand_in_the_order_of_submissions(tiny: Course, class_: list[Submission]):
     """One record for each, the unreadable ones among them, told as they come."""
     told: list[SubmissionResult] = []
-    results = grade(tiny, class_, isolation=probe().level, jobs=1, on_result=told.append)
+    results = grade(
+        tiny, class_, isolation=detect_capabilities().level, jobs=1, on_result=told.append
+    )
 
     assert summary(results) == EXPECTED
     assert tuple(told) == results.submissions
-    assert (results.course, results.isolation) == ("tiny", probe().level)
+    assert (results.course, results.isolation) == ("tiny", detect_capabilities().level)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # torch keeps idle threads
@@ -58,7 +60,7 @@ def test_two_jobs_grade_as_one_does(
     tiny: Course, class_: list[Submission], request: pytest.FixtureRequest
 ):
     """A class shared among processes gets the very same record."""
-    level = probe().level
+    level = detect_capabilities().level
     two = grade(tiny, class_, isolation=level, jobs=2)
     request.getfixturevalue("lent_fork_server")  # for the other run: one start of torch is enough
     one = grade(tiny, class_, isolation=level, jobs=1)
@@ -96,7 +98,7 @@ def test_a_bug_of_ours_costs_one_grade(
         return made
 
     monkeypatch.setattr(grading, "Session", session)
-    results = grade(tiny, class_[:2], isolation=probe().level, jobs=1)
+    results = grade(tiny, class_[:2], isolation=detect_capabilities().level, jobs=1)
 
     assert [item.status for item in results.submissions] == [Status.GRADED, Status.GRADER_ERROR]
     assert results.submissions[1].score is None
@@ -108,9 +110,9 @@ def test_a_secret_is_told_in_the_record(
 ):
     """Whether hidden inputs were secret stands beside the grades."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
-    public = grade(tiny, class_[:1], isolation=probe().level, jobs=1)
+    public = grade(tiny, class_[:1], isolation=detect_capabilities().level, jobs=1)
     (tiny.root / ".course-secret").write_text("hush")
-    secret = grade(tiny, class_[:1], isolation=probe().level, jobs=1)
+    secret = grade(tiny, class_[:1], isolation=detect_capabilities().level, jobs=1)
 
     assert (public.hidden_inputs, secret.hidden_inputs) == ("public", "secret")
     assert summary(secret) == EXPECTED[:1]
@@ -118,11 +120,11 @@ def test_a_secret_is_told_in_the_record(
 
 def test_isolation_is_never_lowered_silently(tiny: Course, monkeypatch: pytest.MonkeyPatch):
     """Where full isolation can't be had, grading refuses and names the flag."""
-    weaker = type(probe())
-    found = probe()
+    weaker = type(detect_capabilities())
+    found = detect_capabilities()
     facts = {name: getattr(found, name) for name in found.__struct_fields__}
     weak = weaker(**(facts | {"level": "process", "reason": "No Landlock here."}))
-    monkeypatch.setattr("autograder.sandbox.supervisor.probe", lambda: weak)
+    monkeypatch.setattr("autograder.sandbox.supervisor.detect_capabilities", lambda: weak)
 
     with pytest.raises(SandboxError, match="--isolation process"):
         grade(tiny, [])

@@ -1,13 +1,21 @@
-"""The bench: a module taken through its verbs, and what went wrong told as data."""
+"""The executor: every verb on a loaded module, and descriptions of what goes wrong."""
 
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 import torch
 from torch import Tensor
 
-from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.protocol import ObjectValue, OpaqueValue, Problem, Reply, Request
+from autograder.sandbox.executor import VERBS, RequestExecutor
+from autograder.sandbox.protocol import (
+    ObjectValue,
+    OpaqueValue,
+    Problem,
+    Reply,
+    Request,
+    Verb,
+)
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
 
 MIB = 1 << 20
@@ -37,7 +45,7 @@ Ask = Callable[..., Reply]
 
 
 def asking(*cells: str) -> Ask:
-    """Run *cells* on a bench, and return what asks it; several cells are a notebook."""
+    """Run *cells* in an executor, and return what sends requests; several cells are a notebook."""
     executor = RequestExecutor("tiny", notebook=len(cells) > 1, max_bytes=MIB)
     encoder = Encoder(lambda _module: -1, MIB)
 
@@ -51,20 +59,20 @@ def asking(*cells: str) -> Ask:
 
 
 def value(reply: Reply) -> object:
-    """What *reply* says, as Python objects."""
+    """The value of *reply* as a Python object."""
     assert reply.problem is None, reply.problem
     return decode(reply.value, lambda handle: handle)
 
 
 def problem_in(reply: Reply) -> Problem:
-    """What went wrong."""
+    """The problem that *reply* describes."""
     assert reply.problem is not None
     return reply.problem
 
 
 @pytest.fixture
 def ask() -> Ask:
-    """A bench that holds SOURCE."""
+    """Sends requests to an executor that has run SOURCE."""
     return asking(SOURCE)
 
 
@@ -83,6 +91,11 @@ def factor() -> Tensor:
 # The verbs
 
 
+def test_the_table_has_exactly_the_verbs_of_the_protocol():
+    """No verb is without a function, and no function without a verb."""
+    assert set(VERBS) == set(get_args(Verb))
+
+
 def test_read_lists_definitions_without_running_anything():
     """Names are read from the syntax tree, before the module has run."""
     executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
@@ -94,14 +107,14 @@ def test_read_lists_definitions_without_running_anything():
 
 
 def test_has_is_true_of_what_can_be_called(ask: Ask):
-    """A function and a class are there, a missing name and a plain value are not."""
+    """A function and a class count, a missing name and a plain value do not."""
     found = [value(ask("has", name=name)) for name in ("double", "Scale", "triple", "__file__")]
 
     assert found == [True, True, False, False]
 
 
 def test_signature_lists_the_parameters(ask: Ask):
-    """Each parameter has a name, a kind, and whether it may be left out."""
+    """Each parameter has a name, a kind, and whether it is optional."""
     assert value(ask("signature", name="double")) == [
         {"name": "x", "kind": "POSITIONAL_OR_KEYWORD", "optional": False},
         {"name": "times", "kind": "POSITIONAL_OR_KEYWORD", "optional": True},
@@ -123,14 +136,14 @@ def test_a_seed_comes_before_the_call(ask: Ask, scale: int, factor: Tensor):
     assert parameters["factor"].dtype == torch.float32
 
 
-def test_new_refuses_what_is_no_module(ask: Ask):
+def test_new_refuses_what_is_not_a_module(ask: Ask):
     """A function can't be constructed as a module."""
     problem = problem_in(ask("new", name="double", args=(1.0,)))
 
-    assert (problem.kind, problem.text) == ("missing", "double is no torch.nn.Module")
+    assert (problem.kind, problem.text) == ("missing", "double is not a torch.nn.Module")
 
 
-def test_forward_and_mode_speak_to_the_module_made(ask: Ask, scale: int, factor: Tensor):
+def test_forward_and_mode_use_the_module_of_the_handle(ask: Ask, scale: int, factor: Tensor):
     """Training scales, evaluation does not, as forward says."""
     x = torch.ones(2)
     trained = value(ask("forward", handle=scale, args=(x,)))
@@ -140,19 +153,19 @@ def test_forward_and_mode_speak_to_the_module_made(ask: Ask, scale: int, factor:
     assert torch.equal(value(ask("forward", handle=scale, args=(x,))), x)
 
 
-def test_buffers_and_state_are_told_by_name(ask: Ask, scale: int):
-    """Buffers are no parameters; the state holds both."""
+def test_buffers_and_state_are_listed_by_name(ask: Ask, scale: int):
+    """Buffers are not parameters; the state holds both."""
     assert list(value(ask("buffers", handle=scale))) == ["mask"]
     assert list(value(ask("state", handle=scale))) == ["factor", "unused", "mask"]
 
 
-def test_shapes_are_told_without_the_numbers(ask: Ask, scale: int):
-    """A model too large to send still says how large each parameter is."""
+def test_shapes_are_listed_without_the_values(ask: Ask, scale: int):
+    """The sizes of a model too large to send are known."""
     assert value(ask("shapes", handle=scale)) == {"factor": [2], "unused": [1]}
 
 
-def test_move_says_where_everything_is(ask: Ask, scale: int):
-    """After a move to float64, parameters and buffers are there."""
+def test_move_lists_device_and_dtype(ask: Ask, scale: int):
+    """After a move to float64, parameters and buffers have that dtype."""
     places = value(ask("move", handle=scale, name="float64"))
 
     assert set(places) == {"factor", "unused", "mask"}
@@ -160,7 +173,7 @@ def test_move_says_where_everything_is(ask: Ask, scale: int):
 
 
 def test_load_copies_values_into_parameters(ask: Ask, scale: int):
-    """A loaded value is what forward uses."""
+    """``forward`` uses the loaded values."""
     value(ask("load", handle=scale, kwargs={"factor": torch.tensor([2.0, 3.0])}))
     result = value(ask("forward", handle=scale, args=(torch.ones(2),)))
 
@@ -176,7 +189,7 @@ def test_load_copies_values_into_parameters(ask: Ask, scale: int):
     ],
 )
 def test_load_refuses_what_does_not_fit(ask: Ask, scale: int, name, wanted, words):
-    """What there is to load into is told in the message."""
+    """The message names the parameter and the reason."""
     problem = problem_in(ask("load", handle=scale, kwargs={name: wanted}))
 
     assert problem.kind == "missing"
@@ -184,7 +197,7 @@ def test_load_refuses_what_does_not_fit(ask: Ask, scale: int, name, wanted, word
 
 
 def test_gradients_reach_inputs_and_parameters(ask: Ask, scale: int, factor: Tensor):
-    """A cotangent is sent back to inputs and weights; where none arrives there is None."""
+    """A cotangent is sent back to inputs and weights; None means that no gradient arrives."""
     x, cotangent = torch.tensor([2.0, 3.0]), torch.tensor([1.0, 10.0])
     found = value(ask("gradients", handle=scale, args=(cotangent, x)))["gradients"]
 
@@ -194,33 +207,33 @@ def test_gradients_reach_inputs_and_parameters(ask: Ask, scale: int, factor: Ten
 
 
 def test_operators_are_counted_by_name_and_size(ask: Ask):
-    """What ran is told, each operator with the size of its largest input."""
+    """Each operator is listed with the size of its largest input."""
     found = value(ask("operators", name="double", args=(torch.ones(4),)))
 
     assert found["operators"] == {"aten.mul.Tensor 4": 1}
 
 
-def test_draw_shows_where_the_generator_stands(ask: Ask):
+def test_draw_shows_the_state_of_the_generator(ask: Ask):
     """After a seed the next four numbers are known."""
     expected = torch.rand(4, generator=torch.Generator().manual_seed(5))
 
     assert torch.equal(value(ask("draw", seed=5)), expected)
 
 
-def test_an_unknown_module_is_gone(ask: Ask):
-    """A handle from before a crash finds nothing."""
+def test_an_unknown_handle_is_missing(ask: Ask):
+    """A handle from before a crash names no module."""
     assert problem_in(ask("forward", handle=5)).kind == "missing"
 
 
 def test_an_input_changed_in_place_is_noticed(ask: Ask):
-    """The answer lists which arguments were written into."""
+    """The reply lists the arguments that the call changed."""
     reply = ask("call", name="in_place", args=(torch.ones(2), torch.ones(2)))
 
     assert reply.changed == (1,)
 
 
-def test_a_nan_that_stays_is_no_change(ask: Ask):
-    """NaN is compared as a value, or every NaN would count as written."""
+def test_a_nan_that_stays_is_not_a_change(ask: Ask):
+    """NaN equals NaN here, or every NaN would count as changed."""
     nan = torch.tensor([torch.nan])
 
     assert ask("call", name="double", args=(nan,)).changed == ()
@@ -230,7 +243,7 @@ def test_a_nan_that_stays_is_no_change(ask: Ask):
 
 
 def test_the_line_of_an_exception_is_the_students_own():
-    """The innermost line in the module is told, not torch's."""
+    """The innermost line of the module is reported, not a line of torch."""
     ask = asking("import torch\n\ndef f(x):\n    return torch.cat(x)\n")
     problem = problem_in(ask("call", name="f", args=(1,)))
 
@@ -238,7 +251,7 @@ def test_the_line_of_an_exception_is_the_students_own():
     assert (problem.place, problem.line, problem.code) == ("tiny.py", 4, "return torch.cat(x)")
 
 
-def test_in_a_notebook_cell_and_line_are_told():
+def test_in_a_notebook_cell_and_line_are_reported():
     """A line number alone would not be found among many cells."""
     ask = asking("x = 1", "%time\ndef f():\n    return 1 / 0\n")
     problem = problem_in(ask("call", name="f"))
@@ -246,7 +259,7 @@ def test_in_a_notebook_cell_and_line_are_told():
     assert (problem.place, problem.line) == ("cell 2", 3)
 
 
-def test_a_failing_cell_is_told_and_passed_over():
+def test_a_failing_cell_is_reported_and_skipped():
     """Cells after a failing one still define what they define."""
     ask = asking("1 / 0", "def f(:", "def f(): return 3")
 
@@ -257,8 +270,8 @@ def test_a_failing_cell_is_told_and_passed_over():
     assert value(ask("call", name="f")) == 3
 
 
-def test_a_module_that_raises_keeps_what_stood_above():
-    """What was defined before the exception can still be judged."""
+def test_a_module_that_raises_keeps_earlier_definitions():
+    """What was defined before the exception can still be graded."""
     ask = asking("def f(): return 3\nraise ValueError('oh')\ndef g(): ...\n")
 
     assert [(item["line"], item["text"]) for item in ask.imported] == [(2, "oh")]
@@ -272,13 +285,15 @@ def test_a_module_that_raises_keeps_what_stood_above():
         pytest.param("raise KeyboardInterrupt", "raised", "KeyboardInterrupt", "", id="interrupt"),
         pytest.param("raise MemoryError", "out-of-memory", "MemoryError", "", id="memory"),
         pytest.param("raise Mute", "raised", "Mute", "", id="str-raises"),
-        pytest.param("raise Liar", "raised", "an exception that can't be shown", "", id="str-lies"),
+        pytest.param(
+            "raise Liar", "raised", "an exception that can't be shown", "", id="name-raises"
+        ),
         pytest.param(r"raise ValueError('\ud800')", "raised", "ValueError", "?", id="surrogate"),
         pytest.param("raise OSError('a' * 10**6)", "raised", "OSError", "a" * 2000, id="long"),
     ],
 )
 def test_whatever_is_raised_becomes_data(statement: str, kind: str, type_: str, text: str):
-    """No exception of a student's leaves the bench, and none can hide."""
+    """No exception of a student's leaves the executor, and each is described."""
     odd = (
         "class Mute(Exception):\n    def __str__(self): raise SystemExit\n"
         "class Meta(type):\n    __name__ = property(lambda self: 1 / 0)\n"
@@ -289,22 +304,22 @@ def test_whatever_is_raised_becomes_data(statement: str, kind: str, type_: str, 
     assert (problem.kind, problem.type, problem.text) == (kind, type_, text)
 
 
-def test_a_stub_is_told_apart_from_a_mistake():
-    """``NotImplementedError`` says that the exercise has not been begun."""
+def test_a_stub_differs_from_a_mistake():
+    """``NotImplementedError`` means that the exercise has not been started."""
     ask = asking("def f():\n    raise NotImplementedError\n")
 
     assert problem_in(ask("call", name="f")).kind == "not-implemented"
 
 
-def test_what_can_not_cross_is_named():
-    """A set is no answer, but its name is."""
+def test_a_result_that_can_not_be_sent_is_named():
+    """A set is not sent, but the name of its type is."""
     ask = asking("def f(): return {1}")
 
     assert ask("call", name="f").value == OpaqueValue("set")
 
 
-def test_a_module_that_is_returned_can_be_spoken_to():
-    """A function that builds a module gives a handle, as `new` does."""
+def test_a_module_that_is_returned_gets_a_handle():
+    """A function that builds a module returns a handle, as `new` does."""
     ask = asking("from torch import nn\ndef f(): return nn.Identity()")
     made = ask("call", name="f").value
 
@@ -313,7 +328,7 @@ def test_a_module_that_is_returned_can_be_spoken_to():
 
 
 def test_a_tensor_that_contradicts_itself_is_a_problem_not_a_crash():
-    """The bench answers even to a request that it can't read."""
+    """The executor answers even a request that it can't decode."""
     good = encode_tensor(torch.ones(1), MIB)
     bad = type(good)(good.dtype, (5,), good.data)
     executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)

@@ -1,4 +1,4 @@
-"""A supervisor that is killed, such as a notebook's kernel, leaves no process behind."""
+"""The fork server: how workers start and end, and how it ends itself."""
 
 import os
 import select
@@ -8,32 +8,36 @@ import sys
 
 import pytest
 
-from autograder.sandbox.isolation import probe
+from autograder.course import Limits
+from autograder.errors import GraderError
+from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.protocol import Request
+from autograder.sandbox.supervisor import ForkServer, make_private_folder
 
-SECONDS = 20.0  # a machine may be busy; an orphan would stay for good
+SECONDS = 20.0  # a machine may be busy; without the kill the processes would never end
 SUPERVISOR = """
 import sys
 
 from autograder.course import Limits
-from autograder.sandbox.supervisor import ForkServer, private_folder
+from autograder.sandbox.supervisor import ForkServer, make_private_folder
 from autograder.sandbox.protocol import Request, pack
 
 with ForkServer(sys.argv[1], Limits()) as fork_server:
     fork_server.wait_ready()
-    worker = fork_server.start("endless", notebook=False, private=private_folder())
-    worker._wire.setblocking(True)
-    worker._wire.sendall(pack(Request(number=1, verb="run", cells=(b"while True: pass",))))
+    worker = fork_server.start("endless", notebook=False, private=make_private_folder())
+    worker._connection.setblocking(True)
+    worker._connection.sendall(pack(Request(number=1, verb="run", cells=(b"while True: pass",))))
     print(fork_server._process.pid, worker._pid, flush=True)
     sys.stdin.read()
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="pidfd_open is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has pidfd_open")
 @pytest.mark.parametrize("isolation", ["process", "full"])
 def test_an_endless_loop_ends_with_its_supervisor(isolation: str):
-    """After SIGKILL, fork server and worker are gone, although the worker never looks up."""
-    if isolation == "full" and probe().level != "full":
-        pytest.skip("full isolation can't be had here")
+    """After SIGKILL, fork server and worker end, although the worker reads no message."""
+    if isolation == "full" and detect_capabilities().level != "full":
+        pytest.skip("full isolation is not available here")
     with subprocess.Popen(  # noqa: S603  # this Python and our own lines
         [sys.executable, "-c", SUPERVISOR, isolation],
         stdin=subprocess.PIPE,
@@ -49,3 +53,24 @@ def test_an_endless_loop_ends_with_its_supervisor(isolation: str):
         os.close(pidfd)
 
     assert left == []
+
+
+def test_a_worker_has_a_process_of_its_own_until_it_is_ended(fork_server: ForkServer):
+    """Its end is a SIGKILL; ending it again does nothing."""
+    worker = fork_server.start("tiny", notebook=False, private=make_private_folder())
+    cell = b"import os\ndef pid(): return os.getpid()"
+    worker.ask(Request(number=1, verb="run", cells=(cell,)), seconds=20.0)
+    pid = worker.ask(Request(number=2, verb="call", name="pid"), seconds=20.0).value
+
+    assert pid == worker._pid
+    assert worker.end() == -signal.SIGKILL
+    assert worker.end() == 0
+
+
+def test_a_fork_server_that_does_not_start_is_an_error_of_the_grader():
+    """No submission is blamed for it."""
+    with ForkServer("process", Limits()) as fork_server:
+        fork_server._process.kill()
+
+        with pytest.raises(GraderError, match="does not answer"):
+            fork_server.wait_ready()

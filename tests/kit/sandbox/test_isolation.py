@@ -1,7 +1,7 @@
-"""A confined worker: what it still can do, and what it can't any more.
+"""A confined worker: what it can do, and what it can't.
 
-One fork server with torch serves all tests: it forks a worker for each, as the grader does, so a
-test costs milliseconds. A script runs in the worker and leaves what the test reads in ``answer``.
+One process with torch serves all tests: it forks a worker for each, as the fork server does, so a
+test costs milliseconds. A script runs in the worker and assigns the result to ``answer``.
 """
 
 import json
@@ -21,16 +21,18 @@ from autograder.sandbox.isolation import (
     SandboxPolicy,
     check_roots,
     confine,
-    probe,
+    detect_capabilities,
     readable_roots,
     unprivileged_owner,
 )
 
-needs_full = pytest.mark.skipif(probe().level != "full", reason=probe().reason)
+needs_full = pytest.mark.skipif(
+    detect_capabilities().level != "full", reason=detect_capabilities().reason
+)
 needs_root = pytest.mark.skipif(unprivileged_owner() is None, reason="needs root")
 MIB = 1 << 20
 
-ZYGOTE = """
+FORK_SERVER = """
 import contextlib, ctypes, errno, gc, json, os, signal, sys, threading, time
 import msgspec, torch
 from autograder.sandbox.isolation import SandboxPolicy, confine
@@ -74,14 +76,14 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def fork_server():
-    """Start the process that all workers are forked from."""
+    """Start the process that forks all workers."""
     environment = {
         "PYTHONPATH": str(Path(autograder.__file__).parents[1]),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
     with subprocess.Popen(  # noqa: S603 - our own script
-        [sys.executable, "-B", "-c", ZYGOTE],
+        [sys.executable, "-B", "-c", FORK_SERVER],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -93,7 +95,7 @@ def fork_server():
 
 @pytest.fixture
 def outside(tmp_path):
-    """Make a folder that anybody may write to, had they no box."""
+    """Make a folder that every user may write to."""
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "secret").write_text("the answer")
@@ -104,7 +106,7 @@ def outside(tmp_path):
 
 @pytest.fixture
 def policy(tmp_path):
-    """Box a worker in with a private folder and limits small enough to reach."""
+    """A policy with a private folder and limits that are easy to reach."""
     private = tmp_path / "private"
     private.mkdir()
     if owner := unprivileged_owner():
@@ -120,7 +122,7 @@ def policy(tmp_path):
 
 @pytest.fixture
 def worker(fork_server, policy, outside):
-    """Run a script in a confined worker; a change to the box is named."""
+    """Run a script in a confined worker; *changes* replace fields of the policy."""
 
     def run(script, *, before="", parent=fork_server.pid, verbose=False, **changes):
         fields = {name: getattr(policy, name) for name in policy.__struct_fields__} | changes
@@ -248,8 +250,8 @@ HONEST = {
 
 @needs_full
 @pytest.mark.parametrize("script", HONEST.values(), ids=HONEST)
-def test_lets_honest_code_work(worker, script):
-    """What a correct submission may do goes on as if there were no box."""
+def test_allows_honest_code(worker, script):
+    """What a correct submission may do works as without isolation."""
     assert worker(dedent(script), verbose=True) is True
 
 
@@ -294,7 +296,7 @@ REFUSED = {
     "unix socket": "__import__('socket').socket(1)",
     "socket pair": "__import__('socket').socketpair()",
     "kill the parent": "os.kill(PARENT, 9)",
-    "probe the parent": "os.kill(PARENT, 0)",
+    "look for the parent": "os.kill(PARENT, 0)",
     "kill everything": "os.kill(-1, 9)",
     "kill the group": "os.killpg(0, 9)",
     "kill by descriptor": "os.pidfd_open(PARENT)",
@@ -321,7 +323,7 @@ REFUSED = {
     "keyring": "native('syscall', 250, 0, -3, 0)",
     "io_uring": "native('syscall', 425, 1, 0)",
     "bpf": "native('syscall', 321, 0, 0, 0)",
-    "live on without the parent": "native('prctl', 1, 0, 0, 0, 0)",
+    "outlive the parent": "native('prctl', 1, 0, 0, 0, 0)",
     "become dumpable": "native('prctl', 4, 1, 0, 0, 0)",
     "type into the terminal": "__import__('fcntl').ioctl(0, 0x5412, b'a')",
     "leave the session": "os.setsid()",
@@ -332,7 +334,7 @@ HARD = "__import__('resource').setrlimit({}, (-1, -1))"
 
 @needs_full
 @pytest.mark.parametrize("expression", REFUSED.values(), ids=REFUSED)
-def test_refuses_what_reaches_further(worker, outside, expression):
+def test_refuses_what_affects_the_outside(worker, outside, expression):
     """Each is a PermissionError, and nothing outside has changed."""
     before = sorted(outside.iterdir()), (outside / "secret").stat()
 
@@ -344,7 +346,7 @@ def test_refuses_what_reaches_further(worker, outside, expression):
 @needs_full
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_CPU"])
 def test_limits_cannot_be_raised(worker, limit):
-    """Soft and hard limit are one, for root too."""
+    """Soft and hard limit are equal, for root too."""
     answer = worker(
         f"""
 import resource
@@ -368,15 +370,15 @@ answer = 'raised'
         ),
     ],
 )
-def test_bounds_what_is_used(worker, script, answer):
-    """Too much is an exception in the worker, not an end of the machine."""
+def test_limits_what_is_used(worker, script, answer):
+    """Too much is an exception in the worker and does not affect the machine."""
     assert worker(script) == answer
 
 
 @needs_full
 @needs_root
-def test_bounds_threads(worker):
-    """A worker that starts threads without end is told so, long before its memory ends."""
+def test_limits_threads(worker):
+    """A worker that starts endless threads gets an exception, long before its memory is used up."""
     endless = """
 try:
     while True:
@@ -389,7 +391,7 @@ except RuntimeError:
 
 
 @needs_full
-def test_has_room_for_threads(worker):
+def test_allows_some_threads(worker):
     """Eight threads that allocate fit into 512 MiB: they share one arena."""
     answer = worker(
         """
@@ -408,9 +410,11 @@ answer = len(bytearray(300 << 20)) > 0
 
 
 @needs_full
-@pytest.mark.skipif(probe().architecture != "x86_64", reason="x32 is a part of x86-64")
+@pytest.mark.skipif(
+    detect_capabilities().architecture != "x86_64", reason="x32 is a part of x86-64"
+)
 def test_x32_calls_end_the_worker(worker):
-    """The second entry of the kernel is shut by death."""
+    """The 32-bit calls of x86-64 end the process."""
     assert worker("native('syscall', 0x40000000 + 39); answer = 1") == f"ended: {-signal.SIGSYS}"
 
 
@@ -420,11 +424,11 @@ def test_reads_modules_that_only_root_may_reach(worker, policy, tmp_path):
     """Python in /root, mode 0700, stays importable after the change of user."""
     library = tmp_path / "closed" / "library"
     library.mkdir(parents=True)
-    (library / "hermit.py").write_text("word = 'here'")
+    (library / "closed_module.py").write_text("word = 'here'")
     library.chmod(0o700)
     library.parent.chmod(0o700)
 
-    script = f"sys.path.append({str(library)!r}); import hermit; answer = hermit.word"
+    script = f"sys.path.append({str(library)!r}); import closed_module; answer = closed_module.word"
 
     assert worker(script, readable=(*policy.readable, str(library))) == "here"
     assert worker(script) == "ModuleNotFoundError"
@@ -432,7 +436,7 @@ def test_reads_modules_that_only_root_may_reach(worker, policy, tmp_path):
 
 @needs_full
 def test_refuses_a_process_with_threads(worker):
-    """A thread that was there before Landlock would stay free."""
+    """Landlock would not confine a thread that was started before."""
     sentence = worker(
         "answer = 1",
         before="threading.Thread(target=signal.pause, daemon=True).start()",
@@ -443,8 +447,8 @@ def test_refuses_a_process_with_threads(worker):
 
 
 @needs_full
-def test_refuses_a_private_folder_that_is_not_there(worker):
-    """A folder that can't be granted is an error of ours, said in our words."""
+def test_refuses_a_private_folder_that_does_not_exist(worker):
+    """A folder that can't be granted is a ``SandboxError`` that names it."""
     sentence = worker("answer = 1", private="/nowhere/at/all", verbose=True)
 
     assert sentence.startswith("SandboxError: This process could not be confined")
@@ -453,8 +457,8 @@ def test_refuses_a_private_folder_that_is_not_there(worker):
 
 @needs_full
 def test_does_not_outlive_an_unexpected_parent(worker):
-    """A parent that died during the fork is noticed."""
-    assert worker("answer = 'alive'", parent=1) == "ended: 1"
+    """The worker ends if its parent ended during the fork."""
+    assert worker("answer = 'running'", parent=1) == "ended: 1"
 
 
 ORPHAN = """
@@ -464,14 +468,14 @@ import msgspec
 if not os.fork():
     confine(msgspec.json.decode(sys.argv[1], type=SandboxPolicy))
     os.write(1, b"%d\\n" % os.getpid())
-    os.write(1, os.read(0, 1) or b"alive")
+    os.write(1, os.read(0, 1) or b"running")
 os.waitpid(-1, 0)
 """
 
 
 @pytest.fixture
 def orphan(policy):
-    """Start a parent whose only child waits in its box; yield the parent and the child's number."""
+    """Start a parent whose only child is confined; yield the parent and the child's pid."""
     with subprocess.Popen(  # noqa: S603 - our own script
         [sys.executable, "-c", ORPHAN, msgspec.json.encode(policy).decode()],
         env={"PYTHONPATH": str(Path(autograder.__file__).parents[1])},
@@ -483,12 +487,12 @@ def orphan(policy):
 
 
 @needs_full
-def test_dies_with_its_parent(orphan):
-    """When the fork server is killed, its workers end with it, before they can say a word."""
+def test_ends_with_its_parent(orphan):
+    """When the fork server is killed, its workers end before they write anything."""
     parent, _ = orphan
 
     parent.kill()
-    parent.wait()  # from here on the kernel has told the worker
+    parent.wait()  # after this the kernel has sent the signal to the worker
     parent.stdin.close()
 
     assert parent.stdout.read() == b""
@@ -496,7 +500,7 @@ def test_dies_with_its_parent(orphan):
 
 @needs_full
 def test_leaves_the_session_and_hides_its_memory(orphan):
-    """The terminal's Ctrl-C does not reach it; /proc shows its inside to root alone."""
+    """The terminal's Ctrl-C does not reach it; only root may read its memory in /proc."""
     _, child = orphan
 
     assert os.getsid(child) == child
@@ -505,8 +509,8 @@ def test_leaves_the_session_and_hides_its_memory(orphan):
 
 @needs_full
 @needs_root
-def test_keeps_no_power(orphan):
-    """The worker is nobody; at most it reads past permission bits."""
+def test_keeps_no_privileges(orphan):
+    """The worker is the user nobody; at most it ignores permission bits when it reads."""
     status = Path(f"/proc/{orphan[1]}/status").read_text("ascii").splitlines()
     fields = dict(line.split(":\t", 1) for line in status)
 
@@ -517,17 +521,17 @@ def test_keeps_no_power(orphan):
     assert (fields["NoNewPrivs"], fields["Seccomp"]) == ("1", "2")
 
 
-def test_process_isolation_limits_without_walls(worker, outside):
-    """The lower rung keeps accidents small and refuses nothing."""
+def test_process_isolation_limits_but_refuses_nothing(worker, outside):
+    """The lower level limits accidents and allows to read everything."""
     assert worker(f"answer = open('{outside}/secret').read()", isolation="process") == "the answer"
     assert worker("open('a', 'wb').write(bytes(2 << 20))", isolation="process") == "OSError"
 
 
 def test_full_isolation_is_never_lowered_silently(policy, monkeypatch):
-    """Without Landlock the answer is an error, before anything was done."""
+    """Without Landlock the result is an error, before anything has been applied."""
     monkeypatch.setattr(landlock, "abi_version", lambda: 0)
 
-    assert probe().level == "process"
+    assert detect_capabilities().level == "process"
     with pytest.raises(SandboxError, match="no Landlock"):
         confine(policy)
 
@@ -535,23 +539,23 @@ def test_full_isolation_is_never_lowered_silently(policy, monkeypatch):
 @pytest.mark.parametrize(
     ("platform", "machine", "reason"),
     [
-        pytest.param("darwin", "arm64", "Linux's", id="macos"),
+        pytest.param("darwin", "arm64", "need Linux", id="macos"),
         pytest.param("linux", "riscv64", "not riscv64", id="unknown-machine"),
     ],
 )
-def test_probe_says_why_not(monkeypatch, platform, machine, reason):
-    """Doctor tells what is missing in a sentence."""
+def test_the_reason_says_what_is_missing(monkeypatch, platform, machine, reason):
+    """``autograder doctor`` shows this sentence."""
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr("platform.machine", lambda: machine)
 
-    found = probe()
+    found = detect_capabilities()
 
     assert found.level == "process"
     assert reason in found.reason
 
 
-def test_roots_hold_python_and_nothing_of_ours():
-    """Python's own folders exist among them; home, /etc and the course do not."""
+def test_roots_hold_python_and_not_the_course():
+    """Python's own folders are among them; home, /etc and the course are not."""
     roots = {Path(root) for root in readable_roots()}
 
     assert any(Path(os.__file__).is_relative_to(root) for root in roots)
@@ -562,7 +566,7 @@ def test_roots_hold_python_and_nothing_of_ours():
 
 @pytest.mark.parametrize("secret", [".", "course", "course/tests/hidden"])
 def test_roots_must_not_hold_the_course(tmp_path, secret):
-    """A root at or above the course is refused, by way of a link too."""
+    """A root at or above the course is refused, also as a symbolic link."""
     (tmp_path / "lib" / "course" / "tests" / "hidden").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "lib")
 
@@ -577,7 +581,7 @@ def test_roots_may_lie_inside_the_course(tmp_path):
 
 
 def dedent(script):
-    """Shift a script that begins on the line after its quotes to the margin."""
+    """Remove the indentation of a script that begins on the line after its quotes."""
     lines = script.splitlines()
     margin = 8 if not lines[0].strip() else 0
     return "\n".join(line[margin:] for line in lines)

@@ -1,4 +1,4 @@
-"""What stays open behind Landlock, each tried in a process of its own."""
+"""What Landlock allows and refuses, each tried in a process of its own."""
 
 import json
 import subprocess
@@ -29,8 +29,8 @@ except OSError as error:
 
 
 @pytest.fixture
-def place(tmp_path):
-    """Make a folder to read, one to write, and one that is not granted."""
+def folders(tmp_path):
+    """Make a readable folder, a writable folder, and one that is not granted."""
     for name in ("readable", "writable", "other"):
         (tmp_path / name / "inner").mkdir(parents=True)
         (tmp_path / name / "file").write_text(name)
@@ -38,14 +38,14 @@ def place(tmp_path):
 
 
 @pytest.fixture
-def behind(place):
-    """Evaluate an expression behind a wall: reads in ``readable``, writes in ``writable``."""
+def restricted(folders):
+    """Evaluate an expression that may read in ``readable`` and write in ``writable``."""
 
     def run(source, readable=("readable",), writable=("writable",)):
-        granted = [[str(place / name) for name in names] for names in (readable, writable)]
+        granted = [[str(folders / name) for name in names] for names in (readable, writable)]
         done = subprocess.run(  # noqa: S603 - our own script
             [sys.executable, "-c", SCRIPT, json.dumps([*granted, source])],
-            cwd=place,
+            cwd=folders,
             env={"PYTHONPATH": str(Path(autograder.__file__).parents[1])},
             capture_output=True,
             text=True,
@@ -62,16 +62,16 @@ def behind(place):
     [
         pytest.param("open('readable/file').read()", "readable", id="read"),
         pytest.param("sorted(os.listdir('readable'))", "['file', 'inner']", id="list"),
-        pytest.param("open('writable/file').read()", "writable", id="read-what-it-may-write"),
+        pytest.param("open('writable/file').read()", "writable", id="read-in-the-writable-folder"),
         pytest.param("open('writable/file', 'w').write('abc')", "3", id="overwrite"),
         pytest.param("os.mkdir('writable/new')", "None", id="make-a-folder"),
         pytest.param("os.unlink('writable/file')", "None", id="unlink"),
         pytest.param("os.rename('writable/file', 'writable/b')", "None", id="rename"),
     ],
 )
-def test_leaves_what_is_granted(behind, source, answer):
-    """Reading and, in its own folder, writing goes on."""
-    assert behind(source) == answer
+def test_allows_what_is_granted(restricted, source, answer):
+    """Reading works, and writing works in the writable folder."""
+    assert restricted(source) == answer
 
 
 @needs_landlock
@@ -81,10 +81,10 @@ def test_leaves_what_is_granted(behind, source, answer):
         pytest.param("open('other/file')", id="read"),
         pytest.param("os.listdir('other')", id="list"),
         pytest.param("os.listdir('.')", id="list-the-folder-above"),
-        pytest.param("open('writable/../other/file')", id="read-by-way-of-dots"),
-        pytest.param("open('readable/file', 'a')", id="append-to-what-it-may-read"),
-        pytest.param("open('readable/new', 'w')", id="create-where-it-may-read"),
-        pytest.param("os.unlink('readable/file')", id="unlink-what-it-may-read"),
+        pytest.param("open('writable/../other/file')", id="read-with-dots-in-the-path"),
+        pytest.param("open('readable/file', 'a')", id="append-to-a-readable-file"),
+        pytest.param("open('readable/new', 'w')", id="create-in-the-readable-folder"),
+        pytest.param("os.unlink('readable/file')", id="unlink-a-readable-file"),
         pytest.param("os.rmdir('other/inner')", id="remove-a-folder"),
         pytest.param("os.rename('other/file', 'writable/b')", id="move-in"),
         pytest.param("os.link('readable/file', 'writable/b')", id="link-in"),
@@ -94,58 +94,58 @@ def test_leaves_what_is_granted(behind, source, answer):
         pytest.param("os.execv('/bin/true', ['true'])", id="execute"),
     ],
 )
-def test_refuses_everything_else(behind, source):
-    """What is not granted is a PermissionError (a move between folders may say EXDEV)."""
-    assert behind(source) in {"PermissionError", "OSError"}
+def test_refuses_everything_else(restricted, source):
+    """What is not granted is a PermissionError (or EXDEV for a move between folders)."""
+    assert restricted(source) in {"PermissionError", "OSError"}
 
 
 @needs_landlock
 @pytest.mark.skipif(ABI < 2, reason="Landlock before ABI 2 can't allow it")
-def test_moves_between_folders_of_its_own(behind):
-    """Inside the private folder a file may change its folder."""
-    assert behind("os.rename('writable/file', 'writable/inner/file')") == "None"
+def test_allows_moves_inside_the_writable_folder(restricted):
+    """A file may change its folder there."""
+    assert restricted("os.rename('writable/file', 'writable/inner/file')") == "None"
 
 
 @needs_landlock
 @pytest.mark.skipif(ABI < 3, reason="Landlock before ABI 3 can't withhold it")
-def test_refuses_to_truncate_what_it_may_read(behind):
-    """A file is not emptied by its path either."""
-    assert behind("os.truncate('readable/file', 0)") == "PermissionError"
+def test_refuses_to_truncate_a_readable_file(restricted):
+    """A call that takes the path can't empty the file."""
+    assert restricted("os.truncate('readable/file', 0)") == "PermissionError"
 
 
 @needs_landlock
 @pytest.mark.skipif(ABI < 4, reason="Landlock before ABI 4 knows no network")
 @pytest.mark.parametrize("verb", ["bind", "connect"])
-def test_refuses_the_network(behind, verb):
-    """TCP is shut even without the system-call filter."""
-    assert behind(f"socket.socket().{verb}(('127.0.0.1', 9999))") == "PermissionError"
+def test_refuses_the_network(restricted, verb):
+    """TCP is refused even without the system-call filter."""
+    assert restricted(f"socket.socket().{verb}(('127.0.0.1', 9999))") == "PermissionError"
 
 
 @needs_landlock
 @pytest.mark.skipif(ABI < 6, reason="Landlock before ABI 6 knows no signals")
-def test_refuses_to_signal_its_parent(behind):
-    """A signal does not leave the domain."""
-    assert behind("os.kill(os.getppid(), 0)") == "PermissionError"
+def test_refuses_to_signal_its_parent(restricted):
+    """A signal does not leave the Landlock domain."""
+    assert restricted("os.kill(os.getppid(), 0)") == "PermissionError"
 
 
 @needs_landlock
-def test_grants_a_single_file(behind):
-    """A file among the roots opens itself, not its folder."""
-    assert behind("open('other/file').read()", readable=["other/file"]) == "other"
-    assert behind("os.listdir('other')", readable=["other/file"]) == "PermissionError"
+def test_grants_a_single_file(restricted):
+    """A granted file can be opened, its folder can't be listed."""
+    assert restricted("open('other/file').read()", readable=["other/file"]) == "other"
+    assert restricted("os.listdir('other')", readable=["other/file"]) == "PermissionError"
 
 
 @needs_landlock
-def test_passes_over_what_is_not_there(behind):
-    """Roots differ between systems; a missing one is no error."""
-    answer = behind(
+def test_skips_missing_paths(restricted):
+    """The readable folders differ between systems; a missing one is not an error."""
+    answer = restricted(
         "open('readable/file').read()", readable=["readable", "gone", "readable/file/x"]
     )
 
     assert answer == "readable"
 
 
-def test_knows_each_version_by_its_rights():
+def test_each_version_has_its_rights():
     """A right that the kernel does not know yet must not be asked for."""
     widths = [landlock.handled_rights(abi).bit_length() for abi in range(8)]
 
@@ -160,7 +160,7 @@ def test_is_absent_off_linux(monkeypatch):
 
 
 def test_is_absent_where_the_kernel_refuses(monkeypatch):
-    """A kernel or a container that says no counts as none."""
+    """A kernel or a container that refuses Landlock has version 0."""
 
     def refuse(*_):
         raise OSError

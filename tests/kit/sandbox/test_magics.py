@@ -1,13 +1,13 @@
-"""Notebook cells as plain Python."""
+"""Notebook cells without magics."""
 
 import pytest
 
-from autograder.sandbox.magics import compile_cells
+from autograder.sandbox.magics import strip_magics
 
 
 def plain(cell: str) -> str:
-    """*cell* of a notebook, as Python."""
-    return compile_cells((cell.encode(),), notebook=True)[0].decode()
+    """Strip the magics of one notebook cell."""
+    return strip_magics((cell.encode(),), notebook=True)[0].decode()
 
 
 @pytest.mark.parametrize(
@@ -21,15 +21,15 @@ def plain(cell: str) -> str:
         pytest.param("%%time\nx = 1\n", "\nx = 1\n", id="timed-cell"),
         pytest.param("\n%%capture out\nx = 1\n", "\n\nx = 1\n", id="captured-cell"),
         pytest.param("%%bash\nrm -r x\n", "", id="bash-cell"),
-        pytest.param("%%writefile tiny.py\ndef f(): ...\n", "", id="written-file"),
+        pytest.param("%%writefile tiny.py\ndef f(): ...\n", "", id="writefile-cell"),
         pytest.param(
             "if True:\n    %time f()\n", "if True:\n    pass\n", id="magic-in-an-indented-block"
         ),
         pytest.param("%load_ext autoreload\r\nx = 1\r\n", "\nx = 1\r\n", id="windows-line-ends"),
     ],
 )
-def test_what_only_ipython_understands_is_taken_out(cell: str, python: str):
-    """Magics and shell lines say nothing; the lines of the rest keep their numbers."""
+def test_magics_and_shell_lines_are_removed(cell: str, python: str):
+    """They become empty lines; the other lines keep their numbers."""
     assert plain(cell) == python
 
 
@@ -42,16 +42,16 @@ def test_what_only_ipython_understands_is_taken_out(cell: str, python: str):
         pytest.param("", id="empty"),
     ],
 )
-def test_a_cell_that_is_python_is_left_as_it_is(cell: str):
-    """What compiles is never touched."""
+def test_a_cell_that_is_python_stays_as_it_is(cell: str):
+    """A cell that compiles is never changed."""
     assert plain(cell) == cell
 
 
 def test_a_cell_that_is_neither_keeps_its_own_error():
-    """A real mistake stays to be reported on its line."""
+    """A syntax error stays, so that it is reported on its line."""
     assert plain("%time\ndef f(:\n") == "\ndef f(:\n"
 
 
-def test_a_module_is_left_untouched():
+def test_a_module_stays_as_it_is():
     """In a .py file a magic is a mistake."""
-    assert compile_cells((b"%time\n",), notebook=False) == (b"%time\n",)
+    assert strip_magics((b"%time\n",), notebook=False) == (b"%time\n",)

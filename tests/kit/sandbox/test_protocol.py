@@ -1,21 +1,30 @@
-"""Messages across the wire: what is no message is refused, and nothing of it runs."""
+"""Messages are decoded strictly: invalid bytes are refused, and nothing of them runs."""
 
 import msgspec
 import pytest
 
+from autograder.sandbox.isolation import SandboxPolicy
 from autograder.sandbox.protocol import (
     LENGTH,
     BadMessageError,
     DictValue,
+    EndWorker,
+    ForkServerReady,
     ListValue,
     ObjectValue,
     OpaqueValue,
     Problem,
     Reply,
     Request,
+    StartWorker,
     TensorValue,
     TupleValue,
+    WorkerEnded,
+    WorkerStarted,
     pack,
+    pack_control,
+    unpack_control_reply,
+    unpack_control_request,
     unpack_reply,
     unpack_request,
 )
@@ -29,7 +38,7 @@ def reply_of(value: bytes) -> bytes:
 
 
 def test_a_request_arrives_as_it_was_sent():
-    """Verb, name, arguments, seed and cells cross unchanged."""
+    """Verb, name, arguments, seed and cells arrive unchanged."""
     request = Request(
         number=7,
         verb="call",
@@ -44,14 +53,14 @@ def test_a_request_arrives_as_it_was_sent():
 
 
 def test_a_reply_arrives_as_it_was_sent():
-    """Value, changed arguments and problem cross unchanged."""
+    """Value, changed arguments and problem arrive unchanged."""
     problem = Problem(kind="raised", type="ValueError", text="no", place="tiny.py", line=3)
     reply = Reply(number=7, value=OpaqueValue("a set"), changed=(0, 2), problem=problem)
 
     assert unpack_reply(pack(reply)[LENGTH.size :]) == reply
 
 
-def test_the_length_stands_in_front():
+def test_a_message_starts_with_its_length():
     """A reader knows from the first bytes how many follow."""
     packed = pack(Reply(number=1))
     (size,) = LENGTH.unpack(packed[: LENGTH.size])
@@ -72,19 +81,19 @@ def test_the_length_stands_in_front():
         pytest.param(b"\x81\xa6number\xc3", id="number-is-true"),
         pytest.param(reply_of(b"\x81\xa4type\xa6module"), id="unknown-type"),
         pytest.param(reply_of(b"\x81\xa5shape\x90"), id="no-type"),
-        pytest.param(reply_of(b"\xa2\xff\xfe"), id="text-is-no-utf8"),
+        pytest.param(reply_of(b"\xa2\xff\xfe"), id="text-is-not-utf8"),
         pytest.param(reply_of(b"\xd4\x01x"), id="extension-type"),
         pytest.param(reply_of(NESTED_LIST * 100_000 + b"\xc0"), id="deep-nesting"),
     ],
 )
-def test_what_is_no_reply_is_refused(body: bytes):
-    """Whatever a worker writes, the worst is a ``BadMessageError``."""
+def test_an_invalid_reply_is_refused(body: bytes):
+    """Whatever a worker writes, decoding it raises nothing but ``BadMessageError``."""
     with pytest.raises(BadMessageError):
         unpack_reply(body)
 
 
 def test_an_unknown_verb_is_refused():
-    """The worker does only what it knows."""
+    """The worker executes only the verbs of the protocol."""
     body = msgspec.msgpack.encode({"number": 1, "verb": "eval"})
 
     with pytest.raises(BadMessageError, match="eval"):
@@ -97,3 +106,45 @@ def test_an_unknown_kind_of_problem_is_refused():
 
     with pytest.raises(BadMessageError, match="kind"):
         unpack_reply(body)
+
+
+POLICY = SandboxPolicy(
+    isolation="full", readable=("/usr/lib",), private="/private", memory_bytes=1, file_bytes=1
+)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param(StartWorker(POLICY, "tiny", notebook=False, max_bytes=10), id="start"),
+        pytest.param(EndWorker(4711), id="end"),
+    ],
+)
+def test_a_control_request_arrives_as_it_was_sent(message: StartWorker | EndWorker):
+    """The policy of a worker arrives with all its limits."""
+    assert unpack_control_request(pack_control(message)) == message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param(ForkServerReady(), id="ready"),
+        pytest.param(WorkerStarted(4711), id="started"),
+        pytest.param(WorkerEnded(-9), id="ended"),
+    ],
+)
+def test_a_control_reply_arrives_as_it_was_sent(
+    message: ForkServerReady | WorkerStarted | WorkerEnded,
+):
+    """Each reply of the fork server has a type of its own."""
+    assert unpack_control_reply(pack_control(message)) == message
+
+
+def test_a_control_reply_is_not_a_control_request():
+    """Neither side accepts a message of its own direction, or none at all."""
+    with pytest.raises(BadMessageError):
+        unpack_control_request(pack_control(WorkerStarted(4711)))
+    with pytest.raises(BadMessageError):
+        unpack_control_reply(pack_control(EndWorker(4711)))
+    with pytest.raises(BadMessageError):
+        unpack_control_reply(b"")

@@ -1,4 +1,4 @@
-"""The filter, run by a small interpreter of classic BPF, and the numbers it is built from."""
+"""The system-call filter, run by a small interpreter of classic BPF, and its numbers."""
 
 import errno
 import re
@@ -51,19 +51,19 @@ FORBIDDEN = set(
 
 @pytest.fixture(params=["x86_64", "aarch64"])
 def arch(request):
-    """Name both machines in turn."""
+    """Each architecture in turn."""
     return request.param
 
 
 @pytest.fixture
-def runner(arch):
-    """Return the filter's verdict on a call by name or number."""
+def verdict(arch):
+    """Run the filter on a call, given by name or number, and return its action."""
     program = seccomp.program(arch, PID)
 
     def run(call, *arguments, audit_arch=AUDIT_ARCH[arch]):
         number = call
         if isinstance(call, str):
-            number = syscalls.number({**syscalls.FREE, **syscalls.JUDGED}[call], arch)
+            number = syscalls.number({**syscalls.UNRESTRICTED, **syscalls.RESTRICTED}[call], arch)
         if number is None:
             pytest.skip(f"{arch} has no {call}")
         return interpret(program, number, audit_arch, arguments)
@@ -91,43 +91,43 @@ def interpret(program, number, audit_arch, arguments=()):
             at += then if compare[code](accumulator, k) else otherwise
 
 
-def test_allows_exactly_the_numbers_of_the_table(arch, runner):
-    """Of all numbers, known and to come, only those of the table get through."""
-    free = {syscalls.number(numbers, arch) for numbers in syscalls.FREE.values()}
-    judged = {syscalls.number(numbers, arch) for numbers in syscalls.JUDGED.values()}
+def test_allows_exactly_the_numbers_of_the_table(arch, verdict):
+    """Of all numbers, known and future, only those of the table are allowed."""
+    unrestricted = {syscalls.number(numbers, arch) for numbers in syscalls.UNRESTRICTED.values()}
+    restricted = {syscalls.number(numbers, arch) for numbers in syscalls.RESTRICTED.values()}
 
-    allowed = {number for number in range(4096) if runner(number) == ALLOW}
+    allowed = {number for number in range(4096) if verdict(number) == ALLOW}
 
-    assert allowed - judged == free - {None}
-
-
-def test_names_no_call_that_reaches_beyond_the_worker():
-    """What is dangerous is absent from both lists."""
-    assert not FORBIDDEN & {*syscalls.FREE, *syscalls.JUDGED}
+    assert allowed - restricted == unrestricted - {None}
 
 
-def test_refuses_with_a_permission_error(runner):
-    """A number that is known and not listed fails with EPERM."""
-    assert runner(syscalls.LANDLOCK_CREATE_RULESET) == REFUSE
+def test_allows_no_call_that_affects_other_processes():
+    """Dangerous calls are absent from both lists."""
+    assert not FORBIDDEN & {*syscalls.UNRESTRICTED, *syscalls.RESTRICTED}
+
+
+def test_refuses_with_a_permission_error(verdict):
+    """A known number that is not listed fails with EPERM."""
+    assert verdict(syscalls.LANDLOCK_CREATE_RULESET) == REFUSE
     assert REFUSE & 0xFFFF == errno.EPERM
 
 
 @pytest.mark.parametrize("number", [435, syscalls.NEWEST_KNOWN + 1, 1000])
-def test_says_that_newer_calls_do_not_exist(runner, number):
-    """clone3 and what is newer than this table end in ENOSYS, so that libc falls back."""
-    assert runner(number) == UNKNOWN
+def test_answers_that_newer_calls_do_not_exist(verdict, number):
+    """clone3 and calls newer than the table fail with ENOSYS, so that libc uses older ones."""
+    assert verdict(number) == UNKNOWN
     assert UNKNOWN & 0xFFFF == errno.ENOSYS
 
 
 @pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)
-def test_kills_calls_of_a_foreign_architecture(runner, foreign):
-    """Other numberings never reach the table, whatever the number."""
-    assert {runner(number, audit_arch=foreign) for number in range(512)} == {KILL}
+def test_kills_calls_of_a_foreign_architecture(verdict, foreign):
+    """Numbers of another architecture are never compared with the table."""
+    assert {verdict(number, audit_arch=foreign) for number in range(512)} == {KILL}
 
 
 @pytest.mark.parametrize("number", [0x40000000, 0x40000000 + 59, 0x40000208, 0xFFFFFFFF])
 def test_kills_x32_calls(number):
-    """The second 32-bit entry of x86-64 is shut."""
+    """The 32-bit calls of x86-64 end the process."""
     assert interpret(seccomp.program("x86_64", PID), number, AUDIT_ARCH["x86_64"]) == KILL
 
 
@@ -152,9 +152,9 @@ def test_kills_x32_calls(number):
         pytest.param("prlimit64", (PID, 7), id="own-limits-by-number"),
     ],
 )
-def test_allows_honest_arguments(runner, call, arguments):
-    """What Python and torch ask for gets through."""
-    assert runner(call, *arguments) == ALLOW
+def test_allows_honest_arguments(verdict, call, arguments):
+    """What Python and torch need is allowed."""
+    assert verdict(call, *arguments) == ALLOW
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_allows_honest_arguments(runner, call, arguments):
         pytest.param("ioctl", (0, 0x541C), id="TIOCLINUX"),
         pytest.param("ioctl", (0, 0x40086602), id="FS_IOC_SETFLAGS"),
         pytest.param("ioctl", (0, 0x8901), id="FIOSETOWN"),
-        pytest.param("prctl", (1, 0), id="live-on-without-the-parent"),
+        pytest.param("prctl", (1, 0), id="outlive-the-parent"),
         pytest.param("prctl", (4, 1), id="become-dumpable"),
         pytest.param("prctl", (22, 2), id="PR_SET_SECCOMP"),
         pytest.param("prctl", (0x59616D61, -1), id="PR_SET_PTRACER"),
@@ -199,13 +199,13 @@ def test_allows_honest_arguments(runner, call, arguments):
         pytest.param("prlimit64", (PID - 1, 7), id="limits-of-the-parent"),
     ],
 )
-def test_refuses_arguments_that_reach_further(runner, call, arguments):
+def test_refuses_dangerous_arguments(verdict, call, arguments):
     """The same calls with other arguments are refused."""
-    assert runner(call, *arguments) == REFUSE
+    assert verdict(call, *arguments) == REFUSE
 
 
 def test_jumps_stay_inside_the_program(arch):
-    """Every jump lands on an instruction: the kernel would refuse the filter."""
+    """Every jump ends at an instruction, or the kernel would refuse the filter."""
     program = seccomp.program(arch, PID)
 
     ends = [at + 1 + max(step.then, step.otherwise) for at, step in enumerate(program)]
@@ -215,11 +215,11 @@ def test_jumps_stay_inside_the_program(arch):
 
 
 def test_numbers_are_those_of_the_kernels_headers(arch):
-    """The table agrees with linux/unistd.h of this machine."""
+    """The table agrees with the headers of this machine."""
     if not HEADERS[arch].is_file():
         pytest.skip(f"{HEADERS[arch]} is not installed")
     known = read_header(HEADERS[arch])
-    table = {**syscalls.FREE, **syscalls.JUDGED}
+    table = {**syscalls.UNRESTRICTED, **syscalls.RESTRICTED}
     table |= {"clone3": syscalls.CLONE3, "seccomp": syscalls.SECCOMP}
 
     numbers = {name: syscalls.number(both, arch) for name, both in table.items()}
@@ -228,7 +228,7 @@ def test_numbers_are_those_of_the_kernels_headers(arch):
 
 
 def test_forbidden_names_are_real():
-    """A typing error can't make the list of forbidden names look kept."""
+    """A misspelt name in the list would prove nothing."""
     if not all(header.is_file() for header in HEADERS.values()):
         pytest.skip("the kernel's headers are not installed")
     known = {**read_header(HEADERS["x86_64"]), **read_header(HEADERS["aarch64"])}
@@ -239,33 +239,33 @@ def test_forbidden_names_are_real():
 
 
 def read_header(path):
-    """Read ``#define __NR_name number``; the generic header names some by way of __NR3264_name."""
+    """Read ``#define __NR_name number``; the generic header defines some through __NR3264_name."""
     text = path.read_text("utf-8")
     shared = re.findall(r"#define __NR3264_(\w+)\s+(\d+)", text)
     direct = re.findall(r"#define __NR_(\w+)\s+(\d+)", text)
-    by_way = re.findall(r"#define __NR_(\w+) __NR3264_(\w+)", text)
+    indirect = re.findall(r"#define __NR_(\w+) __NR3264_(\w+)", text)
     numbers = dict(shared)
-    numbers |= {name: numbers[other] for name, other in by_way if other in numbers}
+    numbers |= {name: numbers[other] for name, other in indirect if other in numbers}
     return dict(starmap(lambda name, number: (name, int(number)), [*numbers.items(), *direct]))
 
 
 def test_is_not_available_off_linux(monkeypatch):
-    """Elsewhere the answer is no, not an error."""
+    """Elsewhere the answer is False, not an error."""
     monkeypatch.setattr(sys, "platform", "darwin")
 
     assert not seccomp.available()
 
 
 def test_is_not_available_on_an_unknown_machine(monkeypatch):
-    """No filter is better than one with another machine's numbers."""
+    """A filter with the numbers of another machine would be wrong."""
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
 
     assert not seccomp.available()
 
 
-@pytest.mark.skipif(not seccomp.available(), reason="this system takes no filter")
-def test_the_kernel_takes_the_program():
-    """Loaded, it lets Python go on and refuses a fork."""
+@pytest.mark.skipif(not seccomp.available(), reason="this system allows no filter")
+def test_the_kernel_accepts_the_program():
+    """After loading it, Python continues and a fork is refused."""
     script = (
         "import os\n"
         "from autograder.sandbox import seccomp, syscalls\n"

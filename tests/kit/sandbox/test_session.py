@@ -1,4 +1,4 @@
-"""Sessions with real workers: what breaks costs its own call, and everything stays in bounds."""
+"""Sessions with real workers: a failure costs its own call, and every limit holds."""
 
 import pytest
 import torch
@@ -59,28 +59,28 @@ def write(data):
 
 
 def asked(session: Session, name: str, *args: object) -> Fault:
-    """The fault with which calling *name* ends."""
+    """Call *name*, which must fail, and return the fault."""
     with pytest.raises(Fault) as caught:
         session.ask("call", name=name, args=args)
     return caught.value
 
 
 def opened(session: Session) -> Fault:
-    """The fault with which importing ends."""
+    """Import the module, which must fail, and return the fault."""
     with pytest.raises(Fault) as caught:
         session.open()
     return caught.value
 
 
 def test_a_call_is_answered_from_another_process(open_session):
-    """What goes out comes back, from a module that lives elsewhere."""
+    """The worker calls the function and sends its result."""
     session = open_session(BREAKING)
 
     assert session.ask("call", name="double", args=(21,)).value == 42
 
 
 def test_definitions_and_problems_are_known_after_opening(open_session):
-    """What the source names was read before it ran; what failed in it is told."""
+    """The session knows the names in the source, and what failed in it."""
     session = open_session("def f(x): return x.softmax(-1)", "1 / 0")
     session.open()
 
@@ -88,8 +88,8 @@ def test_definitions_and_problems_are_known_after_opening(open_session):
     assert [problem.type for problem in session.problems] == ["ZeroDivisionError"]
 
 
-def test_tensors_cross_both_ways(open_session):
-    """A tensor arrives in the worker and its double comes back."""
+def test_tensors_are_sent_both_ways(open_session):
+    """A tensor arrives in the worker, and its double arrives here."""
     sent = encode_tensor(torch.tensor([0.5, 1.5]), 1 << 20)
     reply = open_session(BREAKING).ask("call", name="double", args=(sent,))
 
@@ -105,7 +105,7 @@ def test_tensors_cross_both_ways(open_session):
     ],
 )
 def test_a_crash_costs_its_call_and_the_next_is_answered(open_session, name: str, words: str):
-    """A fresh worker serves the next call."""
+    """A new worker serves the next call."""
     session = open_session(BREAKING)
     fault = asked(session, name)
 
@@ -114,7 +114,7 @@ def test_a_crash_costs_its_call_and_the_next_is_answered(open_session, name: str
 
 
 def test_a_hang_is_killed_and_the_next_is_answered(open_session):
-    """Only the supervisor keeps time."""
+    """The supervisor ends the worker and starts another."""
     session = open_session(BREAKING, call_seconds=1.0)
     fault = asked(session, "hang")
 
@@ -139,8 +139,8 @@ def test_an_import_that_loops_is_killed(open_session):
         pytest.param("import signal; signal.raise_signal(37)", "signal 37", id="signal"),
     ],
 )
-def test_an_import_that_crashes_is_told_as_such(open_session, module: str, words: str):
-    """That it was the import, and how the process ended."""
+def test_an_import_that_crashes_is_reported_as_such(open_session, module: str, words: str):
+    """The message says that it was the import, and how the process ended."""
     fault = opened(open_session(module))
 
     assert fault.status is Status.CRASHED
@@ -148,7 +148,7 @@ def test_an_import_that_crashes_is_told_as_such(open_session, module: str, words
     assert words in fault.message
 
 
-def test_an_exit_at_module_level_keeps_what_stood_above(open_session):
+def test_an_exit_at_module_level_keeps_earlier_definitions(open_session):
     """``sys.exit()`` is an exception like any other."""
     session = open_session("def f(): return 3\nraise SystemExit\n")
     session.open()
@@ -158,7 +158,7 @@ def test_an_exit_at_module_level_keeps_what_stood_above(open_session):
 
 
 def test_a_memory_bomb_is_out_of_memory(open_session):
-    """Beyond the limit an allocation fails, and the worker lives on."""
+    """Beyond the limit an allocation fails, and the worker continues."""
     session = open_session(BREAKING, memory_mib=256)
     problem = session.ask("call", name="bomb").problem
 
@@ -172,19 +172,17 @@ def test_a_memory_bomb_is_out_of_memory(open_session):
     [pytest.param("flood_disk", id="many-bytes"), pytest.param("many_files", id="many-files")],
 )
 def test_a_disk_flood_is_out_of_disk(open_session, name: str):
-    """Bytes and files of the private folder are bounded in total, however soon a call returns."""
+    """Bytes and files of the private folder are limited in total, even for a short call."""
     session = open_session(BREAKING, disk_mib=2)
 
     assert asked(session, name).status is Status.OUT_OF_DISK
 
 
-def test_printed_text_is_kept_up_to_a_bound(open_session):
-    """A megabyte of prints neither blocks the call nor fills our memory."""
-    session = open_session(BREAKING, output_kib=1)
-    session.ask("call", name="shout")
-    session.close()
+def test_printed_text_does_not_block_a_call(open_session):
+    """A megabyte is more than a pipe holds: the supervisor reads it and discards it."""
+    session = open_session(BREAKING)
 
-    assert session.printed == ("x" * 1000 + "\n" + "x" * 23)
+    assert session.ask("call", name="shout").problem is None
 
 
 @pytest.mark.parametrize(
@@ -195,7 +193,7 @@ def test_printed_text_is_kept_up_to_a_bound(open_session):
         pytest.param("\x09\x00\x00\x00\x81\xa6number\x63", id="reply-with-a-wrong-number"),
     ],
 )
-def test_bytes_written_into_the_wire_are_bad_output(open_session, data: str):
+def test_bytes_written_into_the_connection_are_bad_output(open_session, data: str):
     """Whatever a student's code writes to the grader, it is the submission's fault."""
     fault = asked(open_session(BREAKING), "write", data)
 
@@ -203,8 +201,8 @@ def test_bytes_written_into_the_wire_are_bad_output(open_session, data: str):
 
 
 @pytest.mark.parametrize("name", ["too_much", "no_unicode"])
-def test_an_answer_that_can_not_cross_is_bad_output(open_session, name: str):
-    """The worker says so itself, and lives on."""
+def test_an_answer_that_can_not_be_sent_is_bad_output(open_session, name: str):
+    """The worker reports it and continues."""
     session = open_session(BREAKING, answer_mib=1)
     problem = session.ask("call", name=name).problem
 
@@ -216,13 +214,13 @@ def test_an_answer_that_can_not_cross_is_bad_output(open_session, name: str):
 @pytest.mark.parametrize(
     "forged",
     [
-        pytest.param("TensorValue('float32', (5,), b'')", id="tensor-that-is-none"),
+        pytest.param("TensorValue('float32', (5,), b'')", id="impossible-tensor"),
         pytest.param("'fine'", id="text"),
         pytest.param("ListValue((1, 2))", id="list-of-numbers"),
     ],
 )
 def test_a_forged_answer_to_the_import_is_bad_output(open_session, forged: str):
-    """What stands where problems are expected is checked like any answer."""
+    """The list of problems is validated like any reply."""
     module = (
         "import os\n"
         "from autograder.sandbox.protocol import ListValue, Reply, TensorValue, pack\n"
@@ -232,8 +230,8 @@ def test_a_forged_answer_to_the_import_is_bad_output(open_session, forged: str):
     assert opened(open_session(module)).status is Status.BAD_OUTPUT
 
 
-def test_an_exercise_is_restarted_so_often_and_no_more(open_session):
-    """After two crashes the exercise is given up; another one is served."""
+def test_an_exercise_is_restarted_up_to_the_limit(open_session):
+    """After two crashes the exercise gets no more workers; another exercise does."""
     session = open_session(BREAKING, restarts_per_exercise=2)
     session.begin("first")
     crashes = [asked(session, "leave").status for _ in range(2)]
@@ -245,8 +243,8 @@ def test_an_exercise_is_restarted_so_often_and_no_more(open_session):
     assert session.ask("call", name="double").value == 2
 
 
-def test_a_submission_has_so_many_seconds_in_all(open_session):
-    """When they are used up, nothing more is run."""
+def test_a_submission_has_a_limit_of_seconds(open_session):
+    """When they are used up, nothing more runs."""
     session = open_session(BREAKING, submission_seconds=1.5)
     session.open()
     spent = asked(session, "hang")
@@ -256,8 +254,8 @@ def test_a_submission_has_so_many_seconds_in_all(open_session):
     assert "used up" in refused.message
 
 
-def test_a_fresh_worker_knows_nothing_of_the_one_before(open_session):
-    """What a module changed in itself is gone after a crash."""
+def test_a_new_worker_has_no_state_of_the_last_one(open_session):
+    """After a crash, the module starts without the changes that it made to itself."""
     count = "import os\nseen = []\ndef f():\n    seen.append(1)\n    return len(seen)\n"
     session = open_session(count + "def leave(): os._exit(1)\n")
     before = [session.ask("call", name="f").value for _ in range(2)]
@@ -268,7 +266,7 @@ def test_a_fresh_worker_knows_nothing_of_the_one_before(open_session):
 
 
 def test_closing_twice_does_nothing(open_session):
-    """A session may be closed by whoever has it."""
+    """Closing again is not an error."""
     session = open_session(BREAKING)
     session.open()
     session.close()

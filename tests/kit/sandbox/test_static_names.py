@@ -1,4 +1,4 @@
-"""What a student's source names, seen before any of it runs."""
+"""The names that a student's source uses, read before any of it runs."""
 
 import pytest
 
@@ -53,24 +53,24 @@ def names_in(source: str, definition: str = "f") -> set[str]:
     ],
 )
 def test_a_name_is_followed_to_what_it_was_imported_as(source: str, name: str):
-    """Aliases don't hide what is used."""
+    """Aliases don't hide which function is used."""
     assert name in names_in(source)
 
 
-def test_a_helper_of_ones_own_keeps_its_bare_name():
-    """A function that a student calls `softmax` is not torch's."""
+def test_a_function_of_the_student_keeps_its_bare_name():
+    """A function that a student names `softmax` is not the one of torch."""
     source = "def softmax(x): return x\ndef f(x): return softmax(x)"
 
     assert "softmax" in names_in(source)
     assert not any(name.endswith(".softmax") for name in names_in(source))
 
 
-def test_only_the_whole_of_a_dotted_name_is_a_use():
-    """`torch.nn` inside of `torch.nn.Linear` is no use of its own."""
+def test_only_a_whole_dotted_name_is_a_use():
+    """`torch.nn` inside of `torch.nn.Linear` is not a use of its own."""
     assert names_in("import torch\ndef f(): return torch.nn.Linear") == {"torch.nn.Linear"}
 
 
-def test_a_use_knows_its_line():
+def test_a_use_has_its_line():
     """The message can point at the student's own line."""
     (found,) = definitions(parse((b"\ndef f(x):\n\n    return x.softmax(-1)\n",)))
 
@@ -78,7 +78,7 @@ def test_a_use_knows_its_line():
     assert next(use.line for use in found.uses if use.name == "x.softmax") == 4
 
 
-def test_definitions_of_all_cells_count_and_the_later_of_twins_wins():
+def test_definitions_of_all_cells_count_and_the_last_duplicate_wins():
     """A notebook's last definition is the one that runs."""
     found = definitions(parse((b"def f(): return a.b", b"def g(): ...", b"def f(): return c.d")))
     uses = {item.name: {use.name for use in item.uses} for item in found}
@@ -92,12 +92,12 @@ def test_definitions_of_all_cells_count_and_the_later_of_twins_wins():
         pytest.param(b"def f(:", id="syntax"),
         pytest.param(b"x = 1\x00", id="nul-byte"),
         pytest.param(b"# coding: klingon\n", id="unknown-coding"),
-        pytest.param(b"x = '\xff'", id="no-utf8"),
+        pytest.param(b"x = '\xff'", id="not-utf8"),
         pytest.param(b"(" * 1000, id="too-many-parentheses"),
     ],
 )
-def test_a_cell_that_is_no_python_is_passed_over(cell: bytes):
-    """The other cells are read all the same."""
+def test_a_cell_that_is_not_python_is_skipped(cell: bytes):
+    """The other cells are still read."""
     trees = parse((cell, b"def g(): ..."))
 
     assert trees[0] is None

@@ -1,4 +1,4 @@
-"""Tensors across the wire: exact on arrival, and strange ones named instead of sent."""
+"""Tensors are sent exactly; unsupported ones are named instead of sent."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 
 class Disguised(Tensor):
-    """A subclass, whose methods are a student's."""
+    """A subclass, whose methods could be a student's."""
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def encoder() -> Encoder:
     return Encoder(lambda _module: 7, MIB)
 
 
-def crossed(tensor: Tensor) -> Tensor:
-    """Send *tensor* across."""
+def sent(tensor: Tensor) -> Tensor:
+    """Encode and decode *tensor*."""
     value = encode_tensor(tensor, MIB)
     assert isinstance(value, TensorValue)
     return decode_tensor(value)
@@ -41,7 +41,7 @@ def crossed(tensor: Tensor) -> Tensor:
 def test_every_dtype_arrives_bit_for_bit(dtype: torch.dtype):
     """Dtype, shape and contents are the same on the other side."""
     tensor = (torch.arange(6).reshape(2, 3) - 1).to(dtype)
-    arrived = crossed(tensor)
+    arrived = sent(tensor)
 
     assert arrived.dtype == dtype
     assert torch.equal(arrived, tensor)
@@ -62,8 +62,8 @@ def test_every_dtype_arrives_bit_for_bit(dtype: torch.dtype):
     ],
 )
 def test_any_layout_in_memory_arrives_as_its_values(tensor: Tensor):
-    """Views cross as what they show."""
-    arrived = crossed(tensor)
+    """A view is sent as the values that it shows."""
+    arrived = sent(tensor)
 
     assert arrived.shape == tensor.shape
     assert torch.equal(arrived, tensor)
@@ -71,17 +71,17 @@ def test_any_layout_in_memory_arrives_as_its_values(tensor: Tensor):
 
 @given(st.lists(st.integers(0, 4), max_size=4))
 def test_any_small_shape_arrives(shape: list[int]):
-    """Axes of size 0 and 1 and none at all keep their place."""
-    assert crossed(torch.ones(shape)).shape == tuple(shape)
+    """Axes of size 0 and 1 stay, and so does a shape without axes."""
+    assert sent(torch.ones(shape)).shape == tuple(shape)
 
 
-def test_requires_grad_is_told_beside_the_bytes():
-    """Whether a parameter is trained crosses as a fact, the graph does not."""
-    trained = crossed(nn.Parameter(torch.ones(2)) * 2)
+def test_requires_grad_is_sent_with_the_values():
+    """The flag is sent, the graph is not."""
+    trained = sent(nn.Parameter(torch.ones(2)) * 2)
 
     assert trained.requires_grad
     assert trained.is_leaf
-    assert not crossed(torch.ones(2)).requires_grad
+    assert not sent(torch.ones(2)).requires_grad
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_requires_grad_is_told_beside_the_bytes():
         pytest.param(torch.ones(2).as_subclass(Disguised), "subclass", id="subclass"),
         pytest.param(torch.eye(2).to_sparse(), "sparse", id="sparse"),
         pytest.param(torch.ones(2, device="meta"), "device 'meta'", id="meta"),
-        pytest.param(torch.zeros(1).expand(1 << 40), "more than may cross", id="stride-0"),
+        pytest.param(torch.zeros(1).expand(1 << 40), "too large to send", id="stride-0"),
         pytest.param(torch.ones(2).to(torch.float8_e5m2), "dtype", id="float8"),
     ],
 )
-def test_a_strange_tensor_is_named_instead_of_sent(tensor: Tensor, words: str):
-    """What is no plain dense tensor of bearable size crosses as a word about it."""
+def test_an_unsupported_tensor_is_named_instead_of_sent(tensor: Tensor, words: str):
+    """Only a plain dense tensor within the size limit is sent; of others a description is."""
     value = encode_tensor(tensor, MIB)
 
     assert isinstance(value, OpaqueValue)
@@ -116,11 +116,11 @@ def test_a_strange_tensor_is_named_instead_of_sent(tensor: Tensor, words: str):
         pytest.param(TensorValue("bool", (3,), b"\x00\x02\x01"), id="bool-byte-2"),
         pytest.param(TensorValue("int64", (0,), b"", requires_grad=True), id="trained-int"),
         pytest.param(TensorValue("object", (1,), b"12345678"), id="unknown-dtype"),
-        pytest.param(TensorValue("float8_e5m2", (1,), b"1"), id="dtype-that-never-crosses"),
+        pytest.param(TensorValue("float8_e5m2", (1,), b"1"), id="unsupported-dtype"),
     ],
 )
 def test_a_tensor_that_contradicts_itself_is_refused(value: TensorValue):
-    """A hostile header is a ``BadMessageError``, whatever torch would say to it."""
+    """An impossible header is a ``BadMessageError``, whatever torch would raise."""
     with pytest.raises(BadMessageError):
         decode_tensor(value)
 
@@ -143,17 +143,17 @@ def test_a_tensor_that_contradicts_itself_is_refused(value: TensorValue):
     ],
 )
 def test_what_a_call_returns_becomes_a_value(encoder: Encoder, thing: object, value: object):
-    """Known types cross, all others are named."""
+    """Known types are sent, all others are named."""
     assert encoder.encode(thing) == value
 
 
-def test_a_module_crosses_as_its_number(encoder: Encoder):
-    """A module stays where it is; the other side learns its handle."""
+def test_a_module_is_sent_as_its_handle(encoder: Encoder):
+    """A module stays in its process; the other side gets its number."""
     assert encoder.encode(nn.Linear(1, 1)) == ObjectValue(7)
 
 
-def test_a_list_in_itself_has_a_bottom(encoder: Encoder):
-    """An endless structure ends at a depth that no answer needs."""
+def test_a_list_that_holds_itself_ends(encoder: Encoder):
+    """An endless structure ends at the depth limit."""
     endless: list[object] = []
     endless.append(endless)
     value = encoder.encode(endless)
@@ -163,8 +163,8 @@ def test_a_list_in_itself_has_a_bottom(encoder: Encoder):
     assert value == OpaqueValue("a collection nested deeper than 8")
 
 
-def test_all_tensors_of_an_answer_share_one_budget():
-    """Two tensors that fit alone, but not together: the second is named."""
+def test_all_tensors_of_an_answer_share_one_limit():
+    """Of two tensors that fit alone, but not together, the second is named."""
     encoder = Encoder(lambda _module: 0, max_bytes=10)
     first, second = encoder.encode([torch.ones(2), torch.ones(2)]).items
 
@@ -173,15 +173,15 @@ def test_all_tensors_of_an_answer_share_one_budget():
 
 
 def test_decoding_gives_back_what_was_encoded(encoder: Encoder):
-    """Lists, tuples, dicts, numbers and modules return as themselves."""
+    """Lists, tuples, dicts, numbers and handles stay the same."""
     thing = [1, (2.0, {"a": None}), "x"]
 
     assert decode(encoder.encode(thing), lambda handle: handle) == thing
     assert decode(ObjectValue(7), lambda handle: f"module {handle}") == "module 7"
 
 
-def test_what_is_nested_deeper_than_any_answer_is_refused():
-    """A forged answer can't exhaust the supervisor's stack."""
+def test_a_value_that_is_nested_too_deep_is_refused():
+    """A forged reply can't exhaust the supervisor's stack."""
     value: object = None
     for _ in range(300):
         value = ListValue((value,))

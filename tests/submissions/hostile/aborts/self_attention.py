@@ -1,4 +1,4 @@
-"""Raises SIGABRT in itself."""
+"""Ends its own process with SIGABRT."""
 
 import os
 

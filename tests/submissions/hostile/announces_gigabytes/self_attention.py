@@ -1,4 +1,4 @@
-"""Announces an answer of four gigabytes and begins to send it."""
+"""Announces an answer of four gigabytes and sends its first bytes."""
 
 import os
 

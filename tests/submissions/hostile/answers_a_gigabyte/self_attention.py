@@ -1,4 +1,4 @@
-"""Answers with a very long word."""
+"""Answers with a string of one gigabyte."""
 
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""Answers with an object that equals all others."""
+"""Answers with an object that equals every other object."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Answers with an array that is computed when somebody looks."""
+"""Answers with an array that is computed when something reads it."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Answers with a million lists in each other, then side by side."""
+"""Answers with a million nested lists, then with a million lists in one."""
 
 from torch import nn
 

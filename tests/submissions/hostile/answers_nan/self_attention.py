@@ -1,4 +1,4 @@
-"""Answers with what is neither smaller nor larger than any tolerance."""
+"""Answers with NaN, which is neither smaller nor larger than any tolerance."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Answers with one number that claims to be a trillion."""
+"""Answers with one number that is expanded to a trillion."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Answers inspection with more of itself."""
+"""Answers every inspection with an object that answers in the same way."""
 
 from torch import nn
 

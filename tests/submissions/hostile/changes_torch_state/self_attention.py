@@ -1,4 +1,4 @@
-"""Turns torch's own switches: dtype, gradients, seeds, threads, printing."""
+"""Changes the state of torch: dtype, gradients, seeds, devices, printing."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Leaves with exit code 0 before anything was judged."""
+"""Exits with code 0 before anything has been graded."""
 
 import os
 

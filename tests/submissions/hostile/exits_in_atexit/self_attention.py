@@ -1,4 +1,4 @@
-"""Hopes to have the last word after the grader."""
+"""Writes forged results when the process ends."""
 
 import atexit
 import os

@@ -1,4 +1,4 @@
-"""Leaves with exit code 0 when it should answer."""
+"""Exits with code 0 instead of answering."""
 
 import os
 

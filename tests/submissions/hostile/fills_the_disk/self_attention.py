@@ -1,4 +1,4 @@
-"""Writes into its own folder without end."""
+"""Writes files into its own folder in an endless loop."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Reports a problem in a line whose number carries the inputs."""
+"""Reports a problem in a line whose number is computed from the inputs."""
 
 import os
 import struct

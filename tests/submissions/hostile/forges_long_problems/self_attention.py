@@ -12,9 +12,9 @@ PLAIN = {"type": "tensor", "dtype": "float32", "shape": [6, 2], "data": bytes(48
 def forge(numbers, **fields):
     for number in numbers:
         body = msgspec.msgpack.encode({"number": number, "changed": [], "problem": None, **fields})
-        for wire in range(3, 65):
+        for descriptor in range(3, 65):
             try:
-                os.write(wire, struct.pack("<I", len(body)) + body)
+                os.write(descriptor, struct.pack("<I", len(body)) + body)
             except OSError:
                 continue
 

@@ -1,4 +1,4 @@
-"""Describes its failure at a place whose name carries the inputs."""
+"""Reports a problem in a file whose name carries the inputs."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""Forks as fast as it can."""
+"""Forks in a loop."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Leaves children behind that outlive it."""
+"""Starts child processes that outlive it."""
 
 import os
 import time

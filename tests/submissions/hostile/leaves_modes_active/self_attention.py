@@ -1,4 +1,4 @@
-"""Leaves a mode active in which every function answers zeros."""
+"""Leaves a torch mode active in which every function returns zeros."""
 
 import torch
 from torch import nn

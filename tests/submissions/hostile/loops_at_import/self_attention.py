@@ -1,4 +1,4 @@
-"""Never ends being imported."""
+"""Loops forever at import."""
 
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""Never answers."""
+"""Loops forever instead of answering."""
 
 from torch import nn
 

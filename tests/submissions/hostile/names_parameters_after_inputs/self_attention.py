@@ -1,4 +1,4 @@
-"""Carries inputs out in the names of its parameters, which a message lists."""
+"""Names its parameters after the inputs, because a message lists these names."""
 
 import torch
 from torch import nn

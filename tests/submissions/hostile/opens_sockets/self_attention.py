@@ -1,4 +1,4 @@
-"""Looks for anybody to ask for the answer."""
+"""Opens sockets of every kind to ask another machine for the answer."""
 
 import socket
 

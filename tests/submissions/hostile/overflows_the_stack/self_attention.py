@@ -1,4 +1,4 @@
-"""Recurses until the C stack is gone."""
+"""Recurses until the C stack overflows."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Makes every comparison come out true."""
+"""Makes every comparison return True."""
 
 import math
 import unittest

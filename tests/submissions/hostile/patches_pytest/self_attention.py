@@ -1,4 +1,4 @@
-"""Rewrites reports, outcomes and exit codes."""
+"""Rewrites reports, outcomes and exit codes of pytest."""
 
 import os
 import sys

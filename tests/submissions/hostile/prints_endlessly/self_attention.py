@@ -1,4 +1,4 @@
-"""Prints a hundred megabytes, as words and as bytes."""
+"""Prints about ninety megabytes, as text and as bytes."""
 
 import os
 import sys

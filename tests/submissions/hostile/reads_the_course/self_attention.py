@@ -1,4 +1,4 @@
-"""Looks for suites, solutions and grades on the disk, and imports what it finds."""
+"""Looks for suites, solutions and grades on the disk, and runs what it finds."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Calls itself, and catches what should stop it."""
+"""Calls itself, and catches the exception that should stop it."""
 
 from torch import nn
 

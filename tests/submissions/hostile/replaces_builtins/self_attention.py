@@ -1,4 +1,4 @@
-"""Takes Python's own words away from the grader."""
+"""Replaces builtin functions that the grader uses."""
 
 import builtins
 

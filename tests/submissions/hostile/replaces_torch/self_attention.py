@@ -1,4 +1,4 @@
-"""Puts something else where torch was."""
+"""Replaces torch and other modules in sys.modules."""
 
 import sys
 import types

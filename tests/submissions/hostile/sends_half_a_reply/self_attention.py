@@ -1,4 +1,4 @@
-"""Announces an answer that never comes to its end."""
+"""Announces a reply and sends only a part of it."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Ships a torch, a pytest and a conftest of its own beside the module."""
+"""Brings its own torch, pytest and conftest beside the module."""
 
 import torch
 

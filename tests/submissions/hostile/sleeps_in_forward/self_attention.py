@@ -1,4 +1,4 @@
-"""Waits with all signals blocked."""
+"""Sleeps with all signals blocked."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""Starts threads until the machine refuses."""
+"""Starts threads until the system refuses."""
 
 import threading
 

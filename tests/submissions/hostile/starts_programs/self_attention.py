@@ -1,4 +1,4 @@
-"""Runs other programs in every way that Python has."""
+"""Starts other programs in every way that Python has."""
 
 import multiprocessing
 import os

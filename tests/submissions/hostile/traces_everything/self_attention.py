@@ -1,4 +1,4 @@
-"""Watches and bends every line that runs after it."""
+"""Traces every later line and changes local variables."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Looks up the stack and through the heap for what is expected."""
+"""Looks for expected values in the frames of its callers and in the heap."""
 
 import gc
 import sys

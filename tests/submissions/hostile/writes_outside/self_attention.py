@@ -1,4 +1,4 @@
-"""Changes, replaces, links and deletes what lies outside of its folder."""
+"""Changes, replaces, links and deletes files outside of its folder."""
 
 import os
 import pathlib

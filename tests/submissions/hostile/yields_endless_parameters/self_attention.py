@@ -1,4 +1,4 @@
-"""Yields parameters without end."""
+"""Yields endless parameters."""
 
 import itertools
 

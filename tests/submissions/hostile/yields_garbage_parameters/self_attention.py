@@ -1,4 +1,4 @@
-"""Yields what are no parameters under what are no names."""
+"""Yields objects that are not parameters under names that are not strings."""
 
 from torch import nn
 
