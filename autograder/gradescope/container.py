@@ -63,7 +63,8 @@ class Container:
         if self.config.isolation == "full" or detect_capabilities().level == "full":
             return choose_isolation("full", self.course.root), sys.executable
         if not hasattr(os, "geteuid") or os.geteuid() != 0:
-            msg = f"{detect_capabilities().reason} With less, the grader must be root, to run code as nobody."
+            reason = detect_capabilities().reason
+            msg = f"{reason} With less, the grader must be root, to run code as nobody."
             raise SandboxError(msg)
         self._self_test()
         return "process", str(self.source / "as_nobody")
@@ -107,7 +108,8 @@ class Container:
         command = [str(self.source / "as_nobody"), "-I", "-c", _LIST_FOLDERS, *existing]
         done = subprocess.run(command, check=False, capture_output=True, text=True, cwd="/")  # noqa: S603  # our own script, on our own paths
         if done.returncode:
-            msg = f"{detect_capabilities().reason} The user nobody can't be used instead: {done.stderr.strip()}"
+            reason = detect_capabilities().reason
+            msg = f"{reason} The user nobody can't be used instead: {done.stderr.strip()}"
             raise SandboxError(msg)
 
 
@@ -200,8 +202,8 @@ def report_lines(results: Results) -> list[str]:
     lines.append(f"Isolation: {results.isolation}. Hidden inputs: {results.hidden_inputs}.")
     if results.isolation != "full":
         lines.append(
-            f"{detect_capabilities().reason} Student code ran as a user who owns nothing: solutions, hidden "
-            "suites and results were closed to it, the network was not."
+            f"{detect_capabilities().reason} Student code ran as a user who owns nothing: solutions, "
+            "hidden suites and results were closed to it, the network was not."
         )
     return lines
 
