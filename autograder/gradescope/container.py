@@ -202,8 +202,8 @@ def report_lines(results: Results) -> list[str]:
     lines.append(f"Isolation: {results.isolation}. Hidden inputs: {results.hidden_inputs}.")
     if results.isolation != "full":
         lines.append(
-            f"{detect_capabilities().reason} Student code ran as a user who owns nothing: solutions, "
-            "hidden suites and results were closed to it, the network was not."
+            f"{detect_capabilities().reason} Student code ran as a user who owns nothing: "
+            "solutions, hidden suites and results were closed to it, the network was not."
         )
     return lines
 

@@ -52,9 +52,8 @@ def grade_container(root: Path) -> dict:
     return accepted((root / "results" / "results.json").read_bytes())
 
 
-pytestmark = pytest.mark.skipif(
-    isolation.detect_capabilities().level != "full", reason=isolation.detect_capabilities().reason
-)
+CAPABILITIES = isolation.detect_capabilities()
+pytestmark = pytest.mark.skipif(CAPABILITIES.level != "full", reason=CAPABILITIES.reason)
 
 
 @pytest.mark.usefixtures("lent_fork_server")
@@ -195,11 +194,9 @@ def test_the_student_is_never_a_path(tmp_path: Path):
 @pytest.fixture
 def without_landlock(monkeypatch: pytest.MonkeyPatch):
     """A container that forbids Landlock."""
-    poor = msgspec.structs.replace(
-        isolation.detect_capabilities(), level="process", reason="No Landlock."
-    )
+    poor = msgspec.structs.replace(CAPABILITIES, level="process", reason="No Landlock.")
     for module in ("autograder.gradescope.container", "autograder.sandbox.supervisor"):
-        monkeypatch.setattr(f"{module}.probe", lambda: poor)
+        monkeypatch.setattr(f"{module}.detect_capabilities", lambda: poor)
 
 
 @pytest.mark.usefixtures("without_landlock")
