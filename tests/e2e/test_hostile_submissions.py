@@ -86,7 +86,7 @@ def batch(course, temporary):
     """Grade the whole class once."""
     stage = course.stage(STAGE)
     with open_suites(course, [stage]) as runner:
-        cards = runner.specs(STAGE)
+        cards = runner.checks(STAGE)
     class_ = mixed(list(collect(HOSTILE, course.stages, stage)), honest(course))
     before, children = fingerprints(course, temporary), children_of_this_process()
     with pytest.MonkeyPatch.context() as patch:
@@ -94,7 +94,7 @@ def batch(course, temporary):
         results = grade(course, class_, jobs=2, diagnose=False)  # else most of the time goes there
     return Batch(
         results={result.student: result for result in results.submissions},
-        cards={name: card for name, _, card in cards},
+        cards={check.name: check.spec for check in cards},
         before=before,
         after=fingerprints(course, temporary),
         left_folders=[path.name for path in temporary.iterdir() if path.name != "marker"],

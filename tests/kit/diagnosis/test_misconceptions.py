@@ -72,8 +72,8 @@ def test_code_needs_no_last_line_end():
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        pytest.param({"swaps": (("2 * x", "2 *"),)}, "no Python", id="swap"),
-        pytest.param({"code": "def double(x:"}, "no Python", id="code"),
+        pytest.param({"swaps": (("2 * x", "2 *"),)}, "not valid Python", id="swap"),
+        pytest.param({"code": "def double(x:"}, "not valid Python", id="code"),
         pytest.param({"exercise": "halve", "code": "x"}, "no halve", id="unknown-exercise"),
     ],
 )

@@ -39,7 +39,7 @@ def test_a_hidden_check_names_the_mistake_but_no_value(checks):
     """By default a hidden check tells the property and the mistake, and shows no grid."""
     hidden = checks("")["test_doubles_unseen_numbers"]
 
-    assert hidden.message == "The result has other values."
+    assert hidden.message == "The result has wrong values."
     assert hidden.diagnosis is not None
     assert hidden.diagnosis.misconception == "squares"
     assert hidden.grid is None
@@ -60,4 +60,4 @@ def test_a_course_may_keep_documented_values_back(checks):
 
     assert shown.grid is not None
     assert kept.grid is None
-    assert kept.message == "The result has other values."
+    assert kept.message == "The result has wrong values."

@@ -1,3 +1,5 @@
+"""The course secret changes the hidden inputs, but no grade."""
+
 import pytest
 
 from autograder.course import Course, find_root, load
@@ -19,7 +21,7 @@ def course(pytestconfig: pytest.Config) -> Course:
 
 
 def test_two_secrets_give_different_inputs(course: Course, monkeypatch: pytest.MonkeyPatch):
-    """What the hidden checks of a stage send differs from one secret to the other."""
+    """The inputs of the hidden checks of a stage differ between two secrets."""
     seen = []
     for secret in ("one", "another"):
         monkeypatch.setenv(SECRET_VARIABLE, secret)
@@ -41,13 +43,13 @@ def test_two_secrets_give_the_same_grades(course: Course, monkeypatch: pytest.Mo
 
 
 def _hidden_answers(runner: SuiteRunner) -> dict[str, str]:
-    """Return what the solution answers to each check on hidden inputs, as text."""
+    """Return the solution's answers to each check on hidden inputs, as text."""
     stage = runner.course.stage(STAGE)
     channel = solution_channel(stage.solution)
     return {
-        item.name: str([answer for verb, answer in runner.run(item, channel).answers])
-        for item, spec in runner.checks(stage.name)
-        if spec.layer == "probe"
+        check.name: str([answer for verb, answer in runner.run(check.item, channel).answers])
+        for check in runner.checks(stage.name)
+        if check.spec.layer == "probe"
     }
 
 
