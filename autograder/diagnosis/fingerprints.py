@@ -191,7 +191,7 @@ def changes(old: Fingerprints, new: Fingerprints) -> Iterator[str]:
         if left is None or right is None:
             yield f"{check} {'passes' if right is None else 'fails'} {name}"
         elif left[0].end[:2] != right[0].end[:2] or not same_answer(left[1], right[1]):
-            yield f"{check} sees something else in {name}"
+            yield f"{check} shows something else for {name}"
 
 
 def to_json(known: Fingerprints) -> bytes:

@@ -16,7 +16,7 @@ class Layer(StrEnum):
     """What a check examines.
 
     The checks of an exercise are in this order, so that its first failure names the problem.
-    The engine itself sees whether the exercise is defined; that earns no points.
+    The engine itself checks whether the exercise is defined; that earns no points.
     """
 
     SIGNATURE = "signature"

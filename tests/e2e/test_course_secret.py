@@ -22,14 +22,14 @@ def course(pytestconfig: pytest.Config) -> Course:
 
 def test_two_secrets_give_different_inputs(course: Course, monkeypatch: pytest.MonkeyPatch):
     """The inputs of the hidden checks of a stage differ between two secrets."""
-    seen = []
+    answers = []
     for secret in ("one", "another"):
         monkeypatch.setenv(SECRET_VARIABLE, secret)
         with open_suites(course, [course.stage(STAGE)]) as runner:
-            seen.append(_hidden_answers(runner))
+            answers.append(_hidden_answers(runner))
 
-    assert seen[0].keys() == seen[1].keys()
-    assert all(seen[0][name] != seen[1][name] for name in seen[0])
+    assert answers[0].keys() == answers[1].keys()
+    assert all(answers[0][name] != answers[1][name] for name in answers[0])
 
 
 def test_two_secrets_give_the_same_grades(course: Course, monkeypatch: pytest.MonkeyPatch):

@@ -143,7 +143,7 @@ def test_changes_are_described(known):
 
     assert list(fingerprints.changes(noisy, known)) == []
     assert list(fingerprints.changes(moved, known)) == [
-        "test_doubles_one sees something else in squares"
+        "test_doubles_one shows something else for squares"
     ]
     assert list(fingerprints.changes(silent, known)) == ["test_doubles_one fails squares"]
 
@@ -166,21 +166,21 @@ def test_fingerprints_and_code_give_the_same_diagnosis(pytestconfig):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "excerpt"),
     [
         pytest.param("[1.0,1.0]", "[1.0,1.5]", "does not tell what", id="other-numbers"),
         pytest.param('"answers":[0]', '"answers":[7]', "can't be read", id="unreadable"),
         pytest.param("The numbers were squared.", "return x ** 2", "a line of squares", id="code"),
     ],
 )
-def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, words):
+def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excerpt):
     """The digest of the sources is right, but the numbers are compared, and code is found."""
     stage = tiny.stages[0]
     stage.fingerprints.write_bytes(fingerprints.to_json(known).replace(old.encode(), new.encode()))
     with open_suites(tiny, [stage], public=True) as runner:
         found = list(verify._printed(stage, runner))
 
-    assert words in " ".join(found)
+    assert excerpt in " ".join(found)
     assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)
 
 
@@ -189,8 +189,8 @@ def test_the_courses_fingerprints_hold_no_code(pytestconfig):
     for stage in courses.load(pytestconfig.rootpath).stages:
         text = stage.fingerprints.read_bytes()
         secrets = markers.secrets(stage.solution.read_text("utf-8"), stage.solution.name)
-        told = release.texts(stage.fingerprints)
+        lines = release.texts(stage.fingerprints)
 
         assert fingerprints.from_json(text).prints
         assert len(text) < MAX_BYTES
-        assert not [line for line in told if any(secret in line for secret in secrets)]
+        assert not [line for line in lines if any(secret in line for secret in secrets)]

@@ -147,7 +147,7 @@ def test_axes_are_named_by_their_position():
 
 
 @pytest.mark.parametrize(
-    ("factor", "words"),
+    ("factor", "excerpt"),
     [
         pytest.param(6**0.5, "the root of the size of the third axis", id="root"),
         pytest.param(6**-0.5, "one over the root of the size of the third axis", id="over-root"),
@@ -157,11 +157,11 @@ def test_axes_are_named_by_their_position():
         pytest.param(1.2345, "one constant", id="anything-else"),
     ],
 )
-def test_a_constant_factor_is_named(factor: float, words: str):
+def test_a_constant_factor_is_named(factor: float, excerpt: str):
     """Sizes and their roots have names; the digits of any other factor are not shown."""
     found = heuristics.find_pattern(X * factor, X)
 
-    assert found.sentence == f"Every entry is the right one times {words}."
+    assert found.sentence == f"Every entry is the right one times {excerpt}."
 
 
 def test_a_leak_names_query_and_key():
@@ -173,7 +173,7 @@ def test_a_leak_names_query_and_key():
 
 
 @pytest.mark.parametrize(
-    ("drawn", "words"),
+    ("drawn", "excerpt"),
     [
         pytest.param(lambda: torch.randn(3, 2), "torch.randn with seed 123, the first", id="randn"),
         pytest.param(
@@ -188,7 +188,7 @@ def test_a_leak_names_query_and_key():
         ),
     ],
 )
-def test_other_draws_are_recognised(drawn, words: str):
+def test_other_draws_are_recognised(drawn, excerpt: str):
     """The sentence names the distribution, the seed and the number of the draw."""
     torch.manual_seed(123)
     answer = drawn()
@@ -198,7 +198,7 @@ def test_other_draws_are_recognised(drawn, words: str):
     found = heuristics.find_pattern(answer, wanted)
 
     assert found.name == "other_draw"
-    assert words in found.sentence
+    assert excerpt in found.sentence
     assert torch.equal(torch.get_rng_state(), state)
 
 

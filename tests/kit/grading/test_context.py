@@ -26,7 +26,7 @@ def item(tiny: Course) -> SimpleNamespace:
 
 
 def test_a_solution_is_imported_once_for_each_context(tiny: Course):
-    """Another context does not see it."""
+    """Another context imports it again."""
     context, stage = SuiteContext(tiny), tiny.stages[0]
 
     assert context.solution(stage) is context.solution(stage)

@@ -137,7 +137,7 @@ def test_isolation_is_never_lowered_silently(tiny: Course, monkeypatch: pytest.M
 
 
 class NoForkServer:
-    """Stands for a fork server where a test replaces what grades a submission."""
+    """Replaces the fork server in tests that replace ``grade_one``, which alone uses it."""
 
     def __init__(self, *_arguments: object, **_options: object) -> None: ...
 

@@ -196,7 +196,7 @@ def test_an_error_on_the_solution_is_a_grader_error(write_course, open_session, 
 
 
 @pytest.mark.parametrize(
-    ("suite", "words"),
+    ("suite", "excerpt"),
     [
         pytest.param("def test_a(student): ...\n", "has no @check", id="no-decorator"),
         pytest.param("def test_a(:\n", "can't be collected", id="syntax"),
@@ -204,11 +204,11 @@ def test_an_error_on_the_solution_is_a_grader_error(write_course, open_session, 
         pytest.param("", "has no check", id="empty"),
     ],
 )
-def test_an_unusable_suite_is_the_courses_fault(write_course, suite: str, words: str):
+def test_an_unusable_suite_is_the_courses_fault(write_course, suite: str, excerpt: str):
     """No submission is graded by half a suite."""
     course = write_course({SUITE: suite})
 
-    with pytest.raises(CourseError, match=words), open_suites(course, course.stages):
+    with pytest.raises(CourseError, match=excerpt), open_suites(course, course.stages):
         pass
 
 

@@ -23,7 +23,7 @@ def refused(actual: object, expected: torch.Tensor = EXPECTED) -> WrongAnswer:
 
 
 @pytest.mark.parametrize(
-    ("actual", "status", "words"),
+    ("actual", "status", "excerpt"),
     [
         pytest.param(None, Status.WRONG_TYPE, "without `return`", id="none"),
         pytest.param([[1.0]], Status.WRONG_TYPE, "of type list", id="list"),
@@ -36,12 +36,12 @@ def refused(actual: object, expected: torch.Tensor = EXPECTED) -> WrongAnswer:
         pytest.param(EXPECTED + 1, Status.WRONG_VALUE, "4 of 4 entries", id="value"),
     ],
 )
-def test_the_first_thing_that_is_wrong_is_named(actual: object, status: Status, words: str):
+def test_the_first_thing_that_is_wrong_is_named(actual: object, status: Status, excerpt: str):
     """The order is type, shape, dtype, NaN or infinity, values."""
     wrong = refused(actual)
 
     assert wrong.status is status
-    assert words in wrong.message
+    assert excerpt in wrong.message
 
 
 @pytest.mark.parametrize(

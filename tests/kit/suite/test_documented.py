@@ -32,7 +32,7 @@ def test_tensors_are_found_by_name(path: Path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "excerpt"),
     [
         pytest.param("tiny.doubled", "tiny.numbers", "two tensors are named", id="duplicates"),
         pytest.param("decimals", "digits", "digits", id="unknown-key"),
@@ -40,11 +40,11 @@ def test_tensors_are_found_by_name(path: Path):
         pytest.param("format_version = 1", "format_version = 2", "format_version", id="version"),
     ],
 )
-def test_an_invalid_file_is_refused(path: Path, old: str, new: str, words: str):
+def test_an_invalid_file_is_refused(path: Path, old: str, new: str, excerpt: str):
     """The message names the file and what is wrong in it."""
     path.write_text(path.read_text().replace(old, new, 1))
 
-    with pytest.raises(CourseError, match=words) as caught:
+    with pytest.raises(CourseError, match=excerpt) as caught:
         documented.read(path)
 
     assert "documented.toml" in str(caught.value)

@@ -182,7 +182,7 @@ def test_the_text_of_an_exception_is_not_public(student: Student):
 
 
 @pytest.mark.parametrize(
-    ("problem", "status", "words"),
+    ("problem", "status", "excerpt"),
     [
         pytest.param(
             Problem(kind="missing", text="double is not defined"),
@@ -205,12 +205,12 @@ def test_the_text_of_an_exception_is_not_public(student: Student):
         ),
     ],
 )
-def test_each_problem_has_a_status_and_a_sentence(problem: Problem, status: Status, words: str):
+def test_each_problem_has_a_status_and_a_sentence(problem: Problem, status: Status, excerpt: str):
     """The sentence names the place of the problem."""
     fault = fault_of(problem, "double")
 
     assert fault.status is status
-    assert words in fault.message
+    assert excerpt in fault.message
 
 
 def test_a_forged_tensor_is_bad_output():
