@@ -174,12 +174,6 @@ class SuiteRunner:
         """List the checks of *stage* in order."""
         return list(self._checks.get(stage, []))
 
-    @property
-    def used_documented_tensors(self) -> frozenset[str]:
-        """The names of the documented tensors that checks have used so far."""
-        tensors = self._context.documented_tensors
-        return frozenset(tensors.used) if tensors else frozenset()
-
     def points(self, stage: Stage) -> dict[str, float]:
         """Sum the points of the checks of each exercise of *stage*."""
         specs = [check.spec for check in self.checks(stage.name)]
@@ -187,6 +181,12 @@ class SuiteRunner:
             exercise.name: add(spec.points for spec in specs if spec.exercise == exercise.name)
             for exercise in stage.exercises
         }
+
+    @property
+    def used_documented_tensors(self) -> frozenset[str]:
+        """The names of the documented tensors that checks have used so far."""
+        tensors = self._context.documented_tensors
+        return frozenset(tensors.used) if tensors is not None else frozenset()
 
     def wrong_documented_values(self, stage: Stage) -> Iterator[str]:
         """Name the documented values that the solution of *stage* does not give on this machine."""
