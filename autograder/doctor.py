@@ -1,4 +1,4 @@
-"""What this machine can do, and whether the course's numbers hold on it."""
+"""Examines the machine: its isolation, and whether documented values hold on it."""
 
 import platform
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from autograder.suite.hidden_inputs import course_secret
 
 
 class Finding(NamedTuple):
-    """One thing examined."""
+    """What was examined, and whether it is good."""
 
     good: bool
     text: str
 
 
 def examine(course: Course) -> Iterator[Finding]:
-    """Examine machine and course, one finding after the other."""
+    """Examine machine and course; yield one finding after the other."""
     found = detect_capabilities()
     machine = f"{found.platform} {found.architecture}"
     yield Finding(good=True, text=f"Python {platform.python_version()} on {machine}")
@@ -28,8 +28,10 @@ def examine(course: Course) -> Iterator[Finding]:
     yield Finding(found.level == "full", f"isolation {found.level}: {found.reason}")
     yield _documented(course)
     secret = bool(course_secret(course.root))
-    words = "secret" if secret else "those of every public copy: set a course secret before grading"
-    yield Finding(good=True, text=f"hidden inputs are {words}")  # allowed, and said
+    inputs = (
+        "secret" if secret else "the same in every public copy: set a course secret before grading"
+    )
+    yield Finding(good=True, text=f"hidden inputs are {inputs}")  # both are allowed
 
 
 def _documented(course: Course) -> Finding:

@@ -115,8 +115,6 @@ def _public_parts(node: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef 
 def _hidden(course: Course, stages: Sequence[Stage], runner: SuiteRunner) -> _Proof:
     lines: list[tuple[str, str]] = []
     findings: list[str] = []
-    entries = documented.shared(course.documented)
-    entries.used.clear()
     untrue = [line for stage in stages for line in runner.wrong_documented_values(stage)]
     level = detect_capabilities().level  # the course's own code: as strict as can be
     with ForkServer(level, course.limits) as fork_server:
@@ -125,12 +123,12 @@ def _hidden(course: Course, stages: Sequence[Stage], runner: SuiteRunner) -> _Pr
             trial = _Trial(runner, fork_server, stage)
             findings += [*_specs(stage, runner), *trial.findings()]
             lines.append((stage.name, trial.line()))
-    return _Proof(tuple(lines), (*untrue, *findings), frozenset(entries.used))
+    return _Proof(tuple(lines), (*untrue, *findings), runner.used_documented_tensors)
 
 
 def _specs(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
     """Look at what stands beside the checks: points, docstrings, order of layers."""
-    specs = runner.specs(stage.name)
+    specs = [(check.name, check.title, check.spec) for check in runner.checks(stage.name)]
     names = [exercise.name for exercise in stage.exercises]
     total = sum(spec.points for _, _, spec in specs)
     if abs(total - STAGE_POINTS) > 1e-9:  # noqa: PLR2004  # quarters and tenths add up but for float noise
@@ -282,7 +280,7 @@ def _wanted(course: Course, stages: Sequence[Stage]) -> list[documented.Document
     """List the documented tensors that *stages* are to use."""
     names = {stage.name for stage in stages}
     return [
-        entry for entry in documented.shared(course.documented).values() if set(entry.stage) & names
+        entry for entry in documented.read(course.documented).values() if set(entry.stage) & names
     ]
 
 

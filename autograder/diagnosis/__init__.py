@@ -1,1 +1,1 @@
-"""."""
+"""Names the mistake behind failed checks."""

@@ -1,7 +1,7 @@
-"""What known mistakes show to the public suite, as numbers: a diagnosis without the wrong code.
+"""What misconceptions show in the public suite, as numbers: a diagnosis without the wrong code.
 
-``release`` makes the file from the misconceptions; the student's machine only reads it. Answers
-are rounded, words of the code are digests, and of a mistake there is what a student may read.
+``release`` builds the file from the misconceptions; the student's machine only reads it. Answers
+are rounded, strings are hashed, and of a misconception it contains only what a student may read.
 """
 
 import hashlib
@@ -17,26 +17,26 @@ from torch import Tensor
 
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
-from autograder.diagnosis.matcher import Failure, MisconceptionMatcher, Run
+from autograder.diagnosis.matcher import Failure, Run
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import (
-    SAME_ATOL,
-    SAME_RTOL,
-    SILENT,
+    UNCOMPARED_VERBS,
+    Match,
     Observation,
+    message_without_numbers,
+    same_answer,
     status_of,
-    words_of,
 )
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
 from autograder.sandbox.protocol import OpaqueValue
-from autograder.suite.checks import CheckSpec
+from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import RemoteModule
 
-DECIMALS = 6  # an order finer than what counts as the same answer
-MAX_ENTRIES = 256  # of one tensor; a larger one is told by as many, evenly spaced
-DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never meet
+DECIMALS = 6  # ten times finer than what counts as the same answer
+MAX_ENTRIES = 256  # of one tensor; of a larger one, as many evenly spaced entries are kept
+DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never have the same digest
 
 
 class Mistake(msgspec.Struct, frozen=True):
@@ -48,10 +48,10 @@ class Mistake(msgspec.Struct, frozen=True):
     question: str
 
 
-class Print(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a check ends on the mistakes *of*, and the numbers of the answers that it saw.
+class Fingerprint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a check ends on the mistakes *of*, and the numbers of the answers that it got.
 
-    Of an exception there is its type, *kind*, and a digest of its text, *said*.
+    Of an exception it has the type, *kind*, and a digest of the text, *said*.
     """
 
     check: str
@@ -61,18 +61,23 @@ class Print(msgspec.Struct, frozen=True, omit_defaults=True):
     said: str = ""
     answers: tuple[int, ...] = ()
 
+    @property
+    def end(self) -> tuple[str, str, str]:
+        """How the check ended."""
+        return self.status, self.kind, self.said
+
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
-    """``fingerprints.json``; *made_from* is the digest of the files that it was made from."""
+    """``fingerprints.json``; *made_from* is the digest of the files that it was built from."""
 
     format_version: Literal[1] = 1
     made_from: str
     mistakes: tuple[Mistake, ...]
     answers: tuple[Any, ...]
-    prints: tuple[Print, ...]
+    prints: tuple[Fingerprint, ...]
 
-    def seen(self) -> dict[tuple[str, str], tuple[Print, list[Any]]]:
-        """Return each print with its answers, by check and mistake."""
+    def by_check(self) -> dict[tuple[str, str], tuple[Fingerprint, list[Any]]]:
+        """Return each fingerprint with its answers, by check and mistake."""
         return {
             (found.check, name): (found, [self.answers[index] for index in found.answers])
             for found in self.prints
@@ -80,57 +85,57 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class FingerprintMatcher(MisconceptionMatcher):
-    """Knows one stage's mistakes by their fingerprints, and chooses as its base does."""
+class FingerprintMatcher:
+    """Knows the misconceptions of one stage by their fingerprints."""
 
     def __init__(self, known: Fingerprints) -> None:
-        self._seen = known.seen()
-        self._bank = tuple(Misconception(**asdict(mistake)) for mistake in known.mistakes)
+        self.misconceptions = tuple(Misconception(**asdict(mistake)) for mistake in known.mistakes)
+        self._by_check = known.by_check()
 
-    def _passes(self, item: Misconception, checks: Sequence[pytest.Item]) -> bool:
-        return not any((check.name, item.id) in self._seen for check in checks)
-
-    def _shows(self, item: Misconception, failure: Failure) -> bool:
-        known = self._seen.get((failure.item.name, item.id))
+    def match(self, item: Misconception, failure: Failure) -> Match:
+        """Compare the fingerprint of *item* with that of the student's code."""
+        known = self._by_check.get((failure.item.name, item.id))
         if known is None:
-            return False
-        taken, answers = take(failure.item.name, failure.observation)
-        return _ended(taken) == _ended(known[0]) and matches(answers, known[1])
+            return Match.NO
+        fingerprint, answers = fingerprint_of(failure.item.name, failure.observation)
+        same = fingerprint.end == known[0].end and same_answer(answers, known[1])
+        return Match.YES if same else Match.NO
 
-    def _reading(self, failure: Failure) -> Diagnosis | None:
-        del failure  # a reading compares with the solution, which is not here
+    def passes(self, item: Misconception, check: pytest.Item) -> bool:
+        """Whether *item* has no fingerprint in *check*: those that pass leave none."""
+        return (check.name, item.id) not in self._by_check
+
+    def describe(self, failure: Failure) -> Diagnosis | None:  # noqa: ARG002  # as in ``Matcher``
+        """Describe nothing: heuristics compare with the solution, which is not on this machine."""
         return None
 
 
 def fingerprint_matcher(stage: Stage) -> FingerprintMatcher | None:
-    """Read the fingerprints of *stage*; ``None`` where there are none that can be used."""
+    """Read the fingerprints of *stage*; ``None`` if there are none that can be used."""
     try:
-        known = from_json(stage.fingerprints.read_bytes())
-        return FingerprintMatcher(known)
-    except (OSError, msgspec.MsgspecError, IndexError):  # a help that is lost, not a check
+        return FingerprintMatcher(from_json(stage.fingerprints.read_bytes()))
+    except (OSError, msgspec.MsgspecError, IndexError):  # costs the diagnosis, but no check
         return None
 
 
-def make(
-    stage: Stage, checks: Sequence[tuple[pytest.Item, CheckSpec]], run: Run, made_from: str
-) -> Fingerprints:
-    """Run the public *checks* of *stage* on every misconception; keep what shows in failures.
+def make(stage: Stage, checks: Sequence[CollectedCheck], run: Run, made_from: str) -> Fingerprints:
+    """Run the public *checks* of *stage* on every misconception; keep what failures show.
 
-    What several misconceptions show alike, and what is answered more than once, stands there once.
+    A fingerprint of several misconceptions, and an answer given several times, is kept once.
     """
-    bank = misconceptions.read(stage.misconceptions)
+    items = misconceptions.read(stage.misconceptions)
     table: dict[str, int] = {}
-    prints: dict[Print, list[str]] = {}
-    for name, item, observation in _failing(stage, bank, checks, run):
-        taken, answers = take(name, observation)
-        places = tuple(table.setdefault(_compact(answer), len(table)) for answer in answers)
-        prints.setdefault(replace(taken, answers=places), []).append(item.id)
+    prints: dict[Fingerprint, list[str]] = {}
+    for name, item, observation in _failing(stage, items, checks, run):
+        fingerprint, answers = fingerprint_of(name, observation)
+        indices = tuple(table.setdefault(_compact(answer), len(table)) for answer in answers)
+        prints.setdefault(replace(fingerprint, answers=indices), []).append(item.id)
     shown = {name for names in prints.values() for name in names}
     return Fingerprints(
         made_from=made_from,
         mistakes=tuple(
             Mistake(item.id, item.exercise, item.explanation, item.question)
-            for item in bank
+            for item in items
             if item.id in shown
         ),
         answers=tuple(map(json.loads, table)),
@@ -139,69 +144,58 @@ def make(
 
 
 def _failing(
-    stage: Stage,
-    bank: Sequence[Misconception],
-    checks: Sequence[tuple[pytest.Item, CheckSpec]],
-    run: Run,
+    stage: Stage, items: Sequence[Misconception], checks: Sequence[CollectedCheck], run: Run
 ) -> Iterator[tuple[str, Misconception, Observation]]:
-    """Yield name, misconception and evidence of each check that one of its exercise fails."""
+    """Yield each failed check's name, with the misconception that fails it and what it showed."""
     solution = stage.solution.read_text("utf-8")
-    for item in bank:
+    for item in items:
         channel = LocalChannel(f"{stage.module}_{item.id}", item.module(solution).encode())
-        for check in (check for check, spec in checks if spec.exercise == item.exercise):
-            observation = run(check, channel)
-            if observation.error is not None:
-                yield check.name, item, observation
+        for check in checks:
+            if check.spec.exercise == item.exercise:
+                observation = run(check.item, channel)
+                if observation.error is not None:
+                    yield check.name, item, observation
 
 
-def take(check: str, observation: Observation) -> tuple[Print, list[Any]]:
-    """Return how *evidence* ended and its telling answers, as JSON would hold them."""
+def fingerprint_of(check: str, observation: Observation) -> tuple[Fingerprint, list[Any]]:
+    """Return how *observation* ended, and its comparable answers as JSON values."""
     error = observation.error
-    answers = [_sealed(answer) for verb, answer in observation.answers if verb not in SILENT]
+    answers = [
+        to_json_value(answer)
+        for verb, answer in observation.answers
+        if verb not in UNCOMPARED_VERBS
+    ]
     raised = error if isinstance(error, Raised) else None
-    words = "" if answers else words_of(error)
-    said = (raised.text if raised else "") + words  # where nothing was answered, words must agree
-    taken = Print(
+    message = "" if answers else message_without_numbers(error)  # without answers, it must agree
+    said = (raised.text if raised else "") + message
+    fingerprint = Fingerprint(
         check=check,
         of=(),
         status=status_of(error),
         kind=raised.kind if raised else "",
         said=_digest(said) if said else "",
     )
-    return taken, answers
-
-
-def matches(left: Any, right: Any) -> bool:
-    """Whether two sealed answers are the same up to the noise of float32."""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(matches(left[key], right[key]) for key in left)
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(matches, left, right))
-    if isinstance(left, float):
-        return math.isclose(left, right, rel_tol=SAME_RTOL, abs_tol=SAME_ATOL)
-    return bool(left == right)
+    return fingerprint, answers
 
 
 def changes(old: Fingerprints, new: Fingerprints) -> Iterator[str]:
-    """Say where *old* tells other numbers, or of other mistakes, than *new*.
+    """Describe the differences between *old* and *new*.
 
-    What an exception says is passed over: another torch may put it in other words.
+    The texts of exceptions are not compared: they differ between versions of torch.
     """
     if old.mistakes != new.mistakes:
-        yield "it tells of other mistakes"
-    before, now = old.seen(), new.seen()
+        yield "it describes other mistakes"
+    before, now = old.by_check(), new.by_check()
     for check, name in sorted(before.keys() | now.keys()):
         left, right = before.get((check, name)), now.get((check, name))
         if left is None or right is None:
             yield f"{check} {'passes' if right is None else 'fails'} {name}"
-        elif _ended(left[0])[:2] != _ended(right[0])[:2] or not matches(left[1], right[1]):
-            yield f"{check} sees something else in {name}"
+        elif left[0].end[:2] != right[0].end[:2] or not same_answer(left[1], right[1]):
+            yield f"{check} shows something else for {name}"
 
 
 def to_json(known: Fingerprints) -> bytes:
-    """Encode with one item a line, so that a change shows where it is."""
+    """Encode with one item per line, so that a diff shows each change."""
     fields = msgspec.to_builtins(known).items()
     body = ",\n".join(f"{_compact(name)}: {_lined(value)}" for name, value in fields)
     return f"{{\n{body}\n}}\n".encode()
@@ -212,21 +206,17 @@ def from_json(text: bytes) -> Fingerprints:
     return msgspec.json.decode(text, type=Fingerprints)
 
 
-def _ended(found: Print) -> tuple[str, str, str]:
-    return found.status, found.kind, found.said
-
-
-def _sealed(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a line
-    """Turn an answer into numbers and digests; two that differ in kind stay different."""
+def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a line
+    """Turn an answer into numbers and digests; answers of different kinds stay different."""
     match answer:
         case Tensor():
             return _tensor(answer.detach())
         case dict():
-            return {str(key): _sealed(value) for key, value in answer.items()}
+            return {str(key): to_json_value(value) for key, value in answer.items()}
         case list():
-            return [_sealed(item) for item in answer]
+            return [to_json_value(item) for item in answer]
         case tuple():
-            return {"tuple": [_sealed(item) for item in answer]}
+            return {"tuple": [to_json_value(item) for item in answer]}
         case bool() | int() | None:
             return answer
         case float():

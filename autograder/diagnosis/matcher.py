@@ -1,11 +1,11 @@
-"""Naming the mistake: replay the failed checks on known wrong answers and see which shows the same.
+"""Finds the misconceptions that explain failed checks.
 
-Nothing here runs for a check that passed. A replay is the same check on a misconception, in the
-supervisor's own process, and is kept: a class of hundreds replays once.
+A matcher knows the misconceptions of one stage, either by their code (``MisconceptionMatcher``) or
+by their fingerprints (``FingerprintMatcher``); ``explain`` chooses among them.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import pytest
 from torch import Tensor
@@ -13,181 +13,209 @@ from torch import Tensor
 from autograder.course import Stage
 from autograder.diagnosis import heuristics, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Observation, matches, matches_conclusively
+from autograder.diagnosis.observation import Match, Observation, compare
 from autograder.results import Diagnosis
-from autograder.suite.checks import CheckSpec, WrongAnswer
-from autograder.suite.in_process import LocalChannel, Recording, solution_channel
+from autograder.suite.checks import WrongAnswer
+from autograder.suite.in_process import LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Channel
 
 Run = Callable[[pytest.Item, Channel], Observation]
 
 
 class Failure(NamedTuple):
-    """A check that the student's code did not pass, and what was seen."""
+    """A check that the student's code did not pass, and what it showed."""
 
     item: pytest.Item
-    spec: CheckSpec
     observation: Observation
 
 
-class _Trial:
-    """One misconception, tried on one failed check after the other."""
+class Matcher(Protocol):
+    """Knows what the misconceptions of one stage show."""
+
+    @property
+    def misconceptions(self) -> Sequence[Misconception]:
+        """The misconceptions, in the order in which diagnoses name them."""
+
+    def match(self, item: Misconception, failure: Failure) -> Match:
+        """Compare what *item* shows in the failed check with what the student's code showed."""
+
+    def passes(self, item: Misconception, check: pytest.Item) -> bool:
+        """Whether *item* passes *check*."""
+
+    def describe(self, failure: Failure) -> Diagnosis | None:
+        """Describe a failure that no misconception explains, if something is certain about it."""
+
+
+def explain(
+    matcher: Matcher, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+) -> dict[str, Diagnosis]:
+    """Name the mistake behind *failures* of one exercise, by the name of each explained check.
+
+    The misconception that explains most of them is chosen. Among equals, those are preferred that
+    pass what the student's code *passed*; the rest are named together.
+    """
+    chosen = _best(matcher, exercise, failures)
+    if len(chosen) > 1:
+        consistent = [
+            candidate
+            for candidate in chosen
+            if all(matcher.passes(candidate.item, check) for check in passed)
+        ]
+        chosen = consistent or chosen
+    diagnoses: dict[str, Diagnosis] = {}
+    for failure in failures:
+        name = failure.item.name
+        named = [candidate.item for candidate in chosen if name in candidate.explained]
+        if diagnosis := _diagnosis(named) if named else matcher.describe(failure):
+            diagnoses[name] = diagnosis
+    return diagnoses
+
+
+class Candidate:
+    """One misconception, compared with one failed check after the other."""
 
     def __init__(self, item: Misconception, failures: Sequence[Failure]) -> None:
         self.item = item
         self.explained: set[str] = set()
         self._failures = failures
-        self._done = 0
-        self._tells = False
+        self._compared = 0
+        self._matched = False
 
     @property
-    def open(self) -> bool:
-        return self._done < len(self._failures)
+    def complete(self) -> bool:
+        """Whether it was compared with every failed check."""
+        return self._compared == len(self._failures)
 
     @property
-    def told(self) -> bool:
-        """Whether it was tried on all checks and more than an exception's text speaks for it."""
-        return self._tells and not self.open
+    def certain(self) -> bool:
+        """Whether it is complete, and more than the text of an exception matched."""
+        return self._matched and self.complete
 
     @property
-    def most(self) -> int:
-        """How many checks it can explain yet."""
-        return len(self.explained) + len(self._failures) - self._done
+    def potential(self) -> int:
+        """How many checks it can explain at most."""
+        return len(self.explained) + len(self._failures) - self._compared
 
     @property
-    def failure(self) -> Failure:
-        return self._failures[self._done]
+    def next_failure(self) -> Failure:
+        """The failed check to compare it with next."""
+        return self._failures[self._compared]
 
-    def note(self, shows: bool | None) -> None:  # noqa: FBT001  # what ``_shows`` answers
-        if shows is not False:
-            self.explained.add(self.failure.item.name)
-        self._tells = self._tells or bool(shows)
-        self._done += 1
+    def record(self, match: Match) -> None:
+        """Note how the comparison with the next failed check ended."""
+        if match is not Match.NO:
+            self.explained.add(self.next_failure.item.name)
+        self._matched = self._matched or match is Match.YES
+        self._compared += 1
+
+
+def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[Candidate]:
+    """Return the certain candidates that explain most failures, in the order of the matcher.
+
+    The most promising one is compared first, and those that can no longer explain as many as the
+    best are skipped: that avoids most replays and changes no diagnosis.
+    """
+    candidates = [
+        Candidate(item, failures) for item in matcher.misconceptions if item.exercise == exercise
+    ]
+    while candidate := _most_promising(candidates):
+        candidate.record(matcher.match(candidate.item, candidate.next_failure))
+    certain = [candidate for candidate in candidates if candidate.certain]
+    most = max((len(candidate.explained) for candidate in certain), default=0)
+    return [candidate for candidate in certain if len(candidate.explained) == most]
+
+
+def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
+    """Return the most promising candidate that may still be as good as the best certain one."""
+    best = max((candidate.potential for candidate in candidates if candidate.certain), default=0)
+    open_ones = [
+        candidate
+        for candidate in candidates
+        if not candidate.complete and candidate.potential >= best
+    ]
+    return max(open_ones, key=lambda one: (one.potential, len(one.explained)), default=None)
+
+
+def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
+    """Return the diagnosis of one misconception, or of several that showed the same."""
+    first, *others = named
+    explanation = first.explanation
+    if others:
+        also = " ".join(other.explanation for other in others[:2])
+        explanation = f"Either: {first.explanation} Or: {also}"
+    return Diagnosis(
+        misconception=" / ".join(item.id for item in named[:3]),
+        explanation=explanation,
+        hint=first.question,
+    )
 
 
 class MisconceptionMatcher:
-    """Knows one stage's misconceptions by what they show."""
+    """Knows the misconceptions of one stage by their code, which it runs in this process.
 
-    def __init__(self, stage: Stage, run: Run) -> None:
+    Every run is kept, so that each check runs once on a misconception for the whole class.
+    """
+
+    def __init__(self, stage: Stage, run: Run, solution: LocalChannel) -> None:
+        self.misconceptions = misconceptions.read(stage.misconceptions)
         self._stage = stage
         self._run = run
-        self._bank = misconceptions.read(stage.misconceptions)
+        self._solution = solution
         self._channels: dict[str, LocalChannel] = {}
-        self._replays: dict[tuple[str, str], Observation] = {}
-        self._recorded: dict[str, Recording] = {}
+        self._runs: dict[tuple[str, str], Observation] = {}
+        self._recordings: dict[str, RecordingChannel] = {}
 
-    def explain(
-        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
-    ) -> dict[str, Diagnosis]:
-        """Name the mistake behind *failures* of one exercise, by the name of each explained check.
+    def match(self, item: Misconception, failure: Failure) -> Match:
+        """Run the failed check on *item*, and compare."""
+        replayed = self._replay(item, failure.item)
+        if replayed.error is None:
+            return Match.NO
+        return compare(replayed, failure.observation, self._solve(failure.item))
 
-        The misconception that explains most of them is chosen; of equals those that pass what the
-        student's code *passed*, and what is equal then is named together.
-        """
-        matches = self._matches(
-            [item for item in self._bank if item.exercise == exercise], failures
-        )
-        most = max(map(len, matches.values()), default=0)
-        chosen = [item for item in self._bank if most and len(matches.get(item.id, ())) == most]
-        if len(chosen) > 1:
-            chosen = [item for item in chosen if self._passes(item, passed)] or chosen
-        return {
-            failure.item.name: found
-            for failure in failures
-            if (found := self._told(failure, chosen, matches))
-        }
+    def passes(self, item: Misconception, check: pytest.Item) -> bool:
+        """Run *check* on *item*."""
+        return self._replay(item, check).error is None
 
-    def _matches(
-        self, bank: Sequence[Misconception], failures: Sequence[Failure]
-    ) -> dict[str, set[str]]:
-        """Say which failures each of *bank* shows as well, if any of them tells something.
-
-        The most promising is replayed first, and what can't explain as many as the best any more
-        is given up: that spares most replays and changes no name.
-        """
-        trials = [_Trial(item, failures) for item in bank]
-        while trial := _next(trials):
-            trial.note(self._shows(trial.item, trial.failure))
-        return {trial.item.id: trial.explained for trial in trials if trial.told}
-
-    def _passes(self, item: Misconception, checks: Sequence[pytest.Item]) -> bool:
-        return all(self._shown(item, check).error is None for check in checks)
-
-    def _told(
-        self, failure: Failure, chosen: Sequence[Misconception], matches: dict[str, set[str]]
-    ) -> Diagnosis | None:
-        named = [item for item in chosen if failure.item.name in matches[item.id]]
-        return _diagnosis(named) if named else self._reading(failure)
-
-    def _reading(self, failure: Failure) -> Diagnosis | None:
-        """Say what the last answer looks like beside the solution's answer to the same request."""
-        ours = self._ours(failure.item)
-        last = len(failure.observation.answers) - 1
-        if not isinstance(failure.observation.error, WrongAnswer) or not 0 <= last < len(
-            ours.answers
-        ):
+    def describe(self, failure: Failure) -> Diagnosis | None:
+        """Describe the last answer by comparing it with the solution's answer to the request."""
+        seen, solved = failure.observation, self._solve(failure.item)
+        last = len(seen.answers) - 1
+        if not isinstance(seen.error, WrongAnswer) or not 0 <= last < len(solved.answers):
             return None
-        (verb, answer), (asked, expected) = failure.observation.answers[last], ours.answers[last]
-        if verb != asked:
+        (verb, answer), (expected_verb, expected) = seen.answers[last], solved.answers[last]
+        if verb != expected_verb:
             return None
-        found = heuristics.read(answer, expected)
-        if found is None and failure.observation.changed:
-            found = heuristics.input_changed()
-        if found is None:
-            found = heuristics.matches_intermediate_step(answer, self._steps(failure.item, last))
-        return Diagnosis(found.name, found.sentence, found.question) if found else None
+        pattern = heuristics.find_pattern(answer, expected)
+        if pattern is None and seen.changed_inputs:
+            pattern = heuristics.INPUT_CHANGED
+        if pattern is None:
+            steps = self._intermediate_steps(failure.item, last)
+            pattern = heuristics.matches_intermediate_step(answer, steps)
+        return Diagnosis(pattern.name, pattern.sentence, pattern.question) if pattern else None
 
-    def _steps(self, check: pytest.Item, index: int) -> Sequence[tuple[str, Tensor]]:
-        """Return the tensors on the solution's way to its answer number *index* in *check*."""
-        if check.nodeid not in self._recorded:
-            recording = Recording(solution_channel(self._stage.solution))
+    def _intermediate_steps(self, check: pytest.Item, index: int) -> Sequence[tuple[str, Tensor]]:
+        """Return the tensors that the solution computes for its answer number *index*."""
+        if check.nodeid not in self._recordings:
+            recording = RecordingChannel(self._solution)
             self._run(check, recording)
-            self._recorded[check.nodeid] = recording
-        steps = self._recorded[check.nodeid].steps
-        return steps[index] if index < len(steps) else ()
+            self._recordings[check.nodeid] = recording
+        tensors = self._recordings[check.nodeid].tensors
+        return tensors[index] if index < len(tensors) else ()
 
-    def _shows(self, item: Misconception, failure: Failure) -> bool | None:
-        """Whether *item* shows the same; ``None``: only an exception's text speaks for it."""
-        replayed, seen = self._shown(item, failure.item), failure.observation
-        if replayed.error is None or not matches(replayed, seen, ours := self._ours(failure.item)):
-            return False
-        return matches_conclusively(replayed, seen, ours) or None
+    def _replay(self, item: Misconception, check: pytest.Item) -> Observation:
+        key = (item.id, check.nodeid)
+        if key not in self._runs:
+            self._runs[key] = self._run(check, self._channel(item))
+        return self._runs[key]
 
-    def _shown(self, item: Misconception, check: pytest.Item) -> Observation:
-        return self._replay(item.id, check, lambda: self._channel(item))
-
-    def _ours(self, check: pytest.Item) -> Observation:
-        return self._replay("", check, lambda: solution_channel(self._stage.solution))
-
-    def _replay(self, name: str, item: pytest.Item, channel: Callable[[], Channel]) -> Observation:
-        key = (name, item.nodeid)
-        if key not in self._replays:
-            self._replays[key] = self._run(item, channel())
-        return self._replays[key]
+    def _solve(self, check: pytest.Item) -> Observation:
+        key = ("", check.nodeid)  # no misconception has an empty id
+        if key not in self._runs:
+            self._runs[key] = self._run(check, self._solution)
+        return self._runs[key]
 
     def _channel(self, item: Misconception) -> LocalChannel:
         if item.id not in self._channels:
             text = item.module(self._stage.solution.read_text("utf-8"))
             self._channels[item.id] = LocalChannel(f"{self._stage.module}_{item.id}", text.encode())
         return self._channels[item.id]
-
-
-def _next(trials: Sequence[_Trial]) -> _Trial | None:
-    """Return the most promising trial that may still be as good as the best one that is done."""
-    best = max((trial.most for trial in trials if trial.told), default=0)
-    waiting = [trial for trial in trials if trial.open and trial.most >= best]
-    return max(waiting, key=lambda trial: (trial.most, len(trial.explained)), default=None)
-
-
-def _diagnosis(chosen: Sequence[Misconception]) -> Diagnosis:
-    """Tell one misconception, or several that can't be told apart, in the bank's order."""
-    first, *others = chosen
-    explanation = first.explanation
-    if others:
-        also = " ".join(other.explanation for other in others[:2])
-        explanation = f"Either: {first.explanation} Or: {also}"
-    return Diagnosis(
-        misconception=" / ".join(item.id for item in chosen[:3]),
-        explanation=explanation,
-        hint=first.question,
-    )

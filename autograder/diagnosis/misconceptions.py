@@ -1,7 +1,7 @@
-"""Named wrong answers: the solution with one mistake in it, and what to say about that mistake.
+"""Misconceptions: the solution with one mistake in it, and what to say about that mistake.
 
-A misconception is text, not a live object: the same text is submitted like a student's module to
-prove that the suite sees the mistake, and run in the supervisor to recognise it in an answer.
+A misconception is source text. ``verify`` submits it like a student's module, to prove that the
+suite detects the mistake; the supervisor runs it, to recognise the mistake in an answer.
 """
 
 import ast
@@ -17,10 +17,10 @@ from autograder.errors import CourseError
 class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     """One mistake in one exercise.
 
-    *swaps* replace text within the exercise's definition in the solution, each *old* occurring
-    there exactly once; or *code* replaces the whole definition. *explanation* says in one sentence
-    what went wrong, *question* leads on without giving the line away. *ties* names misconceptions
-    that no answer can tell from this one, and *why_tied* says why.
+    *swaps* replace text within the exercise's definition in the solution, where each *old* must
+    occur exactly once; or *code* replaces the whole definition. *explanation* says in one sentence
+    what went wrong; *question* helps without showing the line. *ties* names misconceptions that no
+    answer can distinguish from this one, and *why_tied* says why.
     """
 
     id: str
@@ -33,7 +33,7 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     why_tied: str = ""
 
     def module(self, solution: str) -> str:
-        """Return *solution* with this mistake in it; raises ``CourseError`` if it can't have it."""
+        """Return *solution* with this mistake in it; raises ``CourseError`` if it can't be."""
         start, end = _extent(solution, self.exercise)
         lines = solution.splitlines(keepends=True)
         before, body, after = map("".join, (lines[:start], lines[start:end], lines[end:]))
@@ -41,7 +41,7 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
         try:
             ast.parse(text)
         except SyntaxError as error:
-            msg = f"misconception {self.id} is no Python: {error}"
+            msg = f"misconception {self.id} is not valid Python: {error}"
             raise CourseError(msg) from None
         return text
 
@@ -55,16 +55,16 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(path: Path) -> tuple[Misconception, ...]:
-    """Read the bank at *path*, its ``MISCONCEPTIONS``; raises ``CourseError`` if malformed."""
+    """Read ``MISCONCEPTIONS`` from *path*; raises ``CourseError`` if they are malformed."""
     spec = importlib.util.spec_from_file_location(f"_misconceptions_{path.parent.name}", path)
     if spec is None or spec.loader is None or not path.is_file():
-        msg = f"{path} is missing: every stage lists the wrong answers that its suite must see."
+        msg = f"{path} is missing: every stage lists the wrong answers that its suite must detect."
         raise CourseError(msg)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    bank = tuple(getattr(module, "MISCONCEPTIONS", ()))
-    ids = [item.id for item in bank]
-    for item in bank:
+    found = tuple(getattr(module, "MISCONCEPTIONS", ()))
+    ids = [item.id for item in found]
+    for item in found:
         if ids.count(item.id) > 1:
             msg = f"{path}: two misconceptions are named {item.id!r}."
             raise CourseError(msg)
@@ -74,11 +74,11 @@ def read(path: Path) -> tuple[Misconception, ...]:
         if unknown := set(item.ties) - set(ids):
             msg = f"{path}: {item.id} is tied to unknown {sorted(unknown)}."
             raise CourseError(msg)
-    return bank
+    return found
 
 
 def _extent(solution: str, name: str) -> tuple[int, int]:
-    """Find the lines of definition *name*, markers inside it included."""
+    """Find the lines of definition *name*, including the markers inside it."""
     for node in ast.parse(solution).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             end = node.end_lineno or node.lineno

@@ -1,4 +1,4 @@
-"""Where a check finds what it judges: the student's module, the reference, the ledger, a probe."""
+"""Supplies fixtures to checks: the student's module, the solution, documented tensors, inputs."""
 
 from pathlib import Path
 
@@ -11,39 +11,37 @@ from autograder.errors import UsageError
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Code, Submission, collect
-from autograder.suite import documented as ledgers
+from autograder.suite import documented
 from autograder.suite.checks import spec_of
+from autograder.suite.documented import DocumentedTensors
 from autograder.suite.hidden_inputs import HiddenInputs, course_secret
-from autograder.suite.in_process import solution_channel
+from autograder.suite.in_process import LocalChannel, solution_channel
 from autograder.suite.student_proxy import Channel, Student
 
 
 class SuiteContext:
-    """Holds the channel to the module that is judged now."""
+    """What the checks of one pytest session share; *channel* is the module that they run on now."""
 
-    def __init__(self, course: Course | None, channel: Channel | None = None) -> None:
+    def __init__(self, course: Course | None) -> None:
         self.course = course
-        self.channel = channel
-        torch.set_num_threads(1)  # tensors here are tiny; and a fork must find no pool of threads
+        self.channel: Channel | None = None
         self.last_student: Student | None = None
-
-    @classmethod
-    def by_hand(cls, submission: Path | None, isolation: str | None) -> "SuiteContext":
-        """Judge *submission*, or the solutions, under plain pytest."""
-        return StandaloneContext(submission, isolation)
+        self.documented_tensors: DocumentedTensors | None = None  # read by the first check
+        self._solutions: dict[Path, LocalChannel] = {}
+        torch.set_num_threads(1)  # tensors here are tiny, and a fork must not inherit a thread pool
 
     def close(self) -> None:
-        """Let go of what the desk opened."""
+        """Release what the context opened."""
 
     def channel_for(self, item: pytest.Item) -> Channel:
-        """Return the channel to the module that *item* judges."""
+        """Return the channel to the module that *item* runs on."""
         if self.channel is None:
             msg = f"Nothing is submitted for {item.nodeid}."
             raise UsageError(msg)
         return self.channel
 
     def student(self, item: pytest.Item) -> Student:
-        """Return a fresh student for the check *item*."""
+        """Return a new proxy of the student's module for the check *item*."""
         channel = self.channel_for(item)
         spec = spec_of(item)
         if isinstance(channel, Session) and spec is not None:
@@ -52,28 +50,36 @@ class SuiteContext:
         return self.last_student
 
     def reference(self, item: pytest.Item) -> Student:
-        """Return the instructor's solution for the check *item*."""
-        return Student(solution_channel(self.stage(item).solution), self._seed(item))
+        """Return a new proxy of the instructor's solution for the check *item*."""
+        return Student(self.solution(self.stage(item)), self._seed(item))
 
-    def documented(self, item: pytest.Item) -> ledgers.DocumentedTensors:
-        """Return the documented tensors."""
-        return ledgers.shared(self._course(item).documented)
+    def solution(self, stage: Stage) -> LocalChannel:
+        """Return the channel to the solution of *stage*, which is imported once."""
+        if stage.solution not in self._solutions:
+            self._solutions[stage.solution] = solution_channel(stage.solution)
+        return self._solutions[stage.solution]
 
-    def probe(self, item: pytest.Item) -> HiddenInputs:
+    def documented(self, item: pytest.Item) -> DocumentedTensors:
+        """Return the documented tensors of the course."""
+        if self.documented_tensors is None:
+            self.documented_tensors = documented.read(self._course(item).documented)
+        return self.documented_tensors
+
+    def hidden_inputs(self, item: pytest.Item) -> HiddenInputs:
         """Return the source of hidden inputs of the check *item*."""
         secret = course_secret(self._course(item).root)
         return HiddenInputs(secret, self.stage(item).name, item.name)
 
-    def _seed(self, item: pytest.Item) -> int:
-        """Return what torch's generator starts from in the check *item*."""
-        return 0 if item.path.name == PUBLIC_SUITE else self.probe(item).seed
-
     def stage(self, item: pytest.Item) -> Stage:
-        """Return the stage whose folder the check *item* lies in."""
+        """Return the stage whose folder contains the check *item*."""
         folder = item.path.parent
         if self.course is None and item.path.name == PUBLIC_SUITE:  # a student's copy has no course
             return course_files.handout(folder).stages[0]
         return self._course(item).stage(folder.name)
+
+    def _seed(self, item: pytest.Item) -> int:
+        """Return the seed of torch's generator for the first request of the check *item*."""
+        return 0 if item.path.name == PUBLIC_SUITE else self.hidden_inputs(item).seed
 
     def _course(self, item: pytest.Item) -> Course:
         if self.course is None:
@@ -82,7 +88,7 @@ class SuiteContext:
 
 
 class StandaloneContext(SuiteContext):
-    """A desk for plain pytest: one session a stage, opened on first use."""
+    """The context of plain pytest: it grades *submission*, or the solutions, in its own sandbox."""
 
     def __init__(self, submission: Path | None, isolation: str | None) -> None:
         super().__init__(None)
@@ -92,12 +98,12 @@ class StandaloneContext(SuiteContext):
         self._sessions: dict[Path, Session] = {}
 
     def channel_for(self, item: pytest.Item) -> Channel:
-        """Return the session of the item's stage, or of the module beside a public suite."""
+        """Return the session of the item's suite, which is opened on first use."""
         if item.path not in self._sessions:
             stage = self.stage(item)
-            beside = item.path.with_name(f"{stage.module}.py")
             public = item.path.name == PUBLIC_SUITE
-            code = self._code(stage, beside if public else stage.solution)
+            beside_suite = item.path.with_name(f"{stage.module}.py")
+            code = self._code(stage, beside_suite if public else stage.solution)
             self._sessions[item.path] = self._open(stage, code, public=public)
         return self._sessions[item.path]
 
@@ -112,28 +118,31 @@ class StandaloneContext(SuiteContext):
         if self._fork_server is None:
             limits = self.course.limits if self.course else course_files.Limits()
             secret = self.course.root if self.course else None
-            usual = "process" if public else None  # a public suite judges one's own code
-            level = choose_isolation(self._isolation or usual, secret)
+            default = "process" if public else None  # a public suite runs the user's own code
+            level = choose_isolation(self._isolation or default, secret)
             self._fork_server = ForkServer(level, limits)
             self._fork_server.wait_ready()
         return Session(
             self._fork_server, stage.module, code.cells, notebook=code.kind == "notebook"
         )
 
-    def _code(self, stage: Stage, path: Path) -> Code:
+    def _code(self, stage: Stage, default: Path) -> Code:
+        """Return the submitted code for *stage*, or the file *default* if nothing is submitted."""
         if self._submission is None:
-            return Code(kind="module", cells=(path.read_bytes(),), label=path.name)
-        found = [item for item in self._handed_in(stage) if item.stage == stage.name]
+            return Code(kind="module", cells=(default.read_bytes(),), label=default.name)
+        found = [
+            item for item in self._collect(self._submission, stage) if item.stage == stage.name
+        ]
         if not found:
-            pytest.skip(f"{self._submission} holds nothing for stage {stage.name}.")
+            pytest.skip(f"{self._submission} contains nothing for stage {stage.name}.")
         if found[0].code is None:
             raise UsageError(found[0].problem)
         return found[0].code
 
-    def _handed_in(self, stage: Stage) -> list[Submission]:
-        """Read the submission; a file whose name tells no stage is taken for the one at hand."""
+    def _collect(self, path: Path, stage: Stage) -> list[Submission]:
+        """Collect submissions at *path*; if no name says the stage, they count for *stage*."""
         stages = self.course.stages if self.course else (stage,)
-        told = list(collect(self._submission or Path(), stages))
-        if any(item.stage for item in told):
-            return told
-        return list(collect(self._submission or Path(), (stage,), stage))
+        submissions = list(collect(path, stages))
+        if any(item.stage for item in submissions):
+            return submissions
+        return list(collect(path, (stage,), stage))

@@ -1,12 +1,15 @@
-"""Grading a class: submissions in, one record out, whatever the submissions are."""
+"""Grades a class: one result for each submission, whatever the submissions are."""
 
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
-from typing import Literal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Literal
 
 from autograder.course import Course
 from autograder.errors import CourseError, GraderError, SandboxError, UsageError
@@ -19,9 +22,13 @@ from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Submission
 from autograder.suite.hidden_inputs import course_secret
 
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkProcess  # Windows has none
+
+STOP_SECONDS = 10.0  # for a grading process to end its worker; then it is killed
+DIED = "A grading process was ended from outside, perhaps because of its memory."
+
 OnResult = Callable[[SubmissionResult], None]
-_Seat = tuple[SuiteRunner, ForkServer, int]
-_seat: _Seat | None = None  # set once in each forked grading process, before its first submission
 
 
 def grade(
@@ -34,10 +41,10 @@ def grade(
     on_result: OnResult = lambda _result: None,
     python: str | None = None,
 ) -> Results:
-    """Grade *submissions*; results stand in their order.
+    """Grade *submissions*; the results are in their order.
 
-    *python* is the interpreter that the fork server, and so every worker, is started with.
-    Raises ``SandboxError`` and ``CourseError``.
+    *on_result* is called with each result at once; *python* is the interpreter that starts the
+    fork server. Raises ``SandboxError`` and ``CourseError``.
     """
     level = choose_isolation(isolation, course.root)
     wanted = {submission.stage for submission in submissions if submission.code is not None}
@@ -45,12 +52,14 @@ def grade(
     if stages:
         with open_suites(course, stages, diagnose=diagnose) as runner:
             python = python or sys.executable
-            graded = _grade_all(runner, submissions, level, jobs or cores(), on_result, python)
+            results = _grade_all(runner, submissions, level, jobs or cores(), on_result, python)
     else:
-        graded = [_told(unreadable(submission), on_result) for submission in submissions]
+        results = [unreadable(submission) for submission in submissions]
+        for result in results:
+            on_result(result)
     secret: Literal["public", "secret"] = "secret" if course_secret(course.root) else "public"
     return Results(
-        course=course.id, isolation=level, submissions=tuple(graded), hidden_inputs=secret
+        course=course.id, isolation=level, submissions=tuple(results), hidden_inputs=secret
     )
 
 
@@ -63,7 +72,7 @@ def grade_one(
 ) -> SubmissionResult:
     """Grade one submission in the sandbox, or one *exercise* of it.
 
-    A fault of ours becomes a record without a grade.
+    A fault of ours becomes a result without a grade.
     """
     if submission.code is None:
         return unreadable(submission)
@@ -85,6 +94,14 @@ def grade_one(
         session.close()
 
 
+def cores() -> int:
+    """Count the processor cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1
+
+
 def _grade_all(
     runner: SuiteRunner,
     submissions: Sequence[Submission],
@@ -94,72 +111,125 @@ def _grade_all(
     python: str,
 ) -> list[SubmissionResult]:
     jobs = max(1, min(jobs, len(submissions)))
-    limits = runner.course.limits
-    with ForkServer(isolation, limits, clients=jobs, python=python) as fork_server:
-        if jobs > 1 and hasattr(os, "fork"):
-            return _in_processes(runner, fork_server, submissions, jobs, on_result)
-        fork_server.wait_ready()
-        return [_told(grade_one(runner, fork_server, item), on_result) for item in submissions]
+    results: dict[int, SubmissionResult] = {}
+
+    def add(index: int, result: SubmissionResult) -> None:
+        results[index] = result
+        on_result(result)
+
+    while len(results) < len(submissions):  # once, and again if every grading process has died
+        left = [index for index in range(len(submissions)) if index not in results]
+        limits = runner.course.limits
+        with ForkServer(isolation, limits, clients=jobs, python=python) as fork_server:
+            if jobs > 1 and hasattr(os, "fork"):
+                _grade_in_processes(runner, fork_server, submissions, left, jobs, add)
+            else:
+                fork_server.wait_ready()
+                for index in left:
+                    add(index, grade_one(runner, fork_server, submissions[index]))
+    return [results[index] for index in range(len(submissions))]
 
 
-def _in_processes(
+def _grade_in_processes(
     runner: SuiteRunner,
     fork_server: ForkServer,
     submissions: Sequence[Submission],
+    indices: Iterable[int],
     jobs: int,
-    on_result: OnResult,
-) -> list[SubmissionResult]:
-    """Share the class among forks of this process, which have suites and torch loaded already."""
-    seats = get_context("fork").SimpleQueue()
+    add: Callable[[int, SubmissionResult], None],
+) -> None:
+    """Grade in forks of this process, which has loaded suites and torch already.
+
+    A fork that dies costs the submission that it was grading; the others continue, if any is left.
+    """
     for client in range(jobs):
-        seats.put(client)
-    pool = ProcessPoolExecutor(
-        jobs,
-        mp_context=get_context("fork"),
-        initializer=_take_seat,
-        initargs=(runner, fork_server, seats),
-    )
-    done: dict[int, SubmissionResult] = {}
-    with pool:
-        futures: dict[Future[SubmissionResult], int] = {
-            pool.submit(_in_seat, submission): index for index, submission in enumerate(submissions)
-        }
-        for future in as_completed(futures):
-            done[futures[future]] = _told(_result(future, submissions[futures[future]]), on_result)
-    return [done[index] for index in range(len(submissions))]
+        fork_server.wait_ready(client)
+    waiting = deque(indices)
+    busy: dict[Connection, int] = {}
+    with _forks(jobs, partial(_serve, runner, fork_server, submissions)) as pipes:
+        for pipe in pipes:
+            _assign(pipe, waiting, busy)
+        while busy:
+            ready = wait(list(busy))
+            for pipe in [pipe for pipe in busy if pipe in ready]:
+                index = busy.pop(pipe)
+                result = _receive(pipe)
+                add(index, result or failed_grading(submissions[index], GraderError(DIED)))
+                if result:
+                    _assign(pipe, waiting, busy)
 
 
-def _result(future: Future[SubmissionResult], submission: Submission) -> SubmissionResult:
+@contextmanager
+def _forks(
+    jobs: int, serve: Callable[[int, Connection, Sequence[Connection]], None]
+) -> Iterator[list[Connection]]:
+    """Fork this process *jobs* times to run *serve*; yield the pipes to the forks, then end them.
+
+    *serve* gets the number of the fork, its end of its pipe, and the pipes of this process.
+    """
+    processes: list[ForkProcess] = []
+    pipes: list[Connection] = []
     try:
-        return future.result()
-    except BrokenProcessPool:
-        ended = GraderError("A grading process was ended from outside, perhaps for its memory.")
-        return failed_grading(submission, ended)
+        for number in range(jobs):
+            pipe, other_end = Pipe()
+            pipes.append(pipe)
+            arguments = (number, other_end, pipes)
+            process = get_context("fork").Process(target=serve, args=arguments, daemon=True)
+            process.start()
+            processes.append(process)
+            other_end.close()
+        yield pipes
+    except BaseException:
+        for process in processes:
+            process.terminate()
+        raise
+    finally:
+        for pipe in pipes:
+            pipe.close()
+        for process in processes:
+            process.join(STOP_SECONDS)
+            process.kill()
+            process.join()
 
 
-def _take_seat(runner: SuiteRunner, fork_server: ForkServer, seats: "object") -> None:
-    global _seat  # noqa: PLW0603  # a forked process has no other place to keep what it was given
-    client = seats.get()  # type: ignore[attr-defined]  # a SimpleQueue, whose type is private
-    fork_server.wait_ready(client)
-    _seat = (runner, fork_server, client)
+def _serve(
+    runner: SuiteRunner,
+    fork_server: ForkServer,
+    submissions: Sequence[Submission],
+    client: int,
+    pipe: Connection,
+    inherited: Sequence[Connection],
+) -> None:
+    """Grade the submissions whose indices arrive, until the parent closes the pipe or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then terminates
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # raises, so that the worker ends too
+    for other in inherited:  # while a copy is open here, no fork notices that the parent died
+        other.close()
+    with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent closed the pipe, or died
+        while True:
+            submission = submissions[pipe.recv()]
+            answer: SubmissionResult | BaseException
+            try:
+                answer = grade_one(runner, fork_server, submission, client)
+            except BaseException as error:  # noqa: BLE001  # the parent raises it
+                answer = error
+            pipe.send(answer)
 
 
-def _in_seat(submission: Submission) -> SubmissionResult:
-    if _seat is None:
-        msg = "a grading process was asked before it was ready"
-        raise GraderError(msg)
-    runner, fork_server, client = _seat
-    return grade_one(runner, fork_server, submission, client)
+def _assign(pipe: Connection, waiting: deque[int], busy: dict[Connection, int]) -> None:
+    """Send the next index, if there is one, to the fork at the other end of *pipe*."""
+    if waiting:
+        busy[pipe] = waiting.popleft()
+        with suppress(OSError):  # the fork has died, as `_receive` will find
+            pipe.send(busy[pipe])
 
 
-def _told(result: SubmissionResult, on_result: OnResult) -> SubmissionResult:
-    on_result(result)
-    return result
-
-
-def cores() -> int:
-    """Count the processor cores that this process may use."""
+def _receive(pipe: Connection) -> SubmissionResult | None:
+    """Return a fork's result, or ``None`` if it has died; raises what the fork raised."""
     try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1
+        answer: SubmissionResult | BaseException = pipe.recv()
+    except (EOFError, OSError):
+        return None
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer

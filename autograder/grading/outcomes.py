@@ -1,21 +1,95 @@
-"""From what was seen of a submission to its record, and the sentences about the whole of it."""
+"""How a check's or a submission's end becomes a result with its points and sentences."""
 
-from autograder.results import ExerciseResult, Status, SubmissionResult, add
+from msgspec.structs import replace
+
+from autograder.course import Reveal
+from autograder.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    Outcome,
+    Status,
+    SubmissionResult,
+    add,
+)
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import Problem
 from autograder.sandbox.session import Session
 from autograder.submission import Submission
+from autograder.suite.checks import CollectedCheck, WrongAnswer
 
-MAX_NOTICES = 20  # failing cells that are told; a notebook may have hundreds
+MAX_NOTICES = 20  # failing cells that are reported; a notebook may have hundreds
+
+
+class CheckOutcome:
+    """Builds the result of one check; *reveal* says how much of it students may read."""
+
+    def __init__(self, check: CollectedCheck, reveal: Reveal) -> None:
+        self._check = check
+        self._reveal = reveal
+
+    def passed(self) -> CheckResult:
+        """Give full points."""
+        return self._result(Outcome.PASSED, Status.OK, "", self._check.spec.points)
+
+    def skipped(self, fault: Fault) -> CheckResult:
+        """Give no points: something that the check needs is missing."""
+        return self._result(Outcome.SKIPPED, fault.status, self._visible(fault))
+
+    def unusable(self) -> CheckResult:
+        """Give no points: the check raised an error on this answer, but not on the solution's."""
+        exercise = self._check.spec.exercise
+        message = f"The answer can't be used: it is not of the kind that {exercise} returns."
+        return self._result(Outcome.FAILED, Status.BAD_OUTPUT, message)
+
+    def failed(self, error: BaseException) -> CheckResult | None:
+        """Give no points and say why; ``None`` unless *error* is certainly the student's fault."""
+        if isinstance(error, WrongAnswer):
+            result = self._result(Outcome.FAILED, error.status, self._visible(error))
+            return replace(result, grid=error.grid) if self._shows_values else result
+        if isinstance(error, Fault):
+            return self._result(Outcome.ERRORED, error.status, self._visible(error))
+        return None
+
+    def add_diagnosis(self, result: CheckResult, diagnosis: Diagnosis | None) -> CheckResult:
+        """Add the mistake's name, unless the course reveals nothing about hidden checks."""
+        return result if self._shows_nothing else replace(result, diagnosis=diagnosis)
+
+    @property
+    def _shows_nothing(self) -> bool:
+        return self._check.spec.layer.hidden and self._reveal.hidden_checks == "nothing"
+
+    @property
+    def _shows_values(self) -> bool:
+        return self._reveal.documented_values and not self._check.spec.layer.hidden
+
+    def _visible(self, error: WrongAnswer | Fault) -> str:
+        """Return as much of the message as the course reveals."""
+        if self._shows_nothing:
+            return ""
+        return error.message if self._shows_values else error.public
+
+    def _result(
+        self, outcome: Outcome, status: Status, message: str, points: float = 0.0
+    ) -> CheckResult:
+        return CheckResult(
+            name=self._check.name,
+            title=self._check.title,
+            outcome=outcome,
+            status=status,
+            points=points,
+            max_points=self._check.spec.points,
+            message=message,
+        )
 
 
 def unreadable(submission: Submission) -> SubmissionResult:
-    """Return the record of a submission that holds nothing to judge."""
-    return record(submission, Status.UNREADABLE, submission.problem, (), ())
+    """Return the result of a submission that contains nothing to grade."""
+    return submission_result(submission, Status.UNREADABLE, submission.problem, (), ())
 
 
 def failed_grading(submission: Submission, error: Exception) -> SubmissionResult:
-    """Return the record of a submission at which the grader itself failed: no grade."""
+    """Return the result of a submission on which the grader itself failed: no grade."""
     return SubmissionResult(
         student=submission.student,
         stage=submission.stage,
@@ -27,14 +101,14 @@ def failed_grading(submission: Submission, error: Exception) -> SubmissionResult
     )
 
 
-def record(
+def submission_result(
     submission: Submission,
     status: Status,
     message: str,
     exercises: tuple[ExerciseResult, ...],
     notices: tuple[str, ...],
 ) -> SubmissionResult:
-    """Add up what a submission earned."""
+    """Return the result of a submission, with the sums of its points."""
     return SubmissionResult(
         student=submission.student,
         stage=submission.stage,
@@ -49,8 +123,8 @@ def record(
     )
 
 
-def opening(session: Session) -> Fault | None:
-    """Import the submission; return what kept it from being used at all."""
+def import_submission(session: Session) -> Fault | None:
+    """Import the submission; return the fault if nothing of it can be used."""
     try:
         session.open()
     except Fault as fault:
@@ -58,37 +132,38 @@ def opening(session: Session) -> Fault | None:
     return None
 
 
-def missing(session: Session, name: str) -> Fault | None:
-    """Say why exercise *name* can't be judged, if it can't."""
+def missing_exercise(session: Session, name: str) -> Fault | None:
+    """Return why exercise *name* can't be graded, if it can't."""
     try:
         if session.ask("has", name=name).value is True:
             return None
     except Fault as fault:
         return fault
     if session.problems and not session.notebook:
-        what = _told(session.problems[0])
+        problem = describe_problem(session.problems[0])
         public = f"{name} was not reached: importing your file stopped above it."
-        return Fault(Status.IMPORT_ERROR, f"{name} was not reached: {what}", public=public)
+        return Fault(Status.IMPORT_ERROR, f"{name} was not reached: {problem}", public=public)
     return Fault(Status.MISSING, f"{name} is not defined in your file.")
 
 
-def overall(session: Session, opened: Fault | None) -> tuple[Status, str]:
-    """Return the status of the whole submission, and a sentence where there is trouble."""
-    if opened is not None:
-        return opened.status, opened.message
+def submission_status(session: Session, import_fault: Fault | None) -> tuple[Status, str]:
+    """Return the status of the whole submission, and a sentence if there is a problem."""
+    if import_fault is not None:
+        return import_fault.status, import_fault.message
     if session.problems and not session.notebook:
-        return Status.IMPORT_ERROR, _told(session.problems[0])
+        return Status.IMPORT_ERROR, describe_problem(session.problems[0])
     return Status.GRADED, ""
 
 
 def notices_of(session: Session) -> tuple[str, ...]:
-    """Tell which cells of a notebook failed and were passed over."""
+    """Describe the cells of a notebook that failed; the cells after them ran all the same."""
     if not session.notebook:
         return ()
-    return tuple(_told(problem) for problem in session.problems[:MAX_NOTICES])
+    return tuple(describe_problem(problem) for problem in session.problems[:MAX_NOTICES])
 
 
-def _told(problem: Problem) -> str:
+def describe_problem(problem: Problem) -> str:
+    """Say where importing a module or running a cell raised, and what."""
     code = f" ({problem.code})" if problem.code else ""
     text = problem.text.strip().partition("\n")[0][:200]
     if problem.place.startswith("cell "):

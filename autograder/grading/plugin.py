@@ -1,8 +1,8 @@
-"""The pytest plugin: fixtures for checks, and a `student` that lives in another process.
+"""The pytest plugin: the fixtures of checks.
 
-Plain ``pytest`` judges the instructor's solutions; ``pytest tests/hidden --submission PATH`` judges
-one submission by hand, with pytest's ordinary output. Grading a class uses the same fixtures and
-the same items in a loop of its own (``judging``).
+Plain ``pytest`` runs the suites on the instructor's solutions; ``pytest tests/hidden --submission
+PATH`` runs them on one submission, with pytest's ordinary output. ``suite_runner`` uses the same
+fixtures to grade a class.
 """
 
 from collections.abc import Generator
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:  # torch is imported by the first check, not by every start of pytest
+if TYPE_CHECKING:  # the first check imports torch, not every start of pytest
     from autograder.grading.context import SuiteContext
     from autograder.suite.documented import DocumentedTensors
     from autograder.suite.hidden_inputs import HiddenInputs
@@ -21,24 +21,24 @@ CONTEXT = pytest.StashKey["SuiteContext"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what judges one submission by hand."""
+    """Add the options for running suites on one submission."""
     group = parser.getgroup("autograder")
     group.addoption(
         "--submission",
         type=Path,
         metavar="PATH",
-        help="judge this module or notebook instead of the instructor's solutions",
+        help="run the suites on this module or notebook, not on the instructor's solutions",
     )
     group.addoption(
         "--isolation",
         choices=["full", "process"],
-        help="how strictly the judged code is confined (default: full)",
+        help="how strictly the submitted code is confined (default: full)",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark that `@check` leaves."""
-    config.addinivalue_line("markers", "check(card): a check of an exercise; write @check(...)")
+    """Register the mark that `@check` sets."""
+    config.addinivalue_line("markers", "check(spec): a check of an exercise; write @check(...)")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -51,7 +51,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show a student's fault as its sentence: a traceback through the grader helps nobody."""
+    """Show the sentence of a student's fault; a traceback through the grader would not help."""
     report = yield
     message = getattr(call.excinfo.value, "message", None) if call.excinfo else None
     if message and item.get_closest_marker("check"):
@@ -61,12 +61,12 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def context(request: pytest.FixtureRequest) -> "SuiteContext":
-    """Where checks get the module they judge; opened by the first check of a session."""
-    from autograder.grading.context import SuiteContext  # noqa: PLC0415  # imports torch
+    """The context of the session; the first check opens it."""
+    from autograder.grading.context import StandaloneContext  # noqa: PLC0415  # imports torch
 
     config = request.config
     if CONTEXT not in config.stash:
-        config.stash[CONTEXT] = SuiteContext.by_hand(
+        config.stash[CONTEXT] = StandaloneContext(
             config.getoption("--submission"), config.getoption("--isolation")
         )
     return config.stash[CONTEXT]
@@ -74,23 +74,23 @@ def context(request: pytest.FixtureRequest) -> "SuiteContext":
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest, context: "SuiteContext") -> "Student":
-    """The module that is judged, behind the wire."""
+    """The student's module, in another process."""
     return context.student(request.node)
 
 
 @pytest.fixture
 def reference(request: pytest.FixtureRequest, context: "SuiteContext") -> "Student":
-    """The instructor's solution of the same stage, with the same verbs."""
+    """The instructor's solution of the same stage, with the same methods as `student`."""
     return context.reference(request.node)
 
 
 @pytest.fixture
 def documented(context: "SuiteContext", request: pytest.FixtureRequest) -> "DocumentedTensors":
-    """The ledger of documented tensors, by name."""
+    """The documented tensors by name."""
     return context.documented(request.node)
 
 
 @pytest.fixture
 def probe(request: pytest.FixtureRequest, context: "SuiteContext") -> "HiddenInputs":
-    """A source of hidden inputs for this check."""
-    return context.probe(request.node)
+    """The source of hidden inputs of this check."""
+    return context.hidden_inputs(request.node)

@@ -1,7 +1,7 @@
-"""Judging submissions in one pytest session: suites are collected once, their checks run often.
+"""Grades submissions in one pytest session: suites are collected once, their checks run often.
 
-pytest's own protocol runs every check (fixtures, marks and reports are pytest's); only the loop
-around the items is ours: for each submission, the checks of its stage.
+pytest runs every check, with its own fixtures, marks and reports; only the loop is ours: for each
+submission, the checks of its stage.
 """
 
 import os
@@ -16,23 +16,28 @@ from _pytest.runner import runtestprotocol  # the way that plugins run an item a
 
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis import fingerprints
-from autograder.diagnosis.matcher import Failure, MisconceptionMatcher
+from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.observation import Observation
 from autograder.errors import CourseError, GraderError
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
-from autograder.grading.outcomes import missing, notices_of, opening, overall, record
-from autograder.grading.verdict import Verdict
+from autograder.grading.outcomes import (
+    CheckOutcome,
+    import_submission,
+    missing_exercise,
+    notices_of,
+    submission_result,
+    submission_status,
+)
 from autograder.results import CheckResult, ExerciseResult, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import Session
 from autograder.submission import Submission
-from autograder.suite.checks import CheckSpec, Layer, spec_of, title_of
-from autograder.suite.in_process import solution_channel
+from autograder.suite.checks import CollectedCheck, Layer, spec_of
 from autograder.suite.student_proxy import Channel
 
 INI = Path(__file__).with_name("grading.ini")
-UNUSED_PLUGINS = (  # each costs time per check or prints; none changes a verdict
+UNUSED_PLUGINS = (  # each takes time per check or prints; none changes an outcome
     "terminal",
     "cacheprovider",
     "logging",
@@ -54,9 +59,9 @@ UNUSED_PLUGINS = (  # each costs time per check or prints; none changes a verdic
 def open_suites(
     course: Course, stages: Sequence[Stage], *, public: bool = False, diagnose: bool = True
 ) -> Iterator["SuiteRunner"]:
-    """Collect the hidden (or public) suites of *stages* once; yield what runs their checks.
+    """Collect the hidden (or public) suites of *stages* once; yield their runner.
 
-    Raises ``CourseError`` if a suite can't be collected or holds no check.
+    Raises ``CourseError`` if a suite can't be collected or has no check.
     """
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
     plugin = GradingPlugin(SuiteContext(course))
@@ -64,7 +69,7 @@ def open_suites(
         runner = SuiteRunner(course, plugin, session.items, diagnose=diagnose)
         for stage in stages:
             if not runner.checks(stage.name):
-                msg = f"The suite of {stage.name} holds no check."
+                msg = f"The suite of {stage.name} has no check."
                 raise CourseError(msg)
         yield runner
 
@@ -73,13 +78,13 @@ def open_suites(
 def _pytest_session(
     root: Path, suites: Sequence[Path], plugin: "GradingPlugin"
 ) -> Iterator[pytest.Session]:
-    """Open a pytest session with *suites* collected, and close it at the end.
+    """Open a pytest session, collect *suites*, and close the session at the end.
 
-    These are the steps of pytest's own main: it has no public way to run one item several times.
+    These are the steps of pytest's own main, which has no public way to run an item several times.
     """
     options = ["-c", str(INI), "--rootdir", str(root), *(f"-pno:{name}" for name in UNUSED_PLUGINS)]
     try:
-        with _plain_environment():
+        with _no_user_settings():
             config = _prepareconfig([*options, *map(str, suites)], [pytest_plugin, plugin])
     except (pytest.UsageError, ConftestImportFailure) as error:
         raise _not_collected(str(error)) from error
@@ -108,7 +113,7 @@ def _not_collected(reason: str) -> CourseError:
 
 
 class GradingPlugin:
-    """Keeps what pytest reports: collection errors, and how each phase of a check ended."""
+    """Keeps the errors of collection and of each phase of a check."""
 
     def __init__(self, context: SuiteContext) -> None:
         self.context = context
@@ -116,7 +121,7 @@ class GradingPlugin:
         self.phase_errors: list[BaseException | None] = []
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Put the context where the fixtures look for one."""
+        """Give the context to the fixtures."""
         config.stash[pytest_plugin.CONTEXT] = self.context
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -128,7 +133,7 @@ class GradingPlugin:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> pytest.TestReport:
-        """Keep how the phase ended; pytest's own report would format a traceback for nobody."""
+        """Keep the error of the phase; pytest's own report would format a traceback in vain."""
         error = call.excinfo.value if call.excinfo else None
         self.phase_errors.append(error)
         return pytest.TestReport(
@@ -142,7 +147,7 @@ class GradingPlugin:
 
 
 class SuiteRunner:
-    """Knows the checks of every stage and runs them against one channel after another."""
+    """Runs the checks of every stage on one submission after another."""
 
     def __init__(
         self,
@@ -156,39 +161,40 @@ class SuiteRunner:
         self._diagnose = diagnose
         self._plugin = plugin
         self._context = plugin.context
-        self._matchers: dict[str, MisconceptionMatcher | None] = {}
-        self._checks: dict[str, list[tuple[pytest.Item, CheckSpec]]] = {}
+        self._matchers: dict[str, Matcher | None] = {}
+        self._checks: dict[str, list[CollectedCheck]] = {}
         for item in items:
             spec = spec_of(item)
             if spec is None:
-                msg = f"{item.nodeid} has no @check(...): every hidden test says what it is worth."
+                msg = f"{item.nodeid} has no @check(...), which gives every check its points."
                 raise CourseError(msg)
-            self._checks.setdefault(item.path.parent.name, []).append((item, spec))
+            self._checks.setdefault(item.path.parent.name, []).append(CollectedCheck(item, spec))
 
-    def checks(self, stage: str) -> list[tuple[pytest.Item, CheckSpec]]:
-        """List the checks of *stage* with what stands beside them, in order."""
+    def checks(self, stage: str) -> list[CollectedCheck]:
+        """List the checks of *stage* in order."""
         return list(self._checks.get(stage, []))
 
-    def specs(self, stage: str) -> list[tuple[str, str, CheckSpec]]:
-        """List name, title and card of every check of *stage*, in order."""
-        return [(item.name, title_of(item), spec) for item, spec in self._checks.get(stage, [])]
-
     def points(self, stage: Stage) -> dict[str, float]:
-        """Add up what the checks of each exercise of *stage* are worth."""
-        specs = [spec for _, spec in self._checks.get(stage.name, [])]
+        """Sum the points of the checks of each exercise of *stage*."""
+        specs = [check.spec for check in self.checks(stage.name)]
         return {
             exercise.name: add(spec.points for spec in specs if spec.exercise == exercise.name)
             for exercise in stage.exercises
         }
 
+    @property
+    def used_documented_tensors(self) -> frozenset[str]:
+        """The names of the documented tensors that checks have used so far."""
+        tensors = self._context.documented_tensors
+        return frozenset(tensors.used) if tensors is not None else frozenset()
+
     def wrong_documented_values(self, stage: Stage) -> Iterator[str]:
-        """Say which documented values the solution of *stage* does not give on this machine."""
-        channel = solution_channel(stage.solution)
-        for item, spec in self._checks.get(stage.name, []):
-            if spec.layer in {Layer.PARAMETERS, Layer.DOCUMENTED}:
-                error = self.run(item, channel).error
+        """Name the documented values that the solution of *stage* does not give on this machine."""
+        for check in self.checks(stage.name):
+            if check.spec.layer in {Layer.PARAMETERS, Layer.DOCUMENTED}:
+                error = self.run(check.item, self._context.solution(stage)).error
                 if error is not None:
-                    yield f"{stage.name}, {item.name}: {error}"
+                    yield f"{stage.name}, {check.name}: {error}"
 
     def grade_submission(
         self, submission: Submission, session: Session, exercise: str = ""
@@ -198,104 +204,117 @@ class SuiteRunner:
         Never raises for what the student did.
         """
         stage = self.course.stage(submission.stage)
-        opened = opening(session)
-        by_exercise: dict[str, list[tuple[pytest.Item, CheckSpec]]] = {}
-        for item, spec in self._checks.get(stage.name, []):
-            if exercise in {"", spec.exercise}:
-                by_exercise.setdefault(spec.exercise, []).append((item, spec))
+        import_fault = import_submission(session)
+        by_exercise: dict[str, list[CollectedCheck]] = {}
+        for check in self.checks(stage.name):
+            if exercise in {"", check.spec.exercise}:
+                by_exercise.setdefault(check.spec.exercise, []).append(check)
         exercises = tuple(
-            ExerciseResult.of(name, self._exercise(stage, name, checks, session, opened))
+            ExerciseResult.of(name, self._grade_exercise(stage, checks, session, import_fault))
             for name, checks in by_exercise.items()
         )
-        status, message = overall(session, opened)
-        return record(submission, status, message, exercises, notices_of(session))
+        status, message = submission_status(session, import_fault)
+        return submission_result(submission, status, message, exercises, notices_of(session))
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run one check against *channel* by pytest's protocol; returns what was seen."""
+        """Run one check on *channel* by pytest's protocol; return what it showed."""
         self._context.channel, self._context.last_student = channel, None
         self._plugin.phase_errors.clear()
-        item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # the suite that ran before
-        runtestprotocol(item, log=False, nextitem=self._neighbour(item))
+        item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # ends the suite that ran before
+        runtestprotocol(item, log=False, nextitem=self._other_check(item))
         error = next((end for end in self._plugin.phase_errors if end is not None), None)
         student = self._context.last_student
         self._context.channel = self._context.last_student = None
         if student is None:
             return Observation((), error)
-        return Observation(tuple(student.observed), error, changed=bool(student.changed))
+        return Observation(student.observed, error, bool(student.changed_inputs))
 
-    def _neighbour(self, item: pytest.Item) -> pytest.Item | None:
-        """Return another check of the suite, so that pytest keeps the module's fixtures up."""
+    def _other_check(self, item: pytest.Item) -> pytest.Item | None:
+        """Return another check of the suite, so that pytest keeps the fixtures of the module."""
         suite = self._checks[item.path.parent.name]
-        return next((other for other, _ in suite if other is not item), None)
+        return next((other.item for other in suite if other.item is not item), None)
 
-    def _exercise(
+    def _grade_exercise(
         self,
         stage: Stage,
-        name: str,
-        checks: Sequence[tuple[pytest.Item, CheckSpec]],
+        checks: Sequence[CollectedCheck],
         session: Session,
-        opened: Fault | None,
+        import_fault: Fault | None,
     ) -> tuple[CheckResult, ...]:
         """Run the checks of one exercise, then name the mistake behind those that failed."""
-        session.begin(name)
-        needed = dict.fromkeys(need for _, spec in checks for need in (name, *spec.needs))
-        absent = {need: opened or missing(session, need) for need in needed}
-        results: list[tuple[Verdict, CheckResult]] = []
+        exercise = checks[0].spec.exercise
+        session.begin(exercise)
+        needed = dict.fromkeys(need for check in checks for need in _needs(check))
+        missing = {need: import_fault or missing_exercise(session, need) for need in needed}
+        results: list[tuple[CheckOutcome, CheckResult]] = []
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
-        for item, spec in checks:
-            fault = next((absent[need] for need in (name, *spec.needs) if absent[need]), None)
-            verdict = Verdict(item.name, title_of(item), spec, self.course.reveal)
+        for check in checks:
+            outcome = CheckOutcome(check, self.course.reveal)
+            fault = next((missing[need] for need in _needs(check) if missing[need]), None)
             if fault is not None:
-                results.append((verdict, verdict.skipped(fault)))
+                results.append((outcome, outcome.skipped(fault)))
                 continue
-            seen = self.run(item, session)
-            results.append((verdict, self._verdict(item, verdict, session, seen)))
-            if seen.error is None:
-                passed.append(item)
+            observation = self.run(check.item, session)
+            results.append((outcome, self._result(check, outcome, session, observation)))
+            if observation.error is None:
+                passed.append(check.item)
             else:
-                failures.append(Failure(item, spec, seen))
+                failures.append(Failure(check.item, observation))
         matcher = self._matcher(stage) if failures and self._diagnose else None
-        named = matcher.explain(name, failures, passed) if matcher else {}
+        diagnoses = explain(matcher, exercise, failures, passed) if matcher else {}
         return tuple(
-            verdict.diagnosed(result, named.get(result.name)) for verdict, result in results
+            outcome.add_diagnosis(result, diagnoses.get(result.name)) for outcome, result in results
         )
 
-    def _verdict(
-        self, item: pytest.Item, verdict: Verdict, session: Session, seen: Observation
+    def _result(
+        self,
+        check: CollectedCheck,
+        outcome: CheckOutcome,
+        session: Session,
+        observation: Observation,
     ) -> CheckResult:
-        if seen.error is None:
-            return verdict.passed()
-        return verdict.of(seen.error) or self._attribute_error(item, verdict, session, seen.error)
+        if observation.error is None:
+            return outcome.passed()
+        known = outcome.failed(observation.error)
+        return known or self._attribute_error(check, outcome, session, observation.error)
 
     def _attribute_error(
-        self, item: pytest.Item, verdict: Verdict, session: Session, error: BaseException
+        self, check: CollectedCheck, outcome: CheckOutcome, session: Session, error: BaseException
     ) -> CheckResult:
-        """Decide whose fault an unforeseen exception is: if the solution passes, the answer's.
+        """Decide whose fault an unexpected error is: if the solution passes, the answer's.
 
-        A student's copy has no solution; its public suite was proven on one by ``verify``.
+        A student's copy has no solution, but ``verify`` ran its public suite on the solution.
         """
-        if isinstance(self.course, Handout) and isinstance(error, Exception):
-            return verdict.unusable()
-        ours = self.run(item, solution_channel(self._context.stage(item).solution))
-        if ours.error is None and isinstance(error, Exception):
-            return verdict.unusable()
-        msg = f"{item.nodeid} failed on {session.module}: {type(error).__name__}: {error}"
+        if isinstance(error, Exception):
+            if isinstance(self.course, Handout):
+                return outcome.unusable()
+            solution = self._context.solution(self._context.stage(check.item))
+            if self.run(check.item, solution).error is None:
+                return outcome.unusable()
+        msg = f"{check.item.nodeid} failed on {session.module}: {type(error).__name__}: {error}"
         raise GraderError(msg) from error
 
-    def _matcher(self, stage: Stage) -> MisconceptionMatcher | None:
-        """Return who knows the mistakes of *stage*: by the wrong code, else by its fingerprints."""
+    def _matcher(self, stage: Stage) -> Matcher | None:
+        """Return the matcher of *stage*: by the wrong code, or else by its fingerprints."""
         if stage.name not in self._matchers:
-            knows = stage.misconceptions.is_file()
-            by_code = MisconceptionMatcher(stage, self.run) if knows else None
-            self._matchers[stage.name] = by_code or fingerprints.fingerprint_matcher(stage)
+            self._matchers[stage.name] = (
+                MisconceptionMatcher(stage, self.run, self._context.solution(stage))
+                if stage.misconceptions.is_file()
+                else fingerprints.fingerprint_matcher(stage)
+            )
         return self._matchers[stage.name]
 
 
+def _needs(check: CollectedCheck) -> tuple[str, ...]:
+    """Return the exercises that *check* can't run without."""
+    return check.spec.exercise, *check.spec.needs
+
+
 @contextmanager
-def _plain_environment() -> Iterator[None]:
-    """Keep the user's pytest settings out of a grading run."""
-    kept = dict(os.environ)
+def _no_user_settings() -> Iterator[None]:
+    """Remove the user's pytest settings from the environment for a while."""
+    saved = dict(os.environ)
     os.environ.pop("PYTEST_ADDOPTS", None)
     os.environ.pop("PYTEST_PLUGINS", None)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -304,5 +323,5 @@ def _plain_environment() -> Iterator[None]:
     finally:
         for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
             os.environ.pop(name, None)
-            if name in kept:
-                os.environ[name] = kept[name]
+            if name in saved:
+                os.environ[name] = saved[name]

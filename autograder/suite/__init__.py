@@ -1,1 +1,1 @@
-"""Hidden and public suites: checks as plain pytest, judged across a wire."""
+"""What authors of hidden and public suites import."""

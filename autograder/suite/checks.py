@@ -1,4 +1,4 @@
-"""What authors of suites write: a check beside its points, sentences instead of bare asserts."""
+"""The decorator, the layers and the assertion that authors of suites use."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -13,9 +13,10 @@ _Test = TypeVar("_Test", bound=Callable[..., Any])
 
 
 class Layer(StrEnum):
-    """What a check looks at, in the order in which the first failure names the trouble.
+    """What a check examines.
 
-    That the exercise is defined at all is the engine's to see, and worth no points.
+    The checks of an exercise are in this order, so that its first failure names the problem.
+    The engine itself checks whether the exercise is defined; that earns no points.
     """
 
     SIGNATURE = "signature"
@@ -29,17 +30,35 @@ class Layer(StrEnum):
 
     @property
     def hidden(self) -> bool:
-        """Whether its inputs are secret, so that messages may not speak of values."""
+        """Whether its inputs are secret, so that messages must not contain values."""
         return self in {Layer.PROBE, Layer.LAWS, Layer.GRADIENTS, Layer.FORBIDDEN}
 
 
 class CheckSpec(NamedTuple):
-    """What stands beside a check."""
+    """The arguments of ``@check``."""
 
     exercise: str
     points: float
     layer: Layer
     needs: tuple[str, ...]
+
+
+class CollectedCheck(NamedTuple):
+    """A check as pytest collected it."""
+
+    item: pytest.Item
+    spec: CheckSpec
+
+    @property
+    def name(self) -> str:
+        """The name of its function."""
+        return self.item.name
+
+    @property
+    def title(self) -> str:
+        """The first paragraph of its docstring as one line."""
+        text = getattr(getattr(self.item, "function", None), "__doc__", None) or self.item.name
+        return " ".join(text.strip().split("\n\n")[0].split())
 
 
 def check(
@@ -51,28 +70,21 @@ def check(
 ) -> Callable[[_Test], _Test]:
     """Mark a pytest function as a check of *exercise*; its docstring is what students read.
 
-    *needs* names other exercises without which it can't be judged: it is skipped if one is missing.
+    *needs* names other exercises that the check uses: it is skipped if one of them is missing.
     """
-    spec = CheckSpec(exercise, points, Layer(layer), needs)
-    return pytest.mark.check(spec)  # a mark: pytest's own way to say it
+    return pytest.mark.check(CheckSpec(exercise, points, Layer(layer), needs))
 
 
 def spec_of(item: pytest.Item) -> CheckSpec | None:
-    """Return what stands beside the check *item*; ``None`` for an ordinary test."""
+    """Return the spec of the check *item*; ``None`` for an ordinary test."""
     mark = item.get_closest_marker(MARK)
     return mark.args[0] if mark else None
 
 
-def title_of(item: pytest.Item) -> str:
-    """Return the docstring's first paragraph as one line."""
-    text = getattr(getattr(item, "function", None), "__doc__", None) or item.name
-    return " ".join(text.strip().split("\n\n")[0].split())
+class WrongAnswer(AssertionError):  # noqa: N818  # the outcome of a check, not an error of ours
+    """The student's code gave a wrong answer.
 
-
-class WrongAnswer(AssertionError):  # noqa: N818  # an outcome, not an error of ours
-    """The student's code answered, wrongly.
-
-    *public* is the sentence for a check with hidden inputs; it speaks of no value. *grid* shows
+    *public* is the sentence for a check with hidden inputs; it contains no value. *grid* shows
     small tensors side by side, for checks whose inputs are not hidden.
     """
 
@@ -89,7 +101,7 @@ class WrongAnswer(AssertionError):  # noqa: N818  # an outcome, not an error of 
 def expect(condition: object, sentence: str, status: Status = Status.WRONG_VALUE) -> None:
     """Fail the check with *sentence* unless *condition* holds.
 
-    The sentence must not hold inputs or expected values: it is shown beside hidden checks too.
+    The sentence must not contain inputs or expected values: hidden checks show it too.
     """
     if not condition:
         raise WrongAnswer(status, sentence)

@@ -1,6 +1,5 @@
-"""The ledger of documented tensors: what five documents print, to the digit."""
+"""The documented tensors: what the course's documents print, to the digit."""
 
-import functools
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +18,7 @@ from autograder.suite.compare import FLOAT_NOISE, matches_printed, number_agrees
 class DocumentedTensor(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True
 ):
-    """One printed tensor: where it stands, how it came about, and what it says."""
+    """One printed tensor: which document prints it, how it was computed, and its value."""
 
     name: str
     document: str
@@ -51,15 +50,15 @@ class DocumentedTensor(
         return half + FLOAT_NOISE + (half if self.from_printed else 0.0)
 
     def matches(self, actual: object, what: str = "The result") -> None:
-        """Fail the check unless *actual* reads like the document, digit for digit."""
+        """Fail the check unless *actual* would be printed as in the document, digit for digit."""
         if isinstance(self.value, int | float):
             number_agrees(actual, float(self.value), self.atol, what)
         else:
             matches_printed(actual, self.tensor, self.atol, what, self.decimals, self.tokens)
 
 
-class UnusableFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A print that no check can use, and why."""
+class UnusableTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A printed tensor that no check can use, and why."""
 
     name: str
     document: str
@@ -72,53 +71,47 @@ class DocumentedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     format_version: Literal[1]
     tensor: tuple[DocumentedTensor, ...]
-    tokens: tuple[str, ...] = ()  # the words that the documents' embeddings stand for
-    unusable: tuple[UnusableFile, ...] = ()
+    tokens: tuple[str, ...] = ()  # the words that the documents' embeddings represent
+    unusable: tuple[UnusableTensor, ...] = ()
 
 
 class DocumentedTensors(Mapping[str, DocumentedTensor]):
-    """The documented tensors by name; remembers which were asked for."""
+    """The documented tensors by name; remembers in ``used`` which were asked for by name."""
 
-    def __init__(self, entries: tuple[DocumentedTensor, ...]) -> None:
-        self._entries = {entry.name: entry for entry in entries}
+    def __init__(self, tensors: tuple[DocumentedTensor, ...]) -> None:
+        self._by_name = {tensor.name: tensor for tensor in tensors}
         self.used: set[str] = set()
 
     def __getitem__(self, name: str) -> DocumentedTensor:
         self.used.add(name)
-        return self._entries[name]
+        return self._by_name[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._by_name
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self._by_name)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._by_name)
 
     def values(self) -> ValuesView[DocumentedTensor]:
-        """Look through all entries, which uses none of them."""
-        return self._entries.values()
+        """Return all tensors; none of them counts as used."""
+        return self._by_name.values()
 
     def items(self) -> ItemsView[str, DocumentedTensor]:
-        """Look through all entries by name, which uses none of them."""
-        return self._entries.items()
+        """Return all names and tensors; none of them counts as used."""
+        return self._by_name.items()
 
 
 def read(path: Path) -> DocumentedTensors:
-    """Read the ledger at *path*; raises ``CourseError`` where it contradicts itself."""
+    """Read ``documented.toml`` at *path*; raises ``CourseError`` if it contradicts itself."""
     file = read_toml(path, DocumentedFile)
-    names = [entry.name for entry in file.tensor]
-    for twin in sorted({name for name in names if names.count(name) > 1}):
-        msg = f"{path}: two entries are named {twin!r}."
+    names = [tensor.name for tensor in file.tensor]
+    for duplicate in sorted({name for name in names if names.count(name) > 1}):
+        msg = f"{path}: two tensors are named {duplicate!r}."
         raise CourseError(msg)
-    return DocumentedTensors(tuple(replace(entry, tokens=file.tokens) for entry in file.tensor))
-
-
-@functools.lru_cache(maxsize=4)  # one course, or a test's few
-def shared(path: Path) -> DocumentedTensors:
-    """Return the one ledger of this process at *path*, which knows what its checks have used."""
-    return read(path)
+    return DocumentedTensors(tuple(replace(tensor, tokens=file.tokens) for tensor in file.tensor))
 
 
 def _integers(value: object) -> bool:

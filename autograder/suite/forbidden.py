@@ -1,4 +1,4 @@
-"""Shortcuts that an exercise forbids, found twice: in the source, and among what runs."""
+"""Checks that forbid shortcuts: names in the source, and functions and operators that run."""
 
 from collections.abc import Collection
 
@@ -39,8 +39,8 @@ READY_ATTENTION = frozenset(
 def avoids(student: Student, exercise: str, names: Collection[str], why: str) -> None:
     """Fail the check if the source of *exercise*, or what it calls, names one of *names*.
 
-    A name counts where it was imported or is an attribute: a helper of the student's own may be
-    called what it likes. *why* is the sentence after the line.
+    A name counts only if it was imported or is an attribute: the student's own helpers may have
+    any name. *why* is the sentence that follows in the message.
     """
     for use in student.uses(exercise):
         owner, dot, last = use.name.rpartition(".")

@@ -1,4 +1,4 @@
-"""Hidden inputs: drawn from a seed that a course's secret decides."""
+"""Hidden inputs: random tensors whose seed depends on the course's secret."""
 
 import hashlib
 import hmac
@@ -8,12 +8,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # where it is, not what it is
+SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # names the secret, is none
 SECRET_FILE = ".course-secret"  # noqa: S105  # likewise
 
 
 def course_secret(root: Path) -> bytes:
-    """Return the course's secret, from the environment or an ignored file; empty without one."""
+    """Return the course's secret from the environment or from a file; empty if there is none."""
     if text := os.environ.get(SECRET_VARIABLE, ""):
         return text.encode()
     try:
@@ -23,11 +23,11 @@ def course_secret(root: Path) -> bytes:
 
 
 class HiddenInputs:
-    """A source of inputs for one check of one stage; the same secret draws the same inputs."""
+    """Draws the inputs of one check of one stage; the same secret gives the same inputs."""
 
     def __init__(self, secret: bytes, stage: str, check: str) -> None:
         digest = hmac.new(secret, f"{stage}/{check}".encode(), hashlib.sha256).digest()
-        self.seed = int.from_bytes(digest[:4], "big")  # fits every generator
+        self.seed = int.from_bytes(digest[:4], "big")  # 32 bits, which every generator accepts
         self._generator = torch.Generator().manual_seed(self.seed)
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
@@ -39,5 +39,5 @@ class HiddenInputs:
         return torch.rand(*shape, generator=self._generator)
 
     def weights(self, **shapes: tuple[int, ...]) -> dict[str, Tensor]:
-        """Draw loud N(0, 1) parameters; write ``W_query__weight`` for ``W_query.weight``."""
+        """Draw N(0, 1) parameters; write ``W_query__weight`` for ``W_query.weight``."""
         return {name.replace("__", "."): self.normal(*shape) for name, shape in shapes.items()}

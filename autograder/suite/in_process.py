@@ -1,6 +1,6 @@
-"""A channel within the supervisor's own process: for the reference solution and known mistakes.
+"""Runs the course's own code in this process: the solutions and the misconceptions.
 
-Only the course's own code comes here. A student's never does.
+A student's code never runs here.
 """
 
 import contextlib
@@ -17,12 +17,12 @@ from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.protocol import ListValue, Reply, Request, Verb
 from autograder.sandbox.static_names import Definition, definitions, parse
 
-MAX_BYTES = 1 << 26  # the course's own answers; ample
-MAX_STEPS = 200  # of one answer; a solution takes some ten
+MAX_BYTES = 1 << 26  # of an answer of the course's own code; ample
+MAX_TENSORS = 200  # that are kept of one request; a solution computes some ten
 
 
 class LocalChannel:
-    """Answers from code of the course, run right here."""
+    """Answers requests by running the course's own code in this process."""
 
     def __init__(self, name: str, code: bytes) -> None:
         self._executor = RequestExecutor(f"_course_{name}", notebook=False, max_bytes=MAX_BYTES)
@@ -34,45 +34,45 @@ class LocalChannel:
 
     @functools.cached_property
     def definitions(self) -> tuple[Definition, ...]:
-        """What the source defines and names."""
+        """The definitions in the source, and the names that they use."""
         return definitions(parse((self._code,)))
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request; what a known mistake prints or warns of is nobody's to read."""
+        """Do one request; what the code prints and what it warns of is dropped."""
         with contextlib.redirect_stdout(None), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             reply = self._executor.answer(Request(number=0, verb=verb, **fields))  # type: ignore[arg-type]  # the caller names fields of Request
         if reply.problem is not None and reply.problem.type == KeyboardInterrupt.__name__:
-            raise KeyboardInterrupt  # the instructor's, not the code's
+            raise KeyboardInterrupt  # the instructor pressed Ctrl-C; the code did not raise it
         return reply
 
 
-class Recording:
-    """A channel that notes the tensors on the way to each answer, by their functions' names."""
+class RecordingChannel:
+    """A channel that also records the tensors that the code computes for each answer."""
 
     def __init__(self, channel: LocalChannel) -> None:
         self._channel = channel
-        self.steps: list[list[tuple[str, Tensor]]] = []
+        self.tensors: list[list[tuple[str, Tensor]]] = []
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """What the source defines and names."""
+        """The definitions in the source, and the names that they use."""
         return self._channel.definitions
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request, and note its steps."""
-        with _Steps() as watched:
+        """Do one request, and record what torch functions returned meanwhile."""
+        with _TensorRecorder() as recorder:
             reply = self._channel.ask(verb, **fields)
-        self.steps.append(watched.seen)
+        self.tensors.append(recorder.tensors)
         return reply
 
 
-class _Steps(TorchFunctionMode):
-    """Keeps what torch functions return, as the code calls them."""
+class _TensorRecorder(TorchFunctionMode):
+    """Keeps the tensors that torch functions return, with the names of the functions."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen: list[tuple[str, Tensor]] = []
+        self.tensors: list[tuple[str, Tensor]] = []
 
     def __torch_function__(
         self,
@@ -82,14 +82,13 @@ class _Steps(TorchFunctionMode):
         kwargs: dict[str, object] | None = None,
     ) -> object:
         result = func(*args, **(kwargs or {}))
-        if isinstance(result, Tensor) and len(self.seen) < MAX_STEPS:
-            self.seen.append((getattr(func, "__name__", ""), result.detach()))
+        if isinstance(result, Tensor) and len(self.tensors) < MAX_TENSORS:
+            self.tensors.append((getattr(func, "__name__", ""), result.detach()))
         return result
 
 
-@functools.lru_cache(maxsize=64)  # the solutions of one course
 def solution_channel(path: Path) -> LocalChannel:
-    """Return the channel of the solution at *path*, imported once."""
+    """Import the solution at *path*; raises ``CourseError`` if it is missing."""
     try:
         return LocalChannel(path.stem, path.read_bytes())
     except FileNotFoundError:

@@ -1,13 +1,13 @@
-"""The `student` of a check: a stand-in for a module that lives in another process.
+"""The `student` of a check: a proxy for a module in another process.
 
-Every verb is a round trip. A check begins with a seeded generator, so that it runs alike for every
-student and for every known mistake; after that, nothing seeds but the check itself. Whatever comes
-back is noted as the check's observation, so that a failed check can later be compared with known
-mistakes; a check needs no extra line for it.
+Every verb is one request. The first request of a check seeds torch's generator, so that the check
+runs alike for every student and every misconception; after that, only the check itself seeds. Every
+answer is kept, so that a failed check can be compared with the known misconceptions.
 """
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
@@ -19,18 +19,18 @@ from autograder.sandbox.static_names import Definition, Use
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
 from autograder.suite.checks import WrongAnswer
 
-SEND_BYTES = 1 << 26  # our own inputs; a check that sends more is a mistake of ours
+SEND_BYTES = 1 << 26  # inputs of a check; one that sends more is a mistake in the suite
 
 
 class Channel(Protocol):
-    """A way to a module: through the sandbox for students, directly for the reference."""
+    """Answers requests about a module: in the sandbox for students, directly for the solution."""
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """What the source defines and names."""
+        """The definitions in the source, and the names that they use."""
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request; raises ``Fault`` where no answer comes."""
+        """Do one request; raises ``Fault`` if there is no answer."""
 
 
 class Parameter(NamedTuple):
@@ -41,7 +41,7 @@ class Parameter(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """What a call returned, and the gradients that a cotangent sent back, ``None`` for none."""
+    """What a call returned, and the gradients of inputs and parameters, ``None`` for none."""
 
     output: Any
     inputs: tuple[Tensor | None, ...]
@@ -49,7 +49,7 @@ class Gradients(NamedTuple):
 
 
 class Operators(NamedTuple):
-    """What ran in a call: torch functions by name, operators by (name, size of largest input)."""
+    """How often what ran: torch functions by name, operators by (name, size of largest input)."""
 
     functions: dict[str, int]
     operators: dict[tuple[str, int], int]
@@ -60,14 +60,80 @@ class Operators(NamedTuple):
         return sum(self.operators.values())
 
 
+class _Requester:
+    """Sends the requests of one check and keeps their answers."""
+
+    def __init__(self, channel: Channel, seed: int) -> None:
+        self.answers: list[tuple[str, Any]] = []
+        self.changed_inputs: tuple[int, ...] = ()
+        self._channel = channel
+        self._seed: int | None = seed
+
+    def ask(
+        self,
+        verb: Verb,
+        name: str = "",
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        handle: int = -1,
+    ) -> Any:
+        """Do one request; *handle* is the number of a module, if the request is for one."""
+        reply = self._channel.ask(
+            verb,
+            name=name,
+            handle=handle,
+            args=tuple(_encode(arg) for arg in args),
+            kwargs={key: _encode(value) for key, value in (kwargs or {}).items()},
+            seed=self._seed if seed is None else seed,
+            fresh=self._seed is not None,
+        )
+        self._seed = None  # only the first request of a check seeds without being asked to
+        self.changed_inputs = reply.changed
+        if reply.problem is not None:
+            raise fault_of(reply.problem, name or "Your module")
+        value = self._decode(reply.value)
+        self.answers.append((verb, value))
+        return value
+
+    def is_refused(
+        self, verb: Verb, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], handle: int = -1
+    ) -> bool:
+        """Whether the code raises an exception of its own on this request."""
+        try:
+            self.ask(verb, name, args, kwargs, handle=handle)
+        except Fault as fault:
+            if fault.status is not Status.RAISED:
+                raise
+            self.answers.append(("refused", True))
+            return True
+        return False
+
+    def _decode(self, value: Value) -> Any:
+        try:
+            return decode(value, lambda handle: RemoteModule(self, handle))
+        except BadMessageError as error:
+            sentence = "The answer contradicts itself"
+            raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
+
+
 class Student:
-    """Asks one module for what a check wants to know; see ``RemoteModule`` for classes."""
+    """A module by its functions and classes; ``RemoteModule`` is an instance of such a class."""
 
     def __init__(self, channel: Channel, seed: int = 0) -> None:
         self._channel = channel
-        self._seed: int | None = seed
-        self.observed: list[tuple[str, Any]] = []
-        self.changed: tuple[int, ...] = ()
+        self._requester = _Requester(channel, seed)
+        self._ask = self._requester.ask
+
+    @property
+    def observed(self) -> tuple[tuple[str, Any], ...]:
+        """The answers so far, each with its verb."""
+        return tuple(self._requester.answers)
+
+    @property
+    def changed_inputs(self) -> tuple[int, ...]:
+        """Which tensor arguments the last request changed in place."""
+        return self._requester.changed_inputs
 
     def has(self, name: str) -> bool:
         """Whether the module defines a function or class *name*."""
@@ -83,101 +149,55 @@ class Student:
 
     def new(self, name: str, *args: Any, seed: int | None = None, **kwargs: Any) -> "RemoteModule":
         """Construct class *name*, seeding torch first if *seed* is given."""
-        made = self._ask("new", name, args, kwargs, seed)
-        if not isinstance(made, RemoteModule):
-            raise WrongAnswer(Status.WRONG_TYPE, f"{name} is no torch.nn.Module.")
-        return made
+        module = self._ask("new", name, args, kwargs, seed)
+        if not isinstance(module, RemoteModule):
+            raise WrongAnswer(Status.WRONG_TYPE, f"{name} is not a torch.nn.Module.")
+        return module
 
     def gradients(self, name: str, *args: Any, cotangent: Tensor, **kwargs: Any) -> Gradients:
-        """Call function *name* and send *cotangent*, shaped like the result, back through it."""
+        """Call function *name* and return the gradients of (result * *cotangent*).sum()."""
         return _gradients(self._ask("gradients", name, (cotangent, *args), kwargs), len(args))
 
     def operators(self, name: str, *args: Any, **kwargs: Any) -> Operators:
-        """Call function *name* and watch what runs."""
+        """Call function *name* and count the operators that run."""
         return _operators(self._ask("operators", name, args, kwargs))
 
     def refuses(self, name: str, *args: Any, **kwargs: Any) -> bool:
         """Whether function or class *name* raises, whatever it raises, on these arguments."""
-        return self._refused("call", name, args, kwargs)
+        return self._requester.is_refused("call", name, args, kwargs)
 
     def keeps_inputs(self, name: str, *args: Any, **kwargs: Any) -> bool:
         """Whether function *name* leaves its tensor arguments as they were."""
         self.call(name, *args, **kwargs)
-        return not self.changed
+        return not self.changed_inputs
 
     def draws_next(self) -> Tensor:
-        """Draw four numbers from torch's generator, to see where it stands."""
+        """Draw four numbers from torch's generator, which shows the state that it is in."""
         drawn = self._ask("draw")
         if not isinstance(drawn, Tensor):
-            raise WrongAnswer(Status.BAD_OUTPUT, "torch.rand does not give a tensor any more.")
+            raise WrongAnswer(Status.BAD_OUTPUT, "torch.rand no longer returns a tensor.")
         return drawn
 
     def uses(self, name: str) -> tuple[Use, ...]:
         """List every dotted name in the source of *name*, and of what it calls in the same file."""
         by_name = {definition.name: definition for definition in self._channel.definitions}
-        seen: dict[str, None] = {}
+        reached: dict[str, None] = {}
         waiting = [name]
         while waiting:
             current = waiting.pop()
-            if current in by_name and current not in seen:
-                seen[current] = None
+            if current in by_name and current not in reached:
+                reached[current] = None
                 waiting += [use.name for use in by_name[current].uses]
-        return tuple(use for known in seen for use in by_name[known].uses)
-
-    def _refused(
-        self, verb: Verb, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], handle: int = -1
-    ) -> bool:
-        try:
-            self._ask(verb, name, args, kwargs, handle=handle)
-        except Fault as fault:
-            if fault.status is not Status.RAISED:
-                raise
-            self.observed.append(("refused", True))
-            return True
-        return False
-
-    def _ask(
-        self,
-        verb: Verb,
-        name: str = "",
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-        seed: int | None = None,
-        handle: int = -1,
-    ) -> Any:
-        reply = self._channel.ask(
-            verb,
-            name=name,
-            handle=handle,
-            args=tuple(_encode(arg) for arg in args),
-            kwargs={key: _encode(value) for key, value in (kwargs or {}).items()},
-            seed=self._seed if seed is None else seed,
-            fresh=self._seed is not None,
-        )
-        self._seed = (
-            None  # the first request of a check seeds, so that a check runs alike each time
-        )
-        self.changed = reply.changed
-        if reply.problem is not None:
-            raise fault_of(reply.problem, name or "Your module")
-        value = self._decode(reply.value)
-        self.observed.append((verb, value))
-        return value
-
-    def _decode(self, value: Value) -> Any:
-        try:
-            return decode(value, lambda handle: RemoteModule(self, handle))
-        except BadMessageError as error:
-            sentence = "The answer contradicts itself"
-            raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
+        return tuple(use for definition in reached for use in by_name[definition].uses)
 
 
 class RemoteModule:
-    """An ``nn.Module`` of the student's, by its number in the worker."""
+    """An ``nn.Module`` of the student's; the worker knows it by its number, *handle*."""
 
-    def __init__(self, student: Student, handle: int) -> None:
-        self._student = student
+    def __init__(self, requester: _Requester, handle: int) -> None:
+        self._requester = requester
         self.handle = handle
+        self._ask = partial(requester.ask, handle=handle)
 
     def __call__(self, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
         """Run ``forward``, seeding torch first if *seed* is given."""
@@ -221,43 +241,33 @@ class RemoteModule:
 
     def move(self, where: str) -> dict[str, str]:
         """Move to a device or dtype by name; returns where each parameter and buffer is now."""
-        places = self._ask("move", where)
-        if not isinstance(places, dict):
+        moved = self._ask("move", where)
+        if not isinstance(moved, dict):
             raise WrongAnswer(Status.BAD_OUTPUT, "Moving the module does not work.")
-        return {str(name): str(place) for name, place in places.items()}
+        return {str(name): str(destination) for name, destination in moved.items()}
 
     def gradients(self, *args: Any, cotangent: Tensor, **kwargs: Any) -> Gradients:
-        """Run ``forward`` and send *cotangent*, shaped like the result, back through it."""
+        """Run ``forward`` and return the gradients of (result * *cotangent*).sum()."""
         return _gradients(self._ask("gradients", "", (cotangent, *args), kwargs), len(args))
 
     def operators(self, *args: Any, **kwargs: Any) -> Operators:
-        """Run ``forward`` and watch what runs."""
+        """Run ``forward`` and count the operators that run."""
         return _operators(self._ask("operators", "", args, kwargs))
 
     def refuses(self, *args: Any, **kwargs: Any) -> bool:
         """Whether ``forward`` raises, whatever it raises, on these arguments."""
-        return self._student._refused("forward", "", args, kwargs, self.handle)  # noqa: SLF001  # two halves of one proxy
+        return self._requester.is_refused("forward", "", args, kwargs, self.handle)
 
     def keeps_inputs(self, *args: Any, **kwargs: Any) -> bool:
         """Whether ``forward`` leaves its tensor arguments as they were."""
         self(*args, **kwargs)
-        return not self._student.changed
-
-    def _ask(
-        self,
-        verb: Verb,
-        name: str = "",
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-        seed: int | None = None,
-    ) -> Any:
-        return self._student._ask(verb, name, args, kwargs, seed, self.handle)  # noqa: SLF001  # two halves of one proxy
+        return not self._requester.changed_inputs
 
 
 def fault_of(problem: Problem, name: str) -> Fault:
-    """Tell a problem as a sentence; the public half holds no word that the student's code chose."""
+    """Describe a problem; the public sentence contains no word that the student's code chose."""
     where = f" in line {problem.line}" if problem.line else ""
-    if re.fullmatch(r"cell \d{1,4}", problem.place):  # another place may be forged
+    if re.fullmatch(r"cell \d{1,4}", problem.place):  # any other place may be forged
         where = f" in {problem.place}, line {problem.line}"
     if problem.kind == "missing":
         public = f"{name} lacks a name that this check needs, or has it in another shape."
@@ -265,7 +275,7 @@ def fault_of(problem: Problem, name: str) -> Fault:
     if problem.kind == "not-implemented":
         return Fault(Status.NOT_IMPLEMENTED, f"{name} still raises NotImplementedError{where}.")
     if problem.kind == "out-of-memory":
-        return Fault(Status.OUT_OF_MEMORY, f"{name} asked for more memory than is granted{where}.")
+        return Fault(Status.OUT_OF_MEMORY, f"{name} asked for more memory than it may use{where}.")
     if problem.kind == "bad-output":
         return Fault(
             Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=f"{name} answers too much."
@@ -292,7 +302,7 @@ def _encode(thing: Any) -> Value:
 
 
 def _no_module(module: object) -> int:
-    msg = f"a check can't send a module of its own: {type(module).__name__}"
+    msg = f"a check can't send a module that it made itself: {type(module).__name__}"
     raise TypeError(msg)
 
 

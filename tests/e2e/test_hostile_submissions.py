@@ -105,7 +105,7 @@ def batch(course, hostile, temporary):
     """Grade the whole class once."""
     stage = course.stage(STAGE)
     with open_suites(course, [stage]) as runner:
-        specs = runner.specs(STAGE)
+        checks = runner.checks(STAGE)
     class_ = mixed(list(collect(hostile, course.stages, stage)), honest(course))
     before, children = fingerprints(course, temporary), children_of_this_process()
     with pytest.MonkeyPatch.context() as patch:
@@ -113,7 +113,7 @@ def batch(course, hostile, temporary):
         results = grade(course, class_, jobs=2, diagnose=False)  # else most of the time goes there
     return Batch(
         results={result.student: result for result in results.submissions},
-        specs={name: spec for name, _, spec in specs},
+        specs={check.name: check.spec for check in checks},
         before=before,
         after=fingerprints(course, temporary),
         left_folders=[path.name for path in temporary.iterdir() if path.name != "marker"],

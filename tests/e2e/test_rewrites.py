@@ -1,9 +1,9 @@
-"""Mistakes in an idiom of their own are named all the same, and nobody is accused who is right.
+"""Mistakes are named in any idiom, and right code in any idiom gets no diagnosis.
 
 Each file of ``tests/submissions/rewrites/<stage>`` is named ``<misconception>__<idiom>.py`` and
-holds one exercise as a student writes it who does not know our solution, with that mistake; it is
-handed in behind the solution, whose definition it replaces. Each file of a stage's ``variants`` is
-right.
+contains one exercise with that mistake, written by a student who does not know our solution. It is
+submitted after the text of the solution, whose definition it replaces. The files in a stage's
+``variants`` are right.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ VARIANTS = sorted((ROOT / "tests/hidden").glob("*/variants/*.py"))
 
 
 def name_of(path: Path) -> str:
-    """Return what tells a submission from the others."""
+    """Return a unique name for a submission."""
     return path.relative_to(ROOT / "tests").as_posix()
 
 
@@ -36,12 +36,12 @@ def stage_of(path: Path) -> courses.Stage:
 
 def mistake_of(path: Path) -> Misconception:
     """Return the misconception that a rewrite is named for."""
-    bank = misconceptions.read(stage_of(path).misconceptions)
-    return next(item for item in bank if item.id == path.stem.split("__")[0])
+    found = misconceptions.read(stage_of(path).misconceptions)
+    return next(item for item in found if item.id == path.stem.split("__")[0])
 
 
-def handed_in(path: Path) -> Submission:
-    """Hand in a variant as it is, a rewrite behind the solution."""
+def submission_of(path: Path) -> Submission:
+    """Submit a variant as it is, and a rewrite after the solution."""
     stage = stage_of(path)
     text = path.read_bytes()
     if path in REWRITES:
@@ -52,13 +52,13 @@ def handed_in(path: Path) -> Submission:
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, SubmissionResult]:
-    """Grade everybody in one batch."""
-    graded = grade(COURSE, [handed_in(path) for path in (*REWRITES, *VARIANTS)], jobs=2)
+    """Grade all files as one class."""
+    graded = grade(COURSE, [submission_of(path) for path in (*REWRITES, *VARIANTS)], jobs=2)
     return {result.student: result for result in graded.submissions}
 
 
 def named(result: SubmissionResult) -> dict[str, set[str]]:
-    """Every mistake that was named, by exercise; what is told together is taken apart."""
+    """Return the mistakes that were named in each exercise."""
     return {
         exercise.name: {
             name
@@ -72,25 +72,25 @@ def named(result: SubmissionResult) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("path", REWRITES, ids=name_of)
 def test_a_mistake_is_named_in_any_idiom(path: Path, results: dict[str, SubmissionResult]):
-    """The exercise loses points, its mistake is named, and no other exercise is accused."""
+    """The exercise loses points and its mistake is named; other exercises get no diagnosis."""
     mistake, result = mistake_of(path), results[name_of(path)]
     found = named(result)
-    accused = found.pop(mistake.exercise)
+    diagnosed = found.pop(mistake.exercise)
     [exercise] = [item for item in result.exercises if item.name == mistake.exercise]
 
     assert exercise.score < exercise.max_score
-    assert accused & {mistake.id, *mistake.ties}
+    assert diagnosed & {mistake.id, *mistake.ties}
     assert not any(found.values())
 
 
-def test_nobody_is_accused_who_is_right(results: dict[str, SubmissionResult]):
-    """Right code earns everything and no diagnosis, in whatever idiom."""
+def test_right_code_gets_no_diagnosis(results: dict[str, SubmissionResult]):
+    """Right code in any idiom earns all points."""
     right = [results[name_of(path)] for path in VARIANTS]
 
     assert [result.student for result in right if result.score != result.max_score] == []
     assert [result.student for result in right if any(named(result).values())] == []
 
 
-def test_every_stage_is_rewritten():
-    """The batch holds rewrites of all stages."""
+def test_every_stage_has_rewrites():
+    """No stage is left out."""
     assert {stage_of(path).name for path in REWRITES} == {stage.name for stage in COURSE.stages}

@@ -22,8 +22,6 @@ from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
-from autograder.suite import documented
-from autograder.suite.in_process import solution_channel
 
 MakeCheck = Callable[..., CheckResult]
 MakeSubmission = Callable[..., SubmissionResult]
@@ -225,8 +223,6 @@ def write_course(tmp_path: Path) -> Iterator[WriteCourse]:
     for name in set(sys.modules) - known:  # pytest knows suites by names that return in every test
         if name.startswith(("tests.hidden", "source")):
             del sys.modules[name]
-    solution_channel.cache_clear()
-    documented.shared.cache_clear()
 
 
 @pytest.fixture

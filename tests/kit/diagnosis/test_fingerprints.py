@@ -1,4 +1,4 @@
-"""Fingerprints: the numbers that known mistakes show, and recognising a mistake by them."""
+"""Fingerprints: the numbers that misconceptions show, and recognising a mistake by them."""
 
 import json
 
@@ -10,28 +10,27 @@ from autograder import course as courses
 from autograder.authoring import markers, release, verify
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
-from autograder.diagnosis.matcher import Failure, MisconceptionMatcher
+from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.observation import Observation, same_answer
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import OpaqueValue
-from autograder.suite.in_process import LocalChannel
+from autograder.suite.in_process import LocalChannel, solution_channel
 
 MAX_BYTES = 300_000  # of one stage; a student downloads them all
 
 
-def sealed(*answers: object, error: BaseException | None = None) -> list[object]:
-    """The numbers kept of *answers*."""
-    seen = Observation(tuple(("call", answer) for answer in answers), error)
-    return fingerprints.take("test_a", seen)[1]
+def json_values(*answers: object) -> list[object]:
+    """Return what a fingerprint keeps of *answers*."""
+    seen = Observation(tuple(("call", answer) for answer in answers), None)
+    return fingerprints.fingerprint_of("test_a", seen)[1]
 
 
-def ended(error: BaseException, *answers: object) -> tuple[str, str, str]:
-    """What is kept of how a check ended."""
+def end_of(error: BaseException, *answers: object) -> tuple[str, str, str]:
+    """Return what a fingerprint keeps of how a check ended."""
     seen = Observation(tuple(("call", answer) for answer in answers), error)
-    taken = fingerprints.take("test_a", seen)[0]
-    return taken.status, taken.kind, taken.said
+    return fingerprints.fingerprint_of("test_a", seen)[0].end
 
 
 def raised(text: str) -> Raised:
@@ -40,20 +39,18 @@ def raised(text: str) -> Raised:
     return Raised("ValueError", text, message, public="f raised an exception.")
 
 
-def named(
-    knows: MisconceptionMatcher, runner: SuiteRunner, stage: Stage, item: Misconception
-) -> object:
-    """What is said when misconception *item* is handed in to the public suite."""
+def named(matcher: Matcher, runner: SuiteRunner, stage: Stage, item: Misconception) -> object:
+    """Return the diagnoses when misconception *item* is submitted to the public suite."""
     text = item.module(stage.solution.read_text("utf-8"))
-    channel = LocalChannel(f"handed_in_{item.id}", text.encode())
+    channel = LocalChannel(f"submitted_{item.id}", text.encode())
     seen = [
-        Failure(check, spec, runner.run(check, channel))
-        for check, spec in runner.checks(stage.name)
-        if spec.exercise == item.exercise
+        Failure(check.item, runner.run(check.item, channel))
+        for check in runner.checks(stage.name)
+        if check.spec.exercise == item.exercise
     ]
     failures = [one for one in seen if one.observation.error is not None]
     passed = [one.item for one in seen if one.observation.error is None]
-    return knows.explain(item.exercise, failures, passed)
+    return explain(matcher, item.exercise, failures, passed)
 
 
 @pytest.fixture
@@ -63,19 +60,19 @@ def known(tiny: Course) -> fingerprints.Fingerprints:
     return fingerprints.from_json(tiny.stages[0].fingerprints.read_bytes())
 
 
-def test_release_keeps_what_the_public_suite_sees(known):
-    """One mistake fails the public suite, with one answer; the other is none of its business."""
+def test_release_keeps_what_the_public_suite_detects(known):
+    """One misconception fails the public suite, with one answer; the other passes it."""
     assert [mistake.id for mistake in known.mistakes] == ["squares"]
     assert known.answers == ({"dtype": "float32", "shape": [2], "values": [1.0, 1.0]},)
     assert known.prints == (
-        fingerprints.Print(
+        fingerprints.Fingerprint(
             check="test_doubles_one", of=("squares",), status="wrong-value", answers=(0,)
         ),
     )
 
 
-def test_what_is_written_is_read_again(known):
-    """Encoding twice gives the same bytes, one item a line."""
+def test_a_file_is_read_as_it_was_written(known):
+    """Encoding twice gives the same bytes, with one item per line."""
     text = fingerprints.to_json(known)
 
     assert fingerprints.from_json(text) == known
@@ -96,49 +93,49 @@ def test_what_is_written_is_read_again(known):
         pytest.param(torch.zeros(9999), torch.zeros(9998), False, id="large"),
         pytest.param({"w": torch.ones(1)}, {"v": torch.ones(1)}, False, id="other-names"),
         pytest.param([1.0], (1.0,), False, id="list-or-tuple"),
-        pytest.param(1, True, False, id="number-or-truth"),
+        pytest.param(1, True, False, id="number-or-boolean"),
         pytest.param(1, 1.0, False, id="int-or-float"),
-        pytest.param(None, "None", False, id="nothing-or-a-word"),
-        pytest.param(OpaqueValue("set"), OpaqueValue("map"), False, id="what-does-not-cross"),
+        pytest.param(None, "None", False, id="none-or-a-string"),
+        pytest.param(OpaqueValue("set"), OpaqueValue("map"), False, id="opaque-values"),
     ],
 )
 def test_answers_are_the_same_up_to_noise(left, right, same):
-    """The rule is that of a diagnosis by code, and holds after a round trip through JSON."""
-    kept = json.loads(json.dumps(sealed(left), allow_nan=False))
+    """The same rule as for live answers holds after a round trip through JSON."""
+    kept = json.loads(json.dumps(json_values(left), allow_nan=False))
 
-    assert fingerprints.matches(sealed(right), kept) is same
+    assert same_answer(json_values(right), kept) is same
 
 
-def test_a_large_tensor_is_told_by_some_of_its_entries():
+def test_of_a_large_tensor_only_some_entries_are_kept():
     """A file of fingerprints stays small."""
-    (kept,) = sealed(torch.arange(10_000.0))
+    (kept,) = json_values(torch.arange(10_000.0))
 
     assert len(kept["values"]) <= fingerprints.MAX_ENTRIES
     assert kept["shape"] == [10_000]
 
 
-def test_words_are_kept_as_digests():
-    """A message may quote a line of code; no word of it is kept."""
-    status, kind, said = ended(raised("keys are missing"), torch.ones(1))
+def test_strings_are_hashed():
+    """A message may quote a line of code; no part of it is kept."""
+    status, kind, said = end_of(raised("keys are missing"), torch.ones(1))
 
     assert (status, kind) == ("raised", "ValueError")
     assert set(said) <= set("0123456789abcdef")
-    assert said != ended(raised("values are missing"), torch.ones(1))[2]
-    assert isinstance(sealed("x = queries @ keys.T")[0], str)
-    assert "queries" not in sealed("x = queries @ keys.T")[0]
+    assert said != end_of(raised("values are missing"), torch.ones(1))[2]
+    assert isinstance(json_values("x = queries @ keys.T")[0], str)
+    assert "queries" not in json_values("x = queries @ keys.T")[0]
 
 
-def test_words_count_where_nothing_was_answered():
-    """Without an answer the last words must agree, but for the numbers of lines in them."""
+def test_messages_count_if_nothing_was_answered():
+    """Without an answer the messages must agree, except for the line numbers in them."""
     here, there = (Fault("missing", f"Line {line} has no f.") for line in (3, 14))
     other = Fault("missing", "Line 3 has no g.")
 
-    assert ended(here) == ended(there) != ended(other)
-    assert ended(here, 1.0) == ended(other, 1.0)
+    assert end_of(here) == end_of(there) != end_of(other)
+    assert end_of(here, 1.0) == end_of(other, 1.0)
 
 
-def test_changes_are_told(known):
-    """A number that differs by more than noise, a print too few, another word."""
+def test_changes_are_described(known):
+    """A number that differs by more than noise is a change, and so is a missing fingerprint."""
     first = known.answers[0]
     moved = msgspec.structs.replace(known, answers=({**first, "values": [1.0, 1.5]},))
     noisy = msgspec.structs.replace(known, answers=({**first, "values": [1.0, 1.000001]},))
@@ -146,57 +143,54 @@ def test_changes_are_told(known):
 
     assert list(fingerprints.changes(noisy, known)) == []
     assert list(fingerprints.changes(moved, known)) == [
-        "test_doubles_one sees something else in squares"
+        "test_doubles_one shows something else for squares"
     ]
     assert list(fingerprints.changes(silent, known)) == ["test_doubles_one fails squares"]
 
 
-def test_fingerprints_name_what_the_code_names(pytestconfig):
-    """On every known mistake of a stage, numbers and wrong code lead to the same diagnosis."""
+def test_fingerprints_and_code_give_the_same_diagnosis(pytestconfig):
+    """For every misconception of a stage, both matchers name the same mistake."""
     course = courses.load(pytestconfig.rootpath)
     stage = course.stage("02")
 
-    def work(runner: SuiteRunner) -> list[str]:
-        by_code, by_numbers = (
-            MisconceptionMatcher(stage, runner.run),
-            fingerprints.fingerprint_matcher(stage),
-        )
-        return [
+    with open_suites(course, [stage], public=True) as runner:
+        by_code = MisconceptionMatcher(stage, runner.run, solution_channel(stage.solution))
+        by_numbers = fingerprints.fingerprint_matcher(stage)
+        different = [
             item.id
             for item in misconceptions.read(stage.misconceptions)
             if named(by_numbers, runner, stage, item) != named(by_code, runner, stage, item)
         ]
 
-    with open_suites(course, [stage], public=True) as runner:
-        assert work(runner) == []
+    assert different == []
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "excerpt"),
     [
         pytest.param("[1.0,1.0]", "[1.0,1.5]", "does not tell what", id="other-numbers"),
-        pytest.param('"answers":[0]', '"answers":[7]', "can't be read", id="torn"),
+        pytest.param('"answers":[0]', '"answers":[7]', "can't be read", id="unreadable"),
         pytest.param("The numbers were squared.", "return x ** 2", "a line of squares", id="code"),
     ],
 )
-def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, words):
-    """The digest of the sources is right, yet the numbers are made again, and code is seen."""
+def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excerpt):
+    """The digest of the sources is right, but the numbers are compared, and code is found."""
     stage = tiny.stages[0]
     stage.fingerprints.write_bytes(fingerprints.to_json(known).replace(old.encode(), new.encode()))
     with open_suites(tiny, [stage], public=True) as runner:
         found = list(verify._printed(stage, runner))
 
-    assert words in " ".join(found)
+    assert excerpt in " ".join(found)
     assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)
 
 
 def test_the_courses_fingerprints_hold_no_code(pytestconfig):
-    """No string in them holds a line of the solution; they are small, and every stage has some."""
+    """No string in them contains a line of the solution; they are small; every stage has some."""
     for stage in courses.load(pytestconfig.rootpath).stages:
         text = stage.fingerprints.read_bytes()
         secrets = markers.secrets(stage.solution.read_text("utf-8"), stage.solution.name)
-        told = release.texts(stage.fingerprints)
+        lines = release.texts(stage.fingerprints)
 
         assert fingerprints.from_json(text).prints
         assert len(text) < MAX_BYTES
-        assert not [line for line in told if any(secret in line for secret in secrets)]
+        assert not [line for line in lines if any(secret in line for secret in secrets)]

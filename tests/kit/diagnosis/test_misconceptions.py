@@ -1,4 +1,4 @@
-"""Named wrong answers: the solution with one mistake in it."""
+"""Misconceptions: the solution with one mistake in it."""
 
 from pathlib import Path
 
@@ -27,12 +27,12 @@ def last(x):
 
 
 def mistake(exercise: str = "double", **how: object) -> Misconception:
-    """A misconception that is wrong as *how* says."""
+    """Return a misconception with the arguments *how*."""
     return Misconception(id="wrong", exercise=exercise, explanation="e", question="q", **how)
 
 
 def test_a_swap_changes_its_own_exercise_only():
-    """The same text in another definition stays."""
+    """The same text in another definition does not change."""
     text = mistake(swaps=(("2 * x", "x ** 2"),)).module(SOLUTION)
 
     assert text == SOLUTION.replace("2 * x", "x ** 2", 1)
@@ -43,13 +43,13 @@ def test_a_swap_changes_its_own_exercise_only():
     [pytest.param("5 * x", 0, id="absent"), pytest.param("x", 2, id="ambiguous")],
 )
 def test_a_swap_must_occur_exactly_once(old: str, times: int):
-    """A mistake that does not apply any more, or in two places, is the author's to mend."""
+    """If the text is missing or ambiguous, the author must change the misconception."""
     with pytest.raises(CourseError, match=f"occurs {times} times in double"):
         mistake(swaps=((old, "y"),)).module(SOLUTION)
 
 
-def test_code_takes_the_place_of_the_whole_definition():
-    """Decorators and markers of the definition go with it."""
+def test_code_replaces_the_whole_definition():
+    """Its decorators and markers are replaced too."""
     wrong = """
         def triple(x):
             return x
@@ -62,55 +62,55 @@ def test_code_takes_the_place_of_the_whole_definition():
     assert "def last" in text
 
 
-def test_code_needs_no_last_line_end():
-    """A definition written in one line does not run into what follows."""
+def test_code_needs_no_newline_at_its_end():
+    """The definition that follows begins on its own line."""
     text = mistake(code="def double(x): return x").module(SOLUTION)
 
     assert "def double(x): return x\n" in text
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "excerpt"),
     [
-        pytest.param({"swaps": (("2 * x", "2 *"),)}, "no Python", id="swap"),
-        pytest.param({"code": "def double(x:"}, "no Python", id="code"),
+        pytest.param({"swaps": (("2 * x", "2 *"),)}, "not valid Python", id="swap"),
+        pytest.param({"code": "def double(x:"}, "not valid Python", id="code"),
         pytest.param({"exercise": "halve", "code": "x"}, "no halve", id="unknown-exercise"),
     ],
 )
-def test_a_mistake_that_does_not_apply_is_refused(how: dict, words: str):
-    """The message names the misconception's fault."""
-    with pytest.raises(CourseError, match=words):
+def test_a_mistake_that_does_not_apply_is_refused(how: dict, excerpt: str):
+    """The message says why."""
+    with pytest.raises(CourseError, match=excerpt):
         mistake(**how).module(SOLUTION)
 
 
-def test_a_bank_is_read_from_its_file(tiny: Course):
-    """`MISCONCEPTIONS` of the stage's file, in its order."""
-    bank = misconceptions.read(tiny.stages[0].misconceptions)
+def test_misconceptions_are_read_in_the_order_of_their_file(tiny: Course):
+    """`MISCONCEPTIONS` of the file is read."""
+    found = misconceptions.read(tiny.stages[0].misconceptions)
 
-    assert [item.id for item in bank] == ["squares", "scales_by_nothing"]
+    assert [item.id for item in found] == ["squares", "scales_by_nothing"]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "excerpt"),
     [
-        pytest.param("scales_by_nothing", "squares", "two misconceptions", id="twins"),
+        pytest.param("scales_by_nothing", "squares", "two misconceptions", id="duplicates"),
         pytest.param('swaps=(("2 * x", "x ** 2"),),', "", "either swaps or code", id="no-mistake"),
         pytest.param("The numbers were squared.", "", "needs an explanation", id="unexplained"),
         pytest.param('id="squares",', 'id="squares", ties=("x",),', "unknown", id="unknown-tie"),
     ],
 )
-def test_a_malformed_bank_is_refused(tiny: Course, old: str, new: str, words: str):
-    """Every fault of the bank is the author's, told by file."""
+def test_malformed_misconceptions_are_refused(tiny: Course, old: str, new: str, excerpt: str):
+    """The message names the file."""
     path = tiny.stages[0].misconceptions
     path.write_text(path.read_text().replace(old, new, 1))
 
-    with pytest.raises(CourseError, match=words) as caught:
+    with pytest.raises(CourseError, match=excerpt) as caught:
         misconceptions.read(path)
 
     assert str(path) in str(caught.value)
 
 
-def test_a_missing_bank_is_named(tmp_path: Path):
-    """Every stage lists the wrong answers that its suite must see."""
+def test_a_missing_file_is_reported(tmp_path: Path):
+    """Every stage lists the wrong answers that its suite must detect."""
     with pytest.raises(CourseError, match="is missing"):
         misconceptions.read(tmp_path / "misconceptions.py")

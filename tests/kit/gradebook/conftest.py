@@ -32,8 +32,6 @@ from autograder.results import (
 )
 from autograder.submission import Code, Submission
 from autograder.submission.files import HandInFile
-from autograder.suite import documented
-from autograder.suite.in_process import solution_channel
 from tests.kit.conftest import SOLUTION, course_files, write_files
 from tests.kit.gradebook.hostile import SECRET, submit_all
 
@@ -143,8 +141,6 @@ def forgetting() -> Iterator[None]:
     for name in set(sys.modules) - known:
         if name.startswith(("tests.hidden", "source")):
             del sys.modules[name]
-    solution_channel.cache_clear()
-    documented.shared.cache_clear()
 
 
 class Hostile(NamedTuple):

@@ -1,10 +1,25 @@
+"""What students read about the end of a check and of a submission."""
+
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from autograder.course import Course
 from autograder.grading.grade import grade
-from autograder.results import CheckResult
+from autograder.grading.outcomes import (
+    MAX_NOTICES,
+    describe_problem,
+    failed_grading,
+    import_submission,
+    missing_exercise,
+    notices_of,
+    submission_status,
+    unreadable,
+)
+from autograder.results import CheckResult, Status
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.protocol import Problem
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 
@@ -22,9 +37,9 @@ def double(x):
 def checks(
     write_course: Callable[..., Course],
     submit: Callable[..., Submission],
-    lent_fork_server: ForkServer,  # noqa: ARG001  # it lends
+    lent_fork_server: ForkServer,  # noqa: ARG001  # used instead of a new one
 ) -> Callable[[str], dict[str, CheckResult]]:
-    """Grade a known mistake in a course with this ``[reveal]``; checks by name."""
+    """Grade a misconception in a course with this ``[reveal]``; return its checks by name."""
 
     def graded(reveal: str) -> dict[str, CheckResult]:
         head = f'format_version = 1\nid = "tiny"\ntitle = "Tiny"\nstages = ["01_tiny"]\n{reveal}'
@@ -36,16 +51,16 @@ def checks(
 
 
 def test_a_hidden_check_names_the_mistake_but_no_value(checks):
-    """By default a hidden check tells the property and the mistake, and shows no grid."""
+    """By default a hidden check names the property and the mistake, and shows no tensor."""
     hidden = checks("")["test_doubles_unseen_numbers"]
 
-    assert hidden.message == "The result has other values."
+    assert hidden.message == "The result has wrong values."
     assert hidden.diagnosis is not None
     assert hidden.diagnosis.misconception == "squares"
     assert hidden.grid is None
 
 
-def test_a_course_may_keep_silent_about_hidden_checks(checks):
+def test_a_course_may_reveal_nothing_about_hidden_checks(checks):
     """With `hidden_checks = "nothing"` a hidden check says only that it did not pass."""
     hidden = checks('[reveal]\nhidden_checks = "nothing"\n')["test_doubles_unseen_numbers"]
 
@@ -53,11 +68,96 @@ def test_a_course_may_keep_silent_about_hidden_checks(checks):
     assert (hidden.message, hidden.diagnosis) == ("", None)
 
 
-def test_a_course_may_keep_documented_values_back(checks):
-    """With `documented_values = false` a documented check shows neither grid nor numbers."""
+def test_a_course_may_hide_documented_values(checks):
+    """With `documented_values = false` a documented check shows no tensor and no number."""
     shown = checks("")["test_doubles_the_documented_numbers"]
-    kept = checks("[reveal]\ndocumented_values = false\n")["test_doubles_the_documented_numbers"]
+    hidden = checks("[reveal]\ndocumented_values = false\n")["test_doubles_the_documented_numbers"]
 
     assert shown.grid is not None
-    assert kept.grid is None
-    assert kept.message == "The result has other values."
+    assert hidden.grid is None
+    assert hidden.message == "The result has wrong values."
+
+
+LINE = Problem(kind="raised", type="ValueError", text="bad\nworse", line=7, code="int('x')")
+CELL = Problem(kind="raised", type="ValueError", text="bad", line=2, place="cell 3")
+
+
+def session(**fields: object) -> SimpleNamespace:
+    """Return a session of a module that was imported without a problem."""
+    return SimpleNamespace(**({"notebook": False, "problems": ()} | fields))
+
+
+def test_a_problem_is_described_by_its_place():
+    """A cell has a number; a module is not read below the line."""
+    assert describe_problem(CELL) == "cell 3, line 2 raised ValueError: bad"
+    assert describe_problem(LINE) == (
+        "line 7 raised ValueError while your file was imported, "
+        "and nothing below it was read: bad (int('x'))"
+    )
+
+
+def test_only_so_many_cells_are_reported():
+    """A module has no cells."""
+    problems = (CELL,) * (MAX_NOTICES + 1)
+
+    assert len(notices_of(session(notebook=True, problems=problems))) == MAX_NOTICES
+    assert notices_of(session(problems=problems)) == ()
+
+
+def test_the_status_of_a_submission_is_its_first_problem():
+    """A failing cell is only a notice."""
+    fault = Fault(Status.CRASHED, "It crashed.")
+
+    assert submission_status(session(), None) == (Status.GRADED, "")
+    assert submission_status(session(problems=(LINE,)), fault) == (Status.CRASHED, "It crashed.")
+    assert submission_status(session(problems=(LINE,)), None)[0] is Status.IMPORT_ERROR
+    assert submission_status(session(notebook=True, problems=(CELL,)), None)[0] is Status.GRADED
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "excerpt"),
+    [
+        pytest.param({}, Status.MISSING, "not defined in your file", id="not-defined"),
+        pytest.param({"problems": (LINE,)}, Status.IMPORT_ERROR, "not reached", id="not-reached"),
+        pytest.param(
+            {"notebook": True, "problems": (CELL,)}, Status.MISSING, "not defined", id="notebook"
+        ),
+    ],
+)
+def test_a_missing_exercise_has_a_reason(fields: dict, status: Status, excerpt: str):
+    """The public sentence does not quote the student's exception."""
+    found = missing_exercise(
+        session(ask=lambda *_verb, **_fields: SimpleNamespace(value=False), **fields), "double"
+    )
+
+    assert found is not None
+    assert found.status is status
+    assert excerpt in found.message
+    assert "ValueError" not in found.public
+
+
+def test_an_exercise_that_is_defined_is_not_missing():
+    """The worker answers that the module has it."""
+    defined = session(ask=lambda *_verb, **_fields: SimpleNamespace(value=True))
+
+    assert missing_exercise(defined, "double") is None
+
+
+def test_a_fault_while_importing_is_returned():
+    """Then no check can run."""
+    fault = Fault(Status.TIMEOUT, "It took too long.")
+
+    def fail() -> None:
+        raise fault
+
+    assert import_submission(session(open=fail)) is fault
+    assert import_submission(session(open=lambda: None)) is None
+
+
+def test_only_a_failure_of_the_grader_gives_no_grade(submit):
+    """A submission that can't be read earns nothing."""
+    submission = submit("x = 1")
+
+    assert unreadable(submission).score == 0
+    assert failed_grading(submission, ValueError("Our bug.")).score is None
+    assert "not the student" in failed_grading(submission, ValueError("Our bug.")).message

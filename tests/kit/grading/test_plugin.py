@@ -1,4 +1,4 @@
-"""The pytest plugin: a suite run by hand, over the solutions or over one submission."""
+"""The pytest plugin: plain pytest runs a suite on the solutions or on one submission."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +12,8 @@ from autograder.sandbox.supervisor import ForkServer
 Run = Callable[..., dict[str, str]]
 
 
-class Outcomes:
-    """Notes how each check ended, and what is shown of it."""
+class OutcomeRecorder:
+    """Records how each check ended, and what pytest shows of it."""
 
     def __init__(self) -> None:
         self.ends: dict[str, str] = {}
@@ -27,25 +27,25 @@ class Outcomes:
 
 
 @pytest.fixture
-def outcomes() -> Outcomes:
-    """What the run by hand showed."""
-    return Outcomes()
+def outcomes() -> OutcomeRecorder:
+    """What the run showed."""
+    return OutcomeRecorder()
 
 
 @pytest.fixture
-def run(tiny: Course, outcomes: Outcomes, lent_fork_server: ForkServer) -> Run:  # noqa: ARG001  # it lends
-    """Run a suite of the tiny course by hand, quietly, as `pytest SUITE OPTIONS` does."""
+def run(tiny: Course, outcomes: OutcomeRecorder, lent_fork_server: ForkServer) -> Run:  # noqa: ARG001  # used instead of a new one
+    """Run a suite of the tiny course without output, as `pytest SUITE OPTIONS` does."""
 
-    def by_hand(suite: Path, *options: object) -> dict[str, str]:
+    def run_suite(suite: Path, *options: object) -> dict[str, str]:
         quiet = ["-p", "no:terminal", "-p", "no:faulthandler", "-p", "no:cacheprovider"]
-        place = ["-c", str(INI), "--rootdir", str(tiny.root), str(suite)]
-        pytest.main([*quiet, *place, *map(str, options)], plugins=[outcomes])
+        paths = ["-c", str(INI), "--rootdir", str(tiny.root), str(suite)]
+        pytest.main([*quiet, *paths, *map(str, options)], plugins=[outcomes])
         return outcomes.ends
 
-    return by_hand
+    return run_suite
 
 
-def test_plain_pytest_judges_the_solutions(run: Run, tiny: Course):
+def test_plain_pytest_runs_on_the_solutions(run: Run, tiny: Course):
     """Without --submission every check of the hidden suite passes on the solution."""
     assert run(tiny.stages[0].hidden_suite) == {
         "doubles_the_documented_numbers": "passed",
@@ -54,10 +54,10 @@ def test_plain_pytest_judges_the_solutions(run: Run, tiny: Course):
     }
 
 
-def test_one_submission_is_judged_by_hand(
-    run: Run, tiny: Course, tmp_path: Path, outcomes: Outcomes
+def test_pytest_runs_on_one_submission(
+    run: Run, tiny: Course, tmp_path: Path, outcomes: OutcomeRecorder
 ):
-    """With --submission the file is judged, and a failure shows as its sentence."""
+    """With --submission the checks run on that file, and a failure shows its sentence."""
     path = tmp_path / "tiny.py"
     path.write_text("def double(x):\n    return 3 * x\n")
     ends = run(tiny.stages[0].hidden_suite, "--submission", path)
@@ -67,22 +67,22 @@ def test_one_submission_is_judged_by_hand(
     assert "Traceback" not in outcomes.shown
 
 
-def test_the_public_suite_judges_the_module_beside_it(run: Run, tiny: Course):
-    """A student's own `pytest` needs neither the course nor an option."""
+def test_the_public_suite_runs_on_the_module_beside_it(run: Run, tiny: Course):
+    """A student's own `pytest` needs no course and no option."""
     stub = tiny.stages[0].stub
     stub.write_text("def double(x):\n    return x + x\n")
 
     assert run(tiny.stages[0].public_suite) == {"doubles_one": "passed"}
 
 
-def test_stages_that_were_not_handed_in_are_passed_over(
+def test_stages_without_a_submission_are_skipped(
     run: Run, write_course: Callable[..., Course], tmp_path: Path
 ):
-    """A folder that holds one stage of two is judged in that one; the other is no failure."""
+    """With one stage of two submitted, the checks of the other do not fail."""
     two = write_course(stages=("01_tiny", "02_tiny"))
-    place = tmp_path / "alice" / "02_tiny"
-    place.mkdir(parents=True)
-    (place / "tiny.py").write_bytes(two.stages[1].solution.read_bytes())
+    folder = tmp_path / "alice" / "02_tiny"
+    folder.mkdir(parents=True)
+    (folder / "tiny.py").write_bytes(two.stages[1].solution.read_bytes())
 
     ends = run(two.root / "tests" / "hidden", "--submission", tmp_path / "alice")
 

@@ -1,4 +1,6 @@
-"""Comparing answers: the first thing that is wrong is named, and hidden values stay hidden."""
+"""Comparing answers: messages name the first problem, and hidden values stay hidden."""
+
+import math
 
 import pytest
 import torch
@@ -6,21 +8,22 @@ import torch
 from autograder.results import Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.compare import agrees, number_agrees, reads_like
+from autograder.suite.compare import MAX_SIDE, agrees, number_agrees, reads_like, side_by_side
 
 NAN, INF = torch.nan, torch.inf
 EXPECTED = torch.tensor([[0.1234, 5.0], [7.0, -3.0]])
+TOKENS = ("your", "journey")
 
 
 def refused(actual: object, expected: torch.Tensor = EXPECTED) -> WrongAnswer:
-    """How *actual* is refused where *expected* should be."""
+    """Return the error for *actual* where *expected* is right."""
     with pytest.raises(WrongAnswer) as caught:
         agrees(actual, expected, "The context")
     return caught.value
 
 
 @pytest.mark.parametrize(
-    ("actual", "status", "words"),
+    ("actual", "status", "excerpt"),
     [
         pytest.param(None, Status.WRONG_TYPE, "without `return`", id="none"),
         pytest.param([[1.0]], Status.WRONG_TYPE, "of type list", id="list"),
@@ -33,12 +36,12 @@ def refused(actual: object, expected: torch.Tensor = EXPECTED) -> WrongAnswer:
         pytest.param(EXPECTED + 1, Status.WRONG_VALUE, "4 of 4 entries", id="value"),
     ],
 )
-def test_the_first_thing_that_is_wrong_is_named(actual: object, status: Status, words: str):
-    """Type, shape, dtype, finite, value: an answer wrong in all is told the first."""
+def test_the_first_thing_that_is_wrong_is_named(actual: object, status: Status, excerpt: str):
+    """The order is type, shape, dtype, NaN or infinity, values."""
     wrong = refused(actual)
 
     assert wrong.status is status
-    assert words in wrong.message
+    assert excerpt in wrong.message
 
 
 @pytest.mark.parametrize(
@@ -52,15 +55,15 @@ def test_the_first_thing_that_is_wrong_is_named(actual: object, status: Status, 
     ],
 )
 def test_the_public_sentence_holds_no_value(actual: object):
-    """Beside a hidden check no number, expected or given, is shown."""
+    """A hidden check shows no number, neither the expected nor the given one."""
     public = refused(actual).public
 
     assert "The context" in public
     assert not {"0.1234", "0.7770", "7", "5.0", "-3"} & set(public.replace(",", "").split())
 
 
-def test_a_number_is_kept_out_of_the_public_sentence():
-    """A hidden number is as secret as a hidden tensor."""
+def test_the_public_sentence_about_a_number_has_no_digit():
+    """The value of a hidden number is not shown either."""
     with pytest.raises(WrongAnswer) as caught:
         number_agrees(3.25, 7.5, 0.1)
 
@@ -69,7 +72,7 @@ def test_a_number_is_kept_out_of_the_public_sentence():
 
 
 def test_wrong_rows_are_named():
-    """Where a whole row is right, it isn't among the wrong ones."""
+    """Rows that are right are not named."""
     actual = EXPECTED.clone()
     actual[1] += 1
 
@@ -86,8 +89,8 @@ def test_wrong_rows_are_named():
         pytest.param(NAN, False, id="nan"),
     ],
 )
-def test_printed_digits_are_met_to_half_a_unit(off: float, right: bool):  # noqa: FBT001  # a case
-    """What would print alike is right, what would print otherwise is wrong."""
+def test_printed_digits_are_compared_to_half_a_unit(off: float, right: bool):  # noqa: FBT001  # a case
+    """A value that would be printed with the same digits is right, others are wrong."""
     actual = torch.tensor([0.1234, 100.0]) + torch.tensor([off, 0.0])
     try:
         reads_like(actual, [0.1234, 100.0])
@@ -99,8 +102,8 @@ def test_printed_digits_are_met_to_half_a_unit(off: float, right: bool):  # noqa
     assert accepted is right
 
 
-def test_large_printed_numbers_know_no_ratio():
-    """A relative error that is small is still another print."""
+def test_printed_digits_have_no_relative_tolerance():
+    """A small relative error of a large number changes the printed digits."""
     with pytest.raises(WrongAnswer):
         reads_like(torch.tensor([1000.01]), [1000.0], decimals=4)
 
@@ -110,8 +113,8 @@ def test_large_printed_numbers_know_no_ratio():
     [
         pytest.param(EXPECTED, id="floats"),
         pytest.param(torch.tensor([[-INF, 1.0], [INF, 0.0]]), id="infinities"),
-        pytest.param(torch.tensor([[True, False], [True, True]]), id="truth-values"),
-        pytest.param(torch.tensor([[1, 2], [3, 4]]), id="whole-numbers"),
+        pytest.param(torch.tensor([[True, False], [True, True]]), id="booleans"),
+        pytest.param(torch.tensor([[1, 2], [3, 4]]), id="integers"),
         pytest.param(torch.tensor([[1 + 2j]]), id="complex"),
         pytest.param(torch.empty(0, 2), id="empty"),
         pytest.param(torch.tensor(2.5), id="no-axis"),
@@ -119,7 +122,7 @@ def test_large_printed_numbers_know_no_ratio():
     ],
 )
 def test_equal_tensors_agree(expected: torch.Tensor):
-    """Whatever the kind, the same is right, and so is float noise."""
+    """Equal values are right, and so are values that differ by float noise."""
     agrees(expected.clone(), expected)
     if expected.is_floating_point():
         agrees(expected * (1 + 1e-6), expected)
@@ -130,13 +133,13 @@ def test_equal_tensors_agree(expected: torch.Tensor):
     [
         pytest.param(torch.tensor([INF]), torch.tensor([-INF]), id="other-infinity"),
         pytest.param(torch.tensor([1.0]), torch.tensor([-INF]), id="finite-for-infinite"),
-        pytest.param(torch.tensor([True]), torch.tensor([False]), id="truth-value"),
+        pytest.param(torch.tensor([True]), torch.tensor([False]), id="boolean"),
         pytest.param(torch.tensor([1 + 1j]), torch.tensor([1 + 2j]), id="complex"),
         pytest.param(torch.tensor([0]).byte(), torch.tensor([1]).byte(), id="bytes"),
     ],
 )
 def test_other_values_are_refused(actual: torch.Tensor, expected: torch.Tensor):
-    """Infinities, truth values and whole numbers are compared as what they are."""
+    """Infinities, booleans and integers are compared exactly."""
     assert refused(actual, expected).status in {Status.WRONG_VALUE, Status.NOT_FINITE}
 
 
@@ -156,16 +159,81 @@ def test_one_number_may_be_a_float_or_a_tensor(actual: object):
 @pytest.mark.parametrize(
     ("actual", "status"),
     [
-        pytest.param(True, Status.WRONG_TYPE, id="truth-value"),
+        pytest.param(True, Status.WRONG_TYPE, id="boolean"),
         pytest.param("2.5", Status.WRONG_TYPE, id="text"),
         pytest.param(torch.tensor([2.5]), Status.WRONG_SHAPE, id="one-axis"),
         pytest.param(NAN, Status.WRONG_VALUE, id="nan"),
         pytest.param(2.6, Status.WRONG_VALUE, id="another"),
     ],
 )
-def test_what_is_not_that_number_is_refused(actual: object, status: Status):
-    """A number in a list, as text or as truth is none."""
+def test_anything_but_that_number_is_refused(actual: object, status: Status):
+    """A tensor with an axis, a string or a boolean is not a number."""
     with pytest.raises(WrongAnswer) as caught:
         number_agrees(actual, 2.5, 1e-4)
 
     assert caught.value.status is status
+
+
+def laid_out(answer: torch.Tensor, expected: torch.Tensor, decimals: int = 4, tokens=TOKENS):
+    """Return *answer* and *expected* side by side."""
+    return side_by_side(answer, expected, answer != expected, decimals, tokens)
+
+
+def test_a_matrix_is_shown_in_printed_digits():
+    """Expected, yours, their difference and which entries are wrong, each as rows."""
+    found = laid_out(torch.tensor([[0.5, 2.25, 1.0]] * 2), torch.tensor([[0.5, 2.0, 1.0]] * 2), 2)
+
+    assert found.expected == (("0.50", "2.00", "1.00"),) * 2
+    assert found.yours == (("0.50", "2.25", "1.00"),) * 2
+    assert found.difference == (("0.00", "0.25", "0.00"),) * 2
+    assert found.wrong == ((False, True, False),) * 2
+
+
+def test_an_axis_with_one_entry_per_token_has_their_names():
+    """The other axis has a different size and no names."""
+    found = laid_out(torch.zeros(2, 3), torch.ones(2, 3))
+
+    assert (found.rows, found.columns) == (TOKENS, ())
+
+
+def test_a_vector_is_one_row_without_a_name():
+    """Its columns may be tokens; its row is not."""
+    found = laid_out(torch.zeros(2), torch.ones(2))
+
+    assert found.expected == (("1.0000", "1.0000"),)
+    assert (found.rows, found.columns) == ((), TOKENS)
+
+
+def test_integers_have_no_decimals():
+    """Shapes and masks are shown without decimals."""
+    found = laid_out(torch.tensor([6, 3]), torch.tensor([6, 2]), 0)
+
+    assert (found.yours, found.difference) == ((("6", "3"),), (("0", "1"),))
+
+
+def test_nan_and_infinity_are_shown_as_such():
+    """NaN and infinite entries appear as such."""
+    found = laid_out(torch.tensor([math.nan, math.inf, 1.0]), torch.zeros(3), 1)
+
+    assert found.yours == (("nan", "inf", "1.0"),)
+    assert found.difference == (("nan", "inf", "1.0"),)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param((), id="a-number"),
+        pytest.param((2, 2, 2), id="three-axes"),
+        pytest.param((0, 3), id="empty"),
+        pytest.param((MAX_SIDE + 1, 2), id="too-many-rows"),
+        pytest.param((2, MAX_SIDE + 1), id="too-many-columns"),
+    ],
+)
+def test_large_tensors_and_scalars_are_not_shown(shape: tuple[int, ...]):
+    """Only small matrices and vectors can be compared by eye."""
+    assert laid_out(torch.zeros(shape), torch.ones(shape)) is None
+
+
+def test_the_largest_matrix_is_shown():
+    """Eight by eight entries are shown."""
+    assert laid_out(torch.zeros(MAX_SIDE, MAX_SIDE), torch.ones(MAX_SIDE, MAX_SIDE)) is not None

@@ -1,4 +1,4 @@
-"""The ledger of documented tensors."""
+"""The documented tensors: reading the file, and comparing with printed digits."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from autograder.suite.documented import DocumentedTensor
 
 
 def entry(value: object, **changed: object) -> DocumentedTensor:
-    """A ledger entry that prints *value* to four decimals."""
+    """A documented tensor that is printed as *value*, to four decimals."""
     facts = {"name": "a", "document": "d", "cell": "In [1]", "drawn": "given", "stage": ("01",)}
     return DocumentedTensor(value=value, **(facts | {"decimals": 4} | changed))
 
@@ -24,27 +24,27 @@ def path(tiny: Course) -> Path:
     return tiny.documented
 
 
-def test_entries_are_found_by_name(path: Path):
-    """An entry holds the printed value as a float32 tensor."""
+def test_tensors_are_found_by_name(path: Path):
+    """The printed value is a float32 tensor."""
     doubled = documented.read(path)["tiny.doubled"]
 
     assert torch.equal(doubled.tensor, torch.tensor([1.0, 3.0, 5.0]))
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "excerpt"),
     [
-        pytest.param("tiny.doubled", "tiny.numbers", "two entries are named", id="twins"),
+        pytest.param("tiny.doubled", "tiny.numbers", "two tensors are named", id="duplicates"),
         pytest.param("decimals", "digits", "digits", id="unknown-key"),
         pytest.param('drawn = "given"\n', "", "drawn", id="missing-key"),
         pytest.param("format_version = 1", "format_version = 2", "format_version", id="version"),
     ],
 )
-def test_a_ledger_that_contradicts_itself_is_refused(path: Path, old: str, new: str, words: str):
-    """The message names file, place and fault."""
+def test_an_invalid_file_is_refused(path: Path, old: str, new: str, excerpt: str):
+    """The message names the file and what is wrong in it."""
     path.write_text(path.read_text().replace(old, new, 1))
 
-    with pytest.raises(CourseError, match=words) as caught:
+    with pytest.raises(CourseError, match=excerpt) as caught:
         documented.read(path)
 
     assert "documented.toml" in str(caught.value)
@@ -60,12 +60,12 @@ def test_a_ledger_that_contradicts_itself_is_refused(path: Path, old: str, new: 
     ],
 )
 def test_the_tolerance_is_half_a_unit_of_the_last_digit(changed: dict, atol: float):
-    """Digits that were printed are compared to the digit, given ones exactly."""
+    """Printed values are compared to the last digit, given ones exactly."""
     assert entry([1.0], **changed).atol == pytest.approx(atol)
 
 
-def test_a_print_is_met_or_refused():
-    """Half a unit off is the same print, a whole one is another."""
+def test_values_with_other_printed_digits_are_refused():
+    """A difference of half a unit is right, of a whole unit wrong."""
     printed = entry([0.4306, 0.6194])
     printed.matches(torch.tensor([0.43064, 0.61936]))
 
@@ -73,16 +73,16 @@ def test_a_print_is_met_or_refused():
         printed.matches(torch.tensor([0.4307, 0.6194]))
 
 
-def test_a_single_number_is_compared_as_one():
-    """A print without brackets is a number."""
+def test_a_single_number_is_compared_as_a_number():
+    """A value that is printed without brackets is a number."""
     entry(0.9544).matches(torch.tensor(0.95441))
 
     with pytest.raises(WrongAnswer):
         entry(0.9544).matches(0.9546)
 
 
-def test_given_whole_numbers_stay_whole():
-    """A printed shape is int64, and met exactly."""
+def test_given_integers_stay_integers():
+    """A printed shape is int64 and compared exactly."""
     shape = entry([6, 3], exact=True, decimals=0)
     shape.matches(torch.tensor([6, 3]))
 
@@ -91,8 +91,8 @@ def test_given_whole_numbers_stay_whole():
         shape.matches(torch.tensor([6 + 1j, 3]))
 
 
-def test_only_what_was_asked_for_is_used(path: Path):
-    """To look through the ledger is no use of its entries; an entry asked for by name is used."""
+def test_only_tensors_asked_for_by_name_are_used(path: Path):
+    """Going through all tensors does not count as using them."""
     found = documented.read(path)
     names = [item.name for item in found.values()]
     assert "tiny.doubled" in found
@@ -101,8 +101,3 @@ def test_only_what_was_asked_for_is_used(path: Path):
 
     assert names == ["tiny.numbers", "tiny.doubled"]
     assert found.used == {"tiny.numbers"}
-
-
-def test_one_process_shares_one_ledger(path: Path):
-    """What the checks of all stages have used is known in one place."""
-    assert documented.shared(path) is documented.shared(path)

@@ -1,4 +1,4 @@
-"""Forbidden shortcuts: in the source, and among what runs."""
+"""Forbidden shortcuts: names in the source, and functions and operators that run."""
 
 import pytest
 import torch
@@ -13,12 +13,12 @@ HEAD = "import torch\nimport torch.nn.functional as F\n"
 
 
 def student_who_wrote(source: str) -> Student:
-    """A student with a function `f`."""
-    return Student(LocalChannel("rules", (HEAD + source).encode()))
+    """A student whose module has a function `f`."""
+    return Student(LocalChannel("forbidden", (HEAD + source).encode()))
 
 
 @pytest.mark.parametrize(
-    ("source", "words"),
+    ("source", "excerpt"),
     [
         pytest.param("def f(x): return torch.softmax(x, -1)", "torch.softmax", id="function"),
         pytest.param("def f(x): return x.softmax(-1)", "x.softmax", id="method"),
@@ -31,13 +31,13 @@ def student_who_wrote(source: str) -> Student:
         ),
     ],
 )
-def test_a_shortcut_in_the_source_is_refused_by_line(source: str, words: str):
-    """The line is named, and why it is not allowed here."""
+def test_a_shortcut_in_the_source_is_refused(source: str, excerpt: str):
+    """The message names the line, and says why the shortcut is forbidden."""
     with pytest.raises(WrongAnswer) as caught:
         avoids(student_who_wrote(source), "f", READY_SOFTMAX, "Write it yourself.")
 
     assert caught.value.status is Status.FORBIDDEN
-    assert words in caught.value.message
+    assert excerpt in caught.value.message
     assert caught.value.message.endswith("Write it yourself.")
 
 
@@ -52,16 +52,16 @@ def test_a_shortcut_in_the_source_is_refused_by_line(source: str, words: str):
         pytest.param(
             "def f(x): return x.exp()\ndef g(x): return torch.softmax(x, -1)", id="elsewhere"
         ),
-        pytest.param("def f(x):\n    '''Not torch.softmax.'''\n    return x", id="in-words"),
+        pytest.param("def f(x):\n    '''Not torch.softmax.'''\n    return x", id="in-a-docstring"),
     ],
 )
-def test_a_name_of_ones_own_is_no_shortcut(source: str):
-    """A helper may be called what it likes."""
+def test_own_names_are_allowed(source: str):
+    """The student's own helpers may have any name."""
     avoids(student_who_wrote(source), "f", READY_SOFTMAX, "")
 
 
-def test_a_shortcut_that_hides_is_seen_running():
-    """`getattr` hides a name from the source, not from torch."""
+def test_a_shortcut_hidden_from_the_source_is_found_when_it_runs():
+    """`getattr` hides the name in the source, but not the operator that runs."""
     hidden = "def f(x): return getattr(torch, 'soft' + 'max')(x, -1)"
     student = student_who_wrote(hidden)
     avoids(student, "f", READY_SOFTMAX, "")
@@ -70,19 +70,19 @@ def test_a_shortcut_that_hides_is_seen_running():
         avoids_running(student.operators("f", torch.zeros(2)), READY_SOFTMAX, "")
 
 
-def test_what_runs_without_a_shortcut_is_fine():
-    """Only exp and sum run, as they should."""
+def test_code_without_a_shortcut_passes():
+    """Only exp and sum run, which are allowed."""
     student = student_who_wrote("def f(x): return x.exp() / x.exp().sum()")
 
     avoids_running(student.operators("f", torch.zeros(2)), READY_SOFTMAX, "")
 
 
-def test_a_loop_over_tokens_is_seen_by_its_operators():
-    """Twice the tokens, twice the operators: a loop."""
+def test_a_loop_over_tokens_is_found_by_counting_operators():
+    """A loop runs more operators on a longer input."""
     student = student_who_wrote("def f(x): return torch.stack([row * 2 for row in x])")
     few, many = (student.operators("f", torch.zeros(n, 2)) for n in (2, 4))
-    matches_conclusively = Operators({}, {("aten.mul.Tensor", 4): 1})
-    keeps_operators(matches_conclusively, matches_conclusively, "")
+    constant = Operators({}, {("aten.mul.Tensor", 4): 1})
+    keeps_operators(constant, constant, "")
 
     with pytest.raises(WrongAnswer, match="Use one multiplication"):
         keeps_operators(few, many, "Use one multiplication.")

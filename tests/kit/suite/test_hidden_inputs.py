@@ -1,4 +1,4 @@
-"""Hidden inputs: secret with a secret, fixed without one."""
+"""Hidden inputs: they depend on the course secret; without one they are public."""
 
 from pathlib import Path
 
@@ -9,28 +9,28 @@ from autograder.suite.hidden_inputs import HiddenInputs, course_secret
 
 
 def drawn(secret: bytes, check: str = "test_a") -> torch.Tensor:
-    """What a check of the tiny stage draws."""
+    """The inputs that a check of the tiny stage draws."""
     return HiddenInputs(secret, "01_tiny", check).normal(3, 2)
 
 
 def test_without_a_secret_inputs_are_the_same_everywhere():
-    """A self-learner's inputs are those of every public copy."""
+    """Every copy of the course without a secret has the same inputs."""
     assert torch.equal(drawn(b""), drawn(b""))
 
 
 def test_two_secrets_draw_two_inputs():
-    """A public copy of the kit does not give away another course's inputs."""
+    """The inputs of a course with a secret can't be drawn from a public copy."""
     assert not torch.equal(drawn(b"one"), drawn(b"two"))
     assert not torch.equal(drawn(b"one"), drawn(b""))
 
 
 def test_two_checks_draw_two_inputs():
-    """One check's inputs say nothing about another's."""
+    """The inputs of one check don't reveal those of another."""
     assert not torch.equal(drawn(b"one", "test_a"), drawn(b"one", "test_b"))
 
 
-def test_drawing_leaves_the_common_generator_alone():
-    """A probe has a generator of its own, so that documented draws stay documented."""
+def test_drawing_does_not_change_the_global_generator():
+    """Hidden inputs have their own generator, so that documented draws stay reproducible."""
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
@@ -40,7 +40,7 @@ def test_drawing_leaves_the_common_generator_alone():
 
 
 def test_weights_are_named_as_parameters_are():
-    """Two underscores stand for a dot, in one draw after the other."""
+    """Two underscores in a name mean a dot."""
     weights = HiddenInputs(b"", "01_tiny", "test_a").weights(W_q=(3, 2), W_key__weight=(2, 3))
 
     assert {name: tuple(value.shape) for name, value in weights.items()} == {
@@ -59,11 +59,15 @@ def test_uniform_numbers_lie_between_zero_and_one():
 def test_the_secret_is_read_from_environment_then_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """An ignored file holds it, an environment variable comes first, neither is no secret."""
+    """The environment variable comes first, then the file; without both there is no secret."""
     monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
     nothing = course_secret(tmp_path)
     (tmp_path / ".course-secret").write_text("from the file\n")
     file = course_secret(tmp_path)
-    monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", "from outside")
+    monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", "from the environment")
 
-    assert (nothing, file, course_secret(tmp_path)) == (b"", b"from the file", b"from outside")
+    assert (nothing, file, course_secret(tmp_path)) == (
+        b"",
+        b"from the file",
+        b"from the environment",
+    )

@@ -1,4 +1,4 @@
-"""The `student` of a check: verbs, observations, and sentences for what breaks."""
+"""The `student` of a check: requests, kept answers, and sentences about problems."""
 
 import pytest
 import torch
@@ -52,8 +52,8 @@ class Scale(nn.Module):
 """
 
 
-class Silent:
-    """A channel that answers every request alike."""
+class ConstantChannel:
+    """A channel that gives every request the same answer."""
 
     def __init__(self, answer: object) -> None:
         self.definitions = definitions(parse((SOURCE,)))
@@ -74,12 +74,12 @@ def channel() -> LocalChannel:
 
 @pytest.fixture
 def student(channel: LocalChannel) -> Student:
-    """A student who wrote SOURCE."""
+    """A student whose module is SOURCE."""
     return Student(channel)
 
 
-def test_verbs_take_and_give_tensors(student: Student):
-    """A call looks like a call."""
+def test_calls_take_and_return_tensors(student: Student):
+    """A call has arguments and a result, as a local call has."""
     x = torch.eye(2)
 
     assert torch.equal(student.call("alone", x), x)
@@ -88,8 +88,8 @@ def test_verbs_take_and_give_tensors(student: Student):
     assert [item["name"] for item in student.signature("mix")] == ["x"]
 
 
-def test_a_new_module_answers_like_one(student: Student):
-    """Parameters, buffers, state, modes and forward are asked of a stand-in."""
+def test_a_new_module_has_parameters_buffers_and_modes(student: Student):
+    """Each of them is one request to the worker."""
     scale = student.new("Scale", 2, seed=1)
     factor = torch.rand(2, generator=torch.Generator().manual_seed(1))
 
@@ -102,14 +102,14 @@ def test_a_new_module_answers_like_one(student: Student):
 
 
 def test_loaded_values_are_used(student: Student):
-    """`load` returns the module, so that a check reads as one line."""
+    """`load` returns the module, so that a check can create and load it in one line."""
     scale = student.new("Scale", 2).load({"factor": torch.tensor([2.0, 4.0])})
 
     assert torch.equal(scale(torch.zeros(2)), torch.tensor([1.0, 2.0]))
 
 
 def test_gradients_come_by_input_and_by_name(student: Student):
-    """The cotangent is sent back; every weight tells what reached it."""
+    """The gradients of inputs come by position, those of parameters by name."""
     scale = student.new("Scale", 2).load({"factor": torch.ones(2)})
     found = scale.gradients(torch.zeros(2), cotangent=torch.tensor([1.0, 0.0]))
 
@@ -118,22 +118,22 @@ def test_gradients_come_by_input_and_by_name(student: Student):
     assert torch.equal(found.output, torch.tensor([0.5, 0.5]))
 
 
-def test_every_answer_is_noted(student: Student):
-    """What came back, in order, is the check's observation."""
+def test_every_answer_is_kept(student: Student):
+    """The answers are kept in order, each with its verb."""
     student.call("strict", 3)
     student.refuses("strict", -1)
 
-    assert student.observed == [("call", 3), ("refused", True)]
+    assert student.observed == (("call", 3), ("refused", True))
 
 
-def test_writing_into_an_input_is_seen(student: Student):
+def test_writing_into_an_input_is_detected(student: Student):
     """`keeps_inputs` is False for what changes its argument."""
     assert student.keeps_inputs("alone", torch.eye(2))
     assert not student.keeps_inputs("writes", torch.eye(2))
 
 
 def test_operators_that_ran_are_counted(student: Student):
-    """A helper's softmax is seen where it runs."""
+    """A softmax in a helper is counted when it runs."""
     ran = student.operators("mix", torch.zeros(2, 2))
 
     assert ran.functions["softmax"] == 1
@@ -141,15 +141,15 @@ def test_operators_that_ran_are_counted(student: Student):
 
 
 def test_uses_follows_what_a_definition_calls(student: Student):
-    """Through own helpers, to what they use of torch; not into what is not called."""
+    """The names in called helpers are listed, those in other functions are not."""
     names = {use.name for use in student.uses("Scale")}
 
     assert "torch.softmax" in names
     assert "@" not in names
 
 
-def test_a_raise_is_a_refusal(student: Student):
-    """Functions and modules refuse by raising, whatever they raise."""
+def test_an_exception_is_a_refusal(student: Student):
+    """Functions and modules refuse by raising any exception."""
     assert student.refuses("strict", -1)
     assert not student.refuses("strict", 1)
     assert student.new("Scale", 2).refuses(torch.zeros(1, 1, 1, 2))
@@ -159,21 +159,21 @@ def test_a_raise_is_a_refusal(student: Student):
     "status", [Status.TIMEOUT, Status.CRASHED, Status.OUT_OF_MEMORY, Status.BAD_OUTPUT]
 )
 def test_a_hang_or_a_crash_is_no_refusal(status: Status):
-    """Only an exception refuses; what breaks otherwise stays broken."""
+    """Only an exception is a refusal; other faults are raised."""
     with pytest.raises(Fault):
-        Student(Silent(Fault(status, "no"))).refuses("strict", -1)
+        Student(ConstantChannel(Fault(status, "no"))).refuses("strict", -1)
 
 
 def test_a_stub_refuses_nothing(student: Student):
-    """``NotImplementedError`` earns no point for raising where it should."""
+    """``NotImplementedError`` does not count as a refusal."""
     with pytest.raises(Fault) as caught:
         student.refuses("stub", -1)
 
     assert caught.value.status is Status.NOT_IMPLEMENTED
 
 
-def test_what_raises_speaks_of_its_text_only_to_its_author(student: Student):
-    """The public sentence names the line, never the student's own words."""
+def test_the_text_of_an_exception_is_not_public(student: Student):
+    """The public sentence names the line and contains no text of the student's."""
     with pytest.raises(Fault) as caught:
         student.call("strict", -1)
 
@@ -182,7 +182,7 @@ def test_what_raises_speaks_of_its_text_only_to_its_author(student: Student):
 
 
 @pytest.mark.parametrize(
-    ("problem", "status", "words"),
+    ("problem", "status", "excerpt"),
     [
         pytest.param(
             Problem(kind="missing", text="double is not defined"),
@@ -205,17 +205,17 @@ def test_what_raises_speaks_of_its_text_only_to_its_author(student: Student):
         ),
     ],
 )
-def test_each_problem_has_a_status_and_a_sentence(problem: Problem, status: Status, words: str):
-    """What went wrong is told in words that lead to the place."""
+def test_each_problem_has_a_status_and_a_sentence(problem: Problem, status: Status, excerpt: str):
+    """The sentence names the place of the problem."""
     fault = fault_of(problem, "double")
 
     assert fault.status is status
-    assert words in fault.message
+    assert excerpt in fault.message
 
 
 def test_a_forged_tensor_is_bad_output():
-    """An answer that contradicts itself is the submission's fault."""
-    forged = Student(Silent(TensorValue("float32", (5,), b"")))
+    """A tensor whose bytes don't fit its shape is the submission's fault."""
+    forged = Student(ConstantChannel(TensorValue("float32", (5,), b"")))
 
     with pytest.raises(Fault) as caught:
         forged.call("double")
@@ -224,14 +224,14 @@ def test_a_forged_tensor_is_bad_output():
 
 
 @pytest.mark.parametrize("answer", [None, 3, "x", OpaqueValue("a set")])
-def test_testimony_of_the_wrong_kind_breaks_nothing(answer: object):
-    """A worker that answers with nonsense earns nothing, and costs us nothing."""
-    liar = Student(Silent(answer))
+def test_answers_of_the_wrong_kind_are_handled(answer: object):
+    """A worker that answers with nonsense earns nothing and raises no error of ours."""
+    student = Student(ConstantChannel(answer))
     with pytest.raises(WrongAnswer):
-        liar.new("Scale", 2)
+        student.new("Scale", 2)
     with pytest.raises(WrongAnswer):
-        liar.draws_next()
+        student.draws_next()
 
-    assert liar.signature("mix") == []
-    assert liar.operators("mix").total == 0
-    assert liar.gradients("mix", 1, cotangent=torch.ones(1)).inputs == (None,)
+    assert student.signature("mix") == []
+    assert student.operators("mix").total == 0
+    assert student.gradients("mix", 1, cotangent=torch.ones(1)).inputs == (None,)

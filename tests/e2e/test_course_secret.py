@@ -1,3 +1,5 @@
+"""The course secret changes the hidden inputs, but no grade."""
+
 import pytest
 
 from autograder.course import Course, find_root, load
@@ -19,15 +21,15 @@ def course(pytestconfig: pytest.Config) -> Course:
 
 
 def test_two_secrets_give_different_inputs(course: Course, monkeypatch: pytest.MonkeyPatch):
-    """What the hidden checks of a stage send differs from one secret to the other."""
-    seen = []
+    """The inputs of the hidden checks of a stage differ between two secrets."""
+    answers = []
     for secret in ("one", "another"):
         monkeypatch.setenv(SECRET_VARIABLE, secret)
         with open_suites(course, [course.stage(STAGE)]) as runner:
-            seen.append(_hidden_answers(runner))
+            answers.append(_hidden_answers(runner))
 
-    assert seen[0].keys() == seen[1].keys()
-    assert all(seen[0][name] != seen[1][name] for name in seen[0])
+    assert answers[0].keys() == answers[1].keys()
+    assert all(answers[0][name] != answers[1][name] for name in answers[0])
 
 
 def test_two_secrets_give_the_same_grades(course: Course, monkeypatch: pytest.MonkeyPatch):
@@ -41,13 +43,13 @@ def test_two_secrets_give_the_same_grades(course: Course, monkeypatch: pytest.Mo
 
 
 def _hidden_answers(runner: SuiteRunner) -> dict[str, str]:
-    """Return what the solution answers to each check on hidden inputs, as text."""
+    """Return the solution's answers to each check on hidden inputs, as text."""
     stage = runner.course.stage(STAGE)
     channel = solution_channel(stage.solution)
     return {
-        item.name: str([answer for verb, answer in runner.run(item, channel).answers])
-        for item, spec in runner.checks(stage.name)
-        if spec.layer == "probe"
+        check.name: str([answer for verb, answer in runner.run(check.item, channel).answers])
+        for check in runner.checks(stage.name)
+        if check.spec.layer == "probe"
     }
 
 

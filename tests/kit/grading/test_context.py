@@ -1,0 +1,75 @@
+"""What a context supplies to checks."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from autograder.course import Course
+from autograder.errors import CourseError, UsageError
+from autograder.grading.context import StandaloneContext, SuiteContext
+
+REFUSED = "Nothing is submitted for test_a"
+
+
+def item_in(suite: Path) -> SimpleNamespace:
+    """Return a pytest item of *suite* without a mark."""
+    return SimpleNamespace(
+        path=suite, name="test_a", nodeid="test_a", get_closest_marker=lambda _name: None
+    )
+
+
+@pytest.fixture
+def item(tiny: Course) -> SimpleNamespace:
+    """A check of the hidden suite of the tiny course."""
+    return item_in(tiny.stages[0].hidden_suite)
+
+
+def test_a_solution_is_imported_once_for_each_context(tiny: Course):
+    """Another context imports it again."""
+    context, stage = SuiteContext(tiny), tiny.stages[0]
+
+    assert context.solution(stage) is context.solution(stage)
+    assert context.solution(stage) is not SuiteContext(tiny).solution(stage)
+
+
+def test_a_missing_solution_is_the_courses_fault(tiny: Course, item: SimpleNamespace):
+    """The message names the file."""
+    tiny.stages[0].solution.unlink()
+
+    with pytest.raises(CourseError, match=r"tiny\.py is missing"):
+        SuiteContext(tiny).reference(item)
+
+
+def test_the_documented_tensors_are_read_once_for_each_context(tiny: Course, item):
+    """Every context remembers which of them its own checks used."""
+    context, other = SuiteContext(tiny), SuiteContext(tiny)
+    _ = context.documented(item)["tiny.numbers"]
+
+    assert context.documented(item) is context.documented(item)
+    assert context.documented(item).used == {"tiny.numbers"}
+    assert other.documented(item).used == set()
+
+
+def test_without_a_channel_there_is_no_student(tiny: Course, item: SimpleNamespace):
+    """A check can't run without a module."""
+    with pytest.raises(UsageError, match=REFUSED):
+        SuiteContext(tiny).student(item)
+
+
+def test_plain_pytest_finds_the_course_of_a_suite(tiny: Course, item: SimpleNamespace):
+    """A context without a course loads it from the folder of the suite."""
+    context = StandaloneContext(None, None)
+
+    assert context.stage(item).name == "01_tiny"
+    assert context.course == tiny
+
+
+def test_the_public_suite_needs_no_course(tiny: Course, tmp_path: Path):
+    """The stage of a student's copy is its folder."""
+    folder = tmp_path / "handout"
+    tiny.stages[0].source.rename(folder)
+    context = StandaloneContext(None, None)
+
+    assert context.stage(item_in(folder / "test_public.py")).source == folder
+    assert context.course is None

@@ -1,0 +1,89 @@
+"""The decorator, the layers and the assertion of suites."""
+
+import pytest
+
+from autograder.results import Status
+from autograder.suite.checks import (
+    CheckSpec,
+    CollectedCheck,
+    Layer,
+    WrongAnswer,
+    check,
+    expect,
+    spec_of,
+)
+
+
+@check("double", points=2, layer="probe", needs=("Scale",))
+def marked():
+    """Twice unseen numbers
+    is right too.
+
+    This paragraph is for the instructor.
+    """
+
+
+def unmarked(): ...  # noqa: D103  # the case without a docstring
+
+
+class Item:
+    """A pytest item of one function."""
+
+    def __init__(self, function) -> None:
+        self.function = function
+        self.name = function.__name__
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        """Return the mark *name* of the function."""
+        marks = getattr(self.function, "pytestmark", [])
+        return next((mark for mark in marks if mark.name == name), None)
+
+
+def test_the_spec_of_a_check_has_the_arguments_of_its_decorator():
+    """The layer may be written as a string."""
+    assert spec_of(Item(marked)) == CheckSpec("double", 2, Layer.PROBE, ("Scale",))
+
+
+def test_an_ordinary_test_has_no_spec():
+    """Only ``@check`` gives a test points."""
+    assert spec_of(Item(unmarked)) is None
+
+
+def test_an_unknown_layer_is_refused():
+    """A misspelt layer is an error when the suite is imported."""
+    with pytest.raises(ValueError, match="probes"):
+        check("double", points=2, layer="probes")
+
+
+@pytest.mark.parametrize(
+    ("function", "title"),
+    [
+        pytest.param(marked, "Twice unseen numbers is right too.", id="first-paragraph"),
+        pytest.param(unmarked, "unmarked", id="no-docstring"),
+    ],
+)
+def test_the_title_is_the_docstring_in_one_line(function, title: str):
+    """Without a docstring the title is the name, which ``verify`` reports."""
+    assert CollectedCheck(Item(function), CheckSpec("double", 2, Layer.PROBE, ())).title == title
+
+
+@pytest.mark.parametrize("layer", ["signature", "shapes", "parameters", "documented"])
+def test_the_first_layers_have_no_hidden_inputs(layer: str):
+    """Their messages may contain values."""
+    assert not Layer(layer).hidden
+
+
+@pytest.mark.parametrize("layer", ["probe", "laws", "gradients", "forbidden"])
+def test_the_last_layers_have_hidden_inputs(layer: str):
+    """Their messages contain no values."""
+    assert Layer(layer).hidden
+
+
+def test_expect_fails_with_its_sentence():
+    """The sentence is the public one too."""
+    expect([1], "A list with an entry is true.")
+    with pytest.raises(WrongAnswer) as caught:
+        expect([], "Something is missing.", Status.MISSING)
+
+    assert caught.value.status is Status.MISSING
+    assert caught.value.message == caught.value.public == "Something is missing."

@@ -1,0 +1,80 @@
+"""Running the course's own code in this process."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from autograder.errors import CourseError
+from autograder.suite.in_process import (
+    MAX_TENSORS,
+    LocalChannel,
+    RecordingChannel,
+    solution_channel,
+)
+from autograder.suite.student_proxy import Student
+
+SOURCE = b"""
+import warnings
+import torch
+
+def weights(x):
+    print("printed")
+    warnings.warn("warned")
+    return torch.softmax(x @ x.T, dim=-1)
+
+def many(x):
+    for _ in range(1000):
+        x = x + 1
+    return x
+
+def stopped():
+    raise KeyboardInterrupt
+"""
+
+
+def test_prints_and_warnings_of_the_code_are_dropped(capsys: pytest.CaptureFixture[str]):
+    """A warning would be an error in this test."""
+    answer = Student(LocalChannel("own", SOURCE)).call("weights", torch.eye(2))
+
+    assert answer.shape == (2, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_code_that_can_not_be_imported_is_the_courses_fault():
+    """The message names the module."""
+    with pytest.raises(CourseError, match="module broken can't be imported"):
+        LocalChannel("broken", b"1 / 0")
+
+
+def test_ctrl_c_is_no_answer():
+    """An interrupt while the code runs comes from the instructor."""
+    with pytest.raises(KeyboardInterrupt):
+        Student(LocalChannel("own", SOURCE)).call("stopped")
+
+
+def test_intermediate_tensors_are_recorded_by_function():
+    """Each request has a list of its own."""
+    channel = RecordingChannel(LocalChannel("own", SOURCE))
+    x = torch.eye(2)
+    Student(channel).call("weights", x)
+    Student(channel).has("weights")
+    steps = dict(channel.tensors[0])
+
+    assert torch.equal(steps["softmax"], x.softmax(-1))
+    assert {"__matmul__", "matmul"} & steps.keys()
+    assert len(channel.tensors) == 2
+
+
+def test_only_so_many_tensors_are_recorded():
+    """A loop in the code does not fill the memory."""
+    channel = RecordingChannel(LocalChannel("own", SOURCE))
+    Student(channel).call("many", torch.zeros(1))
+
+    assert len(channel.tensors[0]) == MAX_TENSORS
+
+
+def test_a_missing_solution_is_the_courses_fault(tmp_path: Path):
+    """The message names the file."""
+    with pytest.raises(CourseError, match=r"tiny\.py is missing"):
+        solution_channel(tmp_path / "tiny.py")

@@ -1,0 +1,37 @@
+"""What `autograder doctor` reports."""
+
+import pytest
+import torch
+
+from autograder import doctor
+from autograder.course import Course
+
+
+def test_a_healthy_course_has_no_bad_finding_but_the_machines(tiny: Course):
+    """Python, torch, isolation, documented tensors and hidden inputs are examined in this order."""
+    texts = [finding.text for finding in doctor.examine(tiny)]
+
+    assert texts[1] == f"torch {torch.__version__}"
+    assert texts[3] == "the documented tensors of 1 stages hold on this torch"
+
+
+def test_a_wrong_documented_value_is_a_bad_finding(tiny: Course):
+    """The finding names the check."""
+    text = tiny.documented.read_text().replace("[1.0, 3.0, 5.0]", "[1.0, 3.0, 5.1]")
+    tiny.documented.write_text(text)
+    [bad] = [finding for finding in doctor.examine(tiny) if "documented" in finding.text]
+
+    assert not bad.good
+    assert "test_doubles_the_documented_numbers" in bad.text
+
+
+def test_public_hidden_inputs_are_mentioned(tiny: Course, monkeypatch: pytest.MonkeyPatch):
+    """Grading without a course secret is allowed."""
+    monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
+    *_, public = doctor.examine(tiny)
+    (tiny.root / ".course-secret").write_text("hush")
+    *_, secret = doctor.examine(tiny)
+
+    assert public.good
+    assert "set a course secret" in public.text
+    assert secret.text == "hidden inputs are secret"
