@@ -99,7 +99,7 @@ MISCONCEPTIONS = (
         exercise="scaled_scores",
         swaps=(("queries @ keys.transpose(-2, -1)", "queries * keys"),),
         explanation="Queries and keys are multiplied number by number and never added up.",
-        question="How many numbers should one query and one key give together?",
+        question="How many scores should one query and one key give?",
     ),
     Misconception(
         id="compares_directions_only",

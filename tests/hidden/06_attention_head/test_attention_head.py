@@ -6,7 +6,7 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
-B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all distinct, so that no wrong axis fits by chance
+B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all different, so that no wrong axis fits by chance
 SCALE = 0.5  # scores vary by 3 then: every mistake shows, and no visible weight underflows, so
 # that masking finished weights and normalising them again stays as right as minus infinity
 BY_HAND = (

@@ -306,7 +306,7 @@ SCALING = (
         exercise="Attention",
         swaps=((SOFTMAX, "scaled"),),
         explanation="The scaled scores are used as weights without softmax.",
-        question="Which step makes shares out of scores?",
+        question="Which step turns scores into weights?",
     ),
     Misconception(
         id="uses_sigmoid",
@@ -465,7 +465,7 @@ RETURNING = (
         id="returns_the_weights",
         exercise="Attention",
         swaps=((MIXED, "return weights"),),
-        explanation="The attention weights are returned; the values were not mixed yet.",
+        explanation="The attention weights are returned; the values have not been mixed yet.",
         question="Which step comes after the weights?",
     ),
     Misconception(
@@ -1075,7 +1075,7 @@ CROSSING = (
         id="returns_the_weights_of_cross",
         exercise="CrossAttention",
         swaps=((X_MIXED, "return weights"),),
-        explanation="The attention weights are returned; the values were not mixed yet.",
+        explanation="The attention weights are returned; the values have not been mixed yet.",
         question="Which step comes after the weights?",
     ),
     Misconception(

@@ -6,9 +6,9 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
-B, T_Q, T_K, D_MODEL = 2, 3, 5, 4  # all distinct, so that no wrong axis fits by chance
+B, T_Q, T_K, D_MODEL = 2, 3, 5, 4  # all different, so that no wrong axis fits by chance
 D_DECODER, D_ENCODER, D_OUT = 6, 7, 4
-SCALE = 0.5  # louder inputs drive softmax so far that a wrong scale no longer shows
+SCALE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows
 BY_HAND = (
     "Compute scores, weights and context vectors yourself here: that is what the stage is about."
 )
@@ -20,7 +20,10 @@ def same_gradients(yours, ours, *sources):
     mine = dict(zip(sources, yours.inputs, strict=False)) | yours.parameters
     wanted = dict(zip(sources, ours.inputs, strict=False)) | ours.parameters
     for name in wanted:
-        expect(mine.get(name) is not None, f"No gradient reaches {name}: something cuts the graph.")
+        expect(
+            mine.get(name) is not None,
+            f"No gradient reaches {name}: something in your code detaches it from the graph.",
+        )
     for name, gradient in wanted.items():
         agrees(mine[name], gradient, f"The gradient of {name}")
 

@@ -15,7 +15,7 @@ from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, 
 
 MHA, WRAPPER = "MultiHeadAttention", "MultiHeadAttentionWrapper"
 SHORT, LONG = ("W_q", "W_k", "W_v"), ("W_query", "W_key", "W_value")
-BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Let one matrix product serve all tokens at once."
 OWN_LAYERS = "each head has layers of its own, and nn.ModuleList tells PyTorch of them"
 
@@ -91,7 +91,7 @@ def no_biases(found, layers):
 
 
 def same_draws(found, drawn):
-    """Compare parameters one by one, so that the first wrong one is named."""
+    """Compare parameters one by one, so that the message names the first wrong one."""
     for name, parameter in drawn.items():
         why = f": {OWN_LAYERS}" if name.startswith("heads.") and name.endswith("weight") else ""
         expect(name in found, f"There is no parameter {name}{why}.")
@@ -110,7 +110,7 @@ def same_gradients(yours, ours):
 
 
 def built_by_hand(student, name, yours, ours, given):
-    """Expect right context vectors from code that leaves torch's ready attention alone."""
+    """Expect right context vectors from code that does not use torch's ready attention."""
     agrees(yours(*given), ours(*given), "The context")
     avoids(student, name, READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
@@ -196,7 +196,7 @@ def test_attention_can_be_trained(student, reference, probe):
 
 @check("Attention", points=0.1, layer="forbidden")
 def test_attention_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=False)
 
     built_by_hand(student, "Attention", yours, ours, sources(probe, ONE, batched=False))
@@ -329,7 +329,7 @@ def test_causal_can_be_trained(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="forbidden")
 def test_causal_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0)
 
     built_by_hand(student, "CausalAttention", yours, ours, (tokens(probe, 3, 5, TEXT.d_in),))
@@ -468,7 +468,7 @@ def test_heads_can_be_trained(student, reference, probe):
 
 @check(MHA, points=0.3, layer="forbidden")
 def test_heads_are_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
 
     built_by_hand(student, MHA, yours, ours, sources(probe, TWO, batched=False))
@@ -603,7 +603,7 @@ def test_wrapper_leaves_input_and_seed_alone(student, reference, probe):
     x = tokens(probe, s.B, s.T, s.d_in)
 
     agrees(yours(x), ours(x), "The context")
-    expect(yours.keeps_inputs(x), "The call writes into its input.")
+    expect(yours.keeps_inputs(x), "The call changes its input.")
     caller_seeds(student, WRAPPER, (s.d_in, s.d_out, s.context, 0.0, s.H), (x,))
 
 
@@ -656,7 +656,7 @@ def test_wrapper_can_be_trained(student, reference, probe):
 
 @check(WRAPPER, points=0.2, layer="forbidden")
 def test_wrapper_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = causals(student, reference, probe, PAIR, heads=2)
 
     x = tokens(probe, PAIR.B, PAIR.T, PAIR.d_in)

@@ -15,7 +15,7 @@ from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, 
 
 NAME = "MultiHeadAttention"
 QKV = ("W_query", "W_key", "W_value")
-BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Let one matrix product serve all tokens at once."
 
 
@@ -313,7 +313,7 @@ def test_heads_serve_every_length_in_turn(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_heads_use_their_biases(student, reference, probe):
-    """With qkv_bias=True the biases take part in queries, keys and values."""
+    """With qkv_bias=True the biases are added to queries, keys and values."""
     yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
     x = tokens(probe, THREE)
 
@@ -374,7 +374,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
     agrees(together, ours(x), "The context")
     for item in range(FOUR.B):
         agrees(yours(x[item : item + 1]), together[item : item + 1], "An item on its own")
-    expect(yours.keeps_inputs(x), "The call writes into its input.")
+    expect(yours.keeps_inputs(x), "The call changes its input.")
 
 
 @check(NAME, points=0.1, layer="laws")
@@ -498,7 +498,7 @@ def test_heads_can_be_trained(student, reference, probe):
 
 @check(NAME, points=0.4, layer="forbidden")
 def test_heads_are_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR)
 
