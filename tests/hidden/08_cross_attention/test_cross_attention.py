@@ -10,7 +10,7 @@ B, T_Q, T_K, D_MODEL = 2, 3, 5, 4  # all different, so that no wrong axis fits b
 D_DECODER, D_ENCODER, D_OUT = 6, 7, 4
 SCALE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows
 BY_HAND = (
-    "Compute scores, weights and context vectors yourself here: that is what the stage is about."
+    "Compute scores, weights and context vectors yourself: this is the task of this stage."
 )
 AT_ONCE = "Let one operation serve all tokens at once."
 
@@ -192,7 +192,7 @@ def test_attention_passes_gradients_on(student, reference, probe):
 
 @check("Attention", points=0.4, layer="forbidden")
 def test_attention_is_built_by_hand(student, reference, probe):
-    """It computes attention itself, without torch's ready-made one."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = both_attentions(student, reference, probe)
     given = sources(probe)
 
@@ -431,7 +431,7 @@ def test_cross_attention_passes_gradients_on(student, reference, probe):
 
 @check("CrossAttention", points=0.5, layer="forbidden")
 def test_cross_attention_is_built_by_hand(student, reference, probe):
-    """It computes attention itself, without torch's ready-made one."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = both_crossings(student, reference, probe)
     given = [*states(probe), torch.tensor(rows([2, 4], T_K))]
 

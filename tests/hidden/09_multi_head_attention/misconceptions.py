@@ -20,7 +20,7 @@ MISCONCEPTIONS = (
         exercise="Attention",
         swaps=((SCALED, "scores"),),
         explanation="The scores are not divided by the root of a key's size.",
-        question="How does the variance of a dot product grow with the length of its vectors?",
+        question="How does the variance of a dot product grow with the size of its vectors?",
     ),
     Misconception(
         id="divides_by_the_size_itself",
@@ -182,7 +182,7 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=((SCALED_WEIGHTS, "torch.softmax(masked, dim=-1)"),),
         explanation="The scores are not divided by the root of a key's size.",
-        question="How does the variance of a dot product grow with the length of its vectors?",
+        question="How does the variance of a dot product grow with the size of its vectors?",
     ),
     Misconception(
         id="forgets_the_causal_mask",

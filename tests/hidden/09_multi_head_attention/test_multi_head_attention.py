@@ -16,7 +16,7 @@ from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, 
 MHA, WRAPPER = "MultiHeadAttention", "MultiHeadAttentionWrapper"
 SHORT, LONG = ("W_q", "W_k", "W_v"), ("W_query", "W_key", "W_value")
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
-AT_ONCE = "Let one matrix product serve all tokens at once."
+AT_ONCE = "Use one matrix product for all tokens at once."
 OWN_LAYERS = "each head has layers of its own, and nn.ModuleList tells PyTorch of them"
 
 
@@ -583,7 +583,7 @@ def test_wrapper_fills_a_block_with_each_head(student, reference, probe):
 
 @check(WRAPPER, points=0.1, layer="laws")
 def test_wrapper_never_looks_ahead(student, reference, probe):
-    """Other tokens at the end change what the last tokens get, and nothing before them."""
+    """A change of the last tokens changes their own results and no earlier result."""
     s = PAIR
     yours, _ = causals(student, reference, probe, s, heads=s.H)
     x = tokens(probe, s.B, s.T, s.d_in)
@@ -591,8 +591,8 @@ def test_wrapper_never_looks_ahead(student, reference, probe):
 
     before = tensor_like(yours(x), (s.B, s.T, s.H * s.d_out), "The context")
     after = tensor_like(yours(others), (s.B, s.T, s.H * s.d_out), "The context")
-    expect(not torch.allclose(before[:, 5:], after[:, 5:]), "Tokens do not hear their own change.")
-    agrees(after[:, :5], before[:, :5], "With other tokens at the end, what the first tokens get")
+    expect(not torch.allclose(before[:, 5:], after[:, 5:]), "A change of the last tokens does not change their own results.")
+    agrees(after[:, :5], before[:, :5], "After a change of the last tokens, the result of the first tokens")
 
 
 @check(WRAPPER, points=0.1, layer="laws")

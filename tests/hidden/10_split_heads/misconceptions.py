@@ -626,7 +626,7 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked, dim=-1)"),),
         explanation="The scores are not divided by the root of the head's size.",
-        question="How does the variance of a dot product grow with the length of its vectors?",
+        question="How does the variance of a dot product grow with the size of its vectors?",
     ),
     Misconception(
         id="scales_by_d_out",
@@ -686,7 +686,8 @@ MISCONCEPTIONS = (
             "further."
         ),
         question=(
-            "Should the scores of long vectors grow or shrink to vary like those of short ones?"
+            "Should the scores of long vectors become larger or smaller, so that they have the "
+            "same variance as those of short ones?"
         ),
     ),
     Misconception(
@@ -1203,7 +1204,7 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax((masked / d) ** 0.5, dim=-1)"),),
         explanation=(
-            "The root is taken of the whole score, which is NaN wherever a score is negative."
+            "The root of the whole score is taken, which is NaN wherever a score is negative."
         ),
         question="To which part of the expression does the exponent belong?",
         ties=("multiplies_zero_by_infinity",),

@@ -16,7 +16,7 @@ from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, 
 NAME = "MultiHeadAttention"
 QKV = ("W_query", "W_key", "W_value")
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
-AT_ONCE = "Let one matrix product serve all tokens at once."
+AT_ONCE = "Use one matrix product for all tokens at once."
 
 
 class Sizes(NamedTuple):
@@ -340,7 +340,7 @@ def test_heads_work_each_on_their_own_block(student, reference, probe):
 
 @check(NAME, points=0.2, layer="laws")
 def test_heads_never_look_ahead(student, reference, probe):
-    """Other tokens at the end change what the last tokens get, and nothing before them."""
+    """A change of the last tokens changes their own results and no earlier result."""
     yours, _, _ = both(student, reference, probe, TWO)
     x = tokens(probe, TWO)
     others = x.clone()
@@ -348,8 +348,8 @@ def test_heads_never_look_ahead(student, reference, probe):
 
     before = tensor_like(yours(x), (TWO.B, TWO.T, TWO.d_out), "The context")
     after = tensor_like(yours(others), (TWO.B, TWO.T, TWO.d_out), "The context")
-    expect(not torch.allclose(before[:, 5:], after[:, 5:]), "Tokens do not hear their own change.")
-    agrees(after[:, :5], before[:, :5], "With other tokens at the end, what the first tokens get")
+    expect(not torch.allclose(before[:, 5:], after[:, 5:]), "A change of the last tokens does not change their own results.")
+    agrees(after[:, :5], before[:, :5], "After a change of the last tokens, the result of the first tokens")
 
 
 @check(NAME, points=0.1, layer="laws")
@@ -366,7 +366,7 @@ def test_heads_give_the_first_token_its_own_value(student, reference, probe):
 
 @check(NAME, points=0.2, layer="laws")
 def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
-    """Each item of a batch gets what it would get alone, and the input stays as it was."""
+    """Each item of a batch gets the same result as alone, and the input is unchanged."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR)
 
