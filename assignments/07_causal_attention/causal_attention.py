@@ -33,8 +33,8 @@ def mask_with_infinity(scores: Tensor, d_k: int) -> Tensor:
 class CausalAttention(nn.Module):
     """Batched self-attention that hides the future, with dropout on its weights.
 
-    Layers, created in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias only
-    if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
+    Layers, created in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias
+    only if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
     attention weight, after softmax, is set to zero in training; the others are divided by
     1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
     diagonal of a (context_length, context_length) matrix are usual.

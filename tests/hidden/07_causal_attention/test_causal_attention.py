@@ -58,7 +58,7 @@ def weights_left(attention, x, seed):
     first, second = context.split(TOKENS, dim=-1)
     expect(
         torch.equal(first == 0, second == 0),
-        "In training, parts of values or context vectors are dropped; drop attention weights instead.",
+        "In training, parts of values or contexts are dropped; drop attention weights instead.",
     )
     return first
 
