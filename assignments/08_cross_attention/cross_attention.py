@@ -53,8 +53,8 @@ def padding_mask(lengths: Sequence[int] | Tensor, max_length: int) -> Tensor:
 class CrossAttention(nn.Module):
     """Attention of a decoder to an encoder: decoder states attend to encoder states.
 
-    Layers, created in this order, each an ``nn.Linear`` to d_out features without bias: W_query from
-    d_decoder features, W_key and W_value from d_encoder features.
+    Layers, created in this order, each an ``nn.Linear`` to d_out features without bias: W_query
+    from d_decoder features, W_key and W_value from d_encoder features.
     """
 
     def __init__(self, d_decoder: int, d_encoder: int, d_out: int) -> None:

@@ -19,7 +19,7 @@ BATCH = torch.stack([ENCODINGS, ENCODINGS.flip(0)])  # the same tokens, then in 
 
 @check("Attention", points=0, layer="shapes")
 def test_attention_answers_every_query(student):
-    """Two queries and three keys give two context vectors; three queries and two keys give three."""
+    """Two queries give two context vectors and three queries three, for any number of keys."""
     attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1)
 
     two = attention(ENCODINGS[:2], ENCODINGS, ENCODINGS)
