@@ -23,8 +23,8 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 def merge_heads(x: Tensor) -> Tensor:
     """Put the features of all heads side by side again: (B, H, T, d) -> (B, T, H · d).
 
-    This is the reverse of ``split_heads``: each token gets the d features of head 0, then those of head 1,
-    and so on. The number of tensor operations does not grow with T.
+    This is the reverse of ``split_heads``: each token gets the d features of head 0, then those of
+    head 1, and so on. The number of tensor operations does not grow with T.
     """
     raise NotImplementedError
 

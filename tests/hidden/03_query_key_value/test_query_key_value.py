@@ -447,7 +447,7 @@ def test_reproduces_the_documented_context_of_journey(student, reference, docume
 
 @check("self_attention", points=0.45, layer="probe")
 def test_attends_at_any_size(student, reference, probe):
-    """On other sizes and unseen inputs, the context vectors are right too."""
+    """On other sizes and hidden inputs, the context vectors are right too."""
     x, *weights = tokens_and_weights(probe)
     for given in (x, x[:3], x[:1]):
         yours = student.call("self_attention", given, *weights)

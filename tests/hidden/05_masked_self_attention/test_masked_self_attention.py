@@ -13,7 +13,7 @@ from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
 B, T, D = 3, 6, 4  # all different, so that no wrong axis fits by chance
 LINEAR = ("W_q.weight", "W_k.weight", "W_v.weight")
 BATCHED = {"row_dim": 1, "col_dim": 2}
-QUIET = 0.7  # still large enough for scores above 1
+SMALL = 0.7  # still large enough for scores above 1
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 
 
@@ -65,7 +65,7 @@ def same_gradients(yours, ours):
         agrees(yours.parameters[name], ours.parameters[name], f"The gradient of {name}")
 
 
-def twins(student, reference, probe, name, **axes):
+def both_modules(student, reference, probe, name, **axes):
     """Make *name* in the student's module and the reference, with the same large weights."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D, D)))
     yours, ours = student.new(name, D, **axes), reference.new(name, D, **axes)
@@ -136,7 +136,7 @@ def test_gives_a_single_token_its_documented_value(student, documented, encoding
 @check("SelfAttention", points=0.6, layer="probe")
 def test_computes_scaled_dot_product_attention(student, reference, probe):
     """The result is right for another size, larger weights and hidden inputs of any length."""
-    yours, ours, _ = twins(student, reference, probe, "SelfAttention")
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
 
     for length in (T, T + 3, 1):
         x = probe.normal(length, D, scale=1.5)
@@ -146,7 +146,7 @@ def test_computes_scaled_dot_product_attention(student, reference, probe):
 @check("SelfAttention", points=0.7, layer="probe")
 def test_attends_within_each_item_of_a_batch(student, reference, probe):
     """With row_dim=1 and col_dim=2, each item of a batch gets the same result as alone."""
-    yours, ours, _ = twins(student, reference, probe, "SelfAttention", **BATCHED)
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", **BATCHED)
 
     for length in (T, T + 3):
         x = probe.normal(B, length, D, scale=1.5)
@@ -156,7 +156,7 @@ def test_attends_within_each_item_of_a_batch(student, reference, probe):
 @check("SelfAttention", points=0.2, layer="laws")
 def test_knows_no_order_of_tokens(student, reference, probe):
     """Tokens in another order give the same context vectors in that order."""
-    yours, _, _ = twins(student, reference, probe, "SelfAttention")
+    yours, _, _ = both_modules(student, reference, probe, "SelfAttention")
     x, order = probe.normal(T, D), torch.tensor([3, 0, 5, 4, 1, 2])
 
     context = tensor_like(yours(x), (T, D))
@@ -175,7 +175,7 @@ def test_leaves_its_input_as_it_was(student, probe):
 @check("SelfAttention", points=0.4, layer="gradients")
 def test_can_be_trained(student, reference, probe):
     """The right gradients reach the input and the weights of all three layers."""
-    yours, ours, _ = twins(student, reference, probe, "SelfAttention", **BATCHED)
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", **BATCHED)
     x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
 
     same_gradients(yours.gradients(x, cotangent=cotangent), ours.gradients(x, cotangent=cotangent))
@@ -184,7 +184,7 @@ def test_can_be_trained(student, reference, probe):
 @check("SelfAttention", points=0.4, layer="forbidden")
 def test_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
-    yours, ours, _ = twins(student, reference, probe, "SelfAttention")
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
     x = probe.normal(T, D)
 
     avoids(student, "SelfAttention", READY_ATTENTION, BY_HAND)
@@ -283,28 +283,28 @@ def test_masked_gives_values_where_each_sees_itself(student, documented, encodin
 @check("MaskedSelfAttention", points=0.6, layer="probe")
 def test_masked_hides_the_future(student, reference, probe):
     """For another size and hidden inputs of several lengths, the causal mask hides the future."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention")
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
 
     for length in (T, T - 1, 1):
-        x = probe.normal(length, D, scale=QUIET)
+        x = probe.normal(length, D, scale=SMALL)
         agrees(yours(x, past(length)), ours(x, past(length)))
 
 
 @check("MaskedSelfAttention", points=0.6, layer="probe")
 def test_masked_hides_the_future_in_each_item(student, reference, probe):
     """With row_dim=1 and col_dim=2, the mask applies to each item of a batch."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention", **BATCHED)
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention", **BATCHED)
 
     for length in (T, T - 1):
-        x = probe.normal(B, length, D, scale=QUIET)
+        x = probe.normal(B, length, D, scale=SMALL)
         agrees(yours(x, past(length)), ours(x, past(length)))
 
 
 @check("MaskedSelfAttention", points=0.4, layer="probe")
 def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
     """A mask that hides other tokens than the future works as well."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention")
-    x = probe.normal(T, D, scale=QUIET)
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
     some = (probe.uniform(T, T) < 0.5).float().fill_diagonal_(1)  # every token sees at least itself
     some[0, 1:], some[1:, 0] = 1, 0  # not symmetric, and never a triangle
 
@@ -314,8 +314,8 @@ def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
 @check("MaskedSelfAttention", points=0.2, layer="laws")
 def test_masked_first_sees_itself_and_last_sees_all(student, reference, probe):
     """The first token gets its own value; the last one gets the same as without a mask."""
-    yours, _, weights = twins(student, reference, probe, "MaskedSelfAttention")
-    x = probe.normal(T, D, scale=QUIET)
+    yours, _, weights = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
 
     masked = tensor_like(yours(x, past(T)), (T, D))
     everything = tensor_like(yours(x, torch.ones(T, T)), (T, D), "The result with a mask of ones")
@@ -326,8 +326,8 @@ def test_masked_first_sees_itself_and_last_sees_all(student, reference, probe):
 @check("MaskedSelfAttention", points=0.3, layer="laws")
 def test_masked_past_does_not_know_the_future(student, reference, probe):
     """A change of the last token changes its own context vector and none before it."""
-    yours, _, _ = twins(student, reference, probe, "MaskedSelfAttention")
-    x = probe.normal(T, D, scale=QUIET)
+    yours, _, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
     other = torch.cat([x[:-1], probe.normal(1, D)])
 
     before = tensor_like(yours(x, past(T)), (T, D))
@@ -348,7 +348,7 @@ def test_masked_leaves_input_and_mask_as_they_were(student, probe):
 @check("MaskedSelfAttention", points=0.4, layer="gradients")
 def test_masked_can_be_trained(student, reference, probe):
     """The right gradients reach the input and all three layers, and none is NaN."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention", **BATCHED)
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention", **BATCHED)
     x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
 
     same_gradients(
@@ -360,8 +360,8 @@ def test_masked_can_be_trained(student, reference, probe):
 @check("MaskedSelfAttention", points=0.5, layer="forbidden")
 def test_masked_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention")
-    x = probe.normal(T, D, scale=QUIET)
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
 
     avoids(student, "MaskedSelfAttention", READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(x, past(T)), READY_ATTENTION, BY_HAND)

@@ -785,7 +785,9 @@ MISCONCEPTIONS = (
         id="detaches_the_weights",
         exercise="CausalAttention",
         swaps=(("return weights @ values", "return weights.detach() @ values"),),
-        explanation="The weights leave the graph, so the query and key layers never learn.",
+        explanation=(
+            "The weights are detached from the graph, so the query and key layers never learn."
+        ),
         question="Through which tensors must the gradient of the loss reach the key layer?",
     ),
     Misconception(
@@ -815,7 +817,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The tokens are served one after the other: the work grows with the input's length."
+            "The tokens are processed one after the other: the number of operations grows with "
+            "the length of the input."
         ),
         question="Which single product computes the same as your loop?",
     ),

@@ -59,9 +59,9 @@ def test_attention_answers_every_query(student):
     batched = student.new("Attention", D_MODEL, row_dim=1, col_dim=2)
 
     for t_q, t_k in ((T_Q, T_K), (T_K, T_Q)):
-        asking, asked = torch.ones(t_q, D_MODEL), torch.ones(t_k, D_MODEL)
-        tensor_like(flat(asking, asked, asked), (t_q, D_MODEL), "The context")
-        items = [x.expand(B, -1, -1).contiguous() for x in (asking, asked, asked)]
+        for_q, for_k = torch.ones(t_q, D_MODEL), torch.ones(t_k, D_MODEL)
+        tensor_like(flat(for_q, for_k, for_k), (t_q, D_MODEL), "The context")
+        items = [x.expand(B, -1, -1).contiguous() for x in (for_q, for_k, for_k)]
         tensor_like(batched(*items), (B, t_q, D_MODEL), "The context of a batch")
 
 
@@ -155,13 +155,13 @@ def test_attention_knows_no_order_among_the_asked(student, reference, probe):
     """The order of keys and values does not matter; the order of the queries does."""
     yours, _ = both_attentions(student, reference, probe)
     q, k, v = sources(probe)
-    asked, asking = torch.tensor([3, 0, 4, 1, 2]), torch.tensor([2, 0, 1])
+    key_order, query_order = torch.tensor([3, 0, 4, 1, 2]), torch.tensor([2, 0, 1])
+    reordered = yours(q, k[key_order], v[key_order])
 
     context = tensor_like(yours(q, k, v), (T_Q, D_MODEL), "The context")
-    agrees(
-        yours(q, k[asked], v[asked]), context, "The context with keys and values in another order"
-    )
-    agrees(yours(q[asking], k, v), context[asking], "The context with queries in another order")
+    agrees(reordered, context, "The context with keys and values in another order")
+    reordered = yours(q[query_order], k, v)
+    agrees(reordered, context[query_order], "The context with queries in another order")
     expect(context.abs().max() > 0, "The context is zero.")
 
 
@@ -335,10 +335,10 @@ def test_cross_attention_contains_document_001(student, documented, encodings):
     context vectors.
     """
     cross = student.new("CrossAttention", 2, 2, 2, seed=42)
-    asked = encodings[None]
+    encoder = encodings[None]
 
-    two = tensor_like(cross(asked[:, :2], asked), (1, 2, 2), "The context of two tokens")
-    one = tensor_like(cross(asked[:, 2:], asked), (1, 1, 2), "The context of one token")
+    two = tensor_like(cross(encoder[:, :2], encoder), (1, 2, 2), "The context of two tokens")
+    one = tensor_like(cross(encoder[:, 2:], encoder), (1, 1, 2), "The context of one token")
     documented["001.sa.context"].matches(torch.cat([two[0], one[0]]), "The context")
 
 
@@ -404,8 +404,8 @@ def test_cross_attention_hides_no_future(student, reference, probe):
     agrees(
         yours(decoder, encoder.flip(1)), context, "The context with encoder states in another order"
     )
-    heard = tensor_like(yours(decoder, others), (B, T_Q, D_OUT), "The context") != context
-    expect(heard.any(-1).all(), "Some decoder token does not attend to the last encoder token.")
+    changed = tensor_like(yours(decoder, others), (B, T_Q, D_OUT), "The context") != context
+    expect(changed.any(-1).all(), "Some decoder token does not attend to the last encoder token.")
 
 
 @check("CrossAttention", points=0.1, layer="laws")

@@ -53,7 +53,7 @@ def sources(probe, s, *, batched):
     return tuple(tokens(probe, *front, length, s.d) for length in lengths)
 
 
-def loud(probe, heads, layers, shape, *, bias=False):
+def large_weights(probe, heads, layers, shape, *, bias=False):
     """Draw large weights for the *layers* of *heads* heads; None is a single head, no prefix."""
     prefixes = [f"heads.{h}." for h in range(heads)] or [""]
     names = [prefix + layer for prefix in prefixes for layer in layers]
@@ -67,7 +67,7 @@ def attentions(student, reference, probe, s, *, heads, batched):
     sizes = {"d_model": s.d, "row_dim": int(batched), "col_dim": 1 + batched}
     if heads:
         sizes["num_heads"] = heads
-    weights = loud(probe, heads, SHORT, (s.d, s.d))
+    weights = large_weights(probe, heads, SHORT, (s.d, s.d))
     return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
 
 
@@ -77,7 +77,7 @@ def causals(student, reference, probe, s, *, heads, bias=False):
     sizes = {"d_in": s.d_in, "d_out": s.d_out, "context_length": s.context, "dropout": 0.0}
     sizes |= {"num_heads": heads} if heads else {}
     sizes |= {"qkv_bias": True} if bias else {}
-    weights = loud(probe, heads, LONG, (s.d_out, s.d_in), bias=bias)
+    weights = large_weights(probe, heads, LONG, (s.d_out, s.d_in), bias=bias)
     return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
 
 
@@ -435,7 +435,7 @@ def test_heads_all_obey_the_mask(student, reference, probe):
 @check(MHA, points=0.3, layer="laws")
 def test_heads_fill_each_their_own_block(student, reference, probe):
     """Every block of d_model features is the result of an Attention with that head's weights."""
-    weights = loud(probe, TWO.H, SHORT, (TWO.d, TWO.d))
+    weights = large_weights(probe, TWO.H, SHORT, (TWO.d, TWO.d))
     given = sources(probe, TWO, batched=False)
     yours = student.new(MHA, TWO.d, 0, 1, num_heads=TWO.H).load(weights)
 
@@ -581,7 +581,7 @@ def test_wrapper_serves_every_length_in_turn(student, reference, probe):
 def test_wrapper_fills_a_block_with_each_head(student, reference, probe):
     """Every block of d_out features is the result of a CausalAttention with the same weights."""
     s = TRIO
-    weights = loud(probe, s.H, LONG, (s.d_out, s.d_in))
+    weights = large_weights(probe, s.H, LONG, (s.d_out, s.d_in))
     x = tokens(probe, s.B, s.T, s.d_in)
     yours = student.new(WRAPPER, s.d_in, s.d_out, s.context, 0.0, s.H).load(weights)
 
