@@ -1,11 +1,11 @@
 """Self-attention on sequences and on batches of them, and a mask that hides the future.
 
-Shapes in this stage: T tokens, d features per token (d_model: as many come out as go in), B items
-in a batch. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1 for (T, d),
-1 and 2 for (B, T, d). Row i of the scores, of the weights and of a mask belongs to query i.
+Shapes in this stage: T tokens, d features per token (d_model, the same in input and output), B
+items in a batch. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1 for
+(T, d), 1 and 2 for (B, T, d). Row i of the scores, of the weights and of a mask belongs to query i.
 
 Names differ from text to text: raw scores are also called sims, attention weights attention
-percents, and what comes out here, context vectors, is called attention scores in some.
+percents, and some texts call the context vectors attention scores.
 """
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 class SelfAttention(nn.Module):
     """Scaled dot-product self-attention of d_model features per token.
 
-    Layers, made in this order, each an ``nn.Linear`` without bias from d_model to d_model
+    Layers, created in this order, each an ``nn.Linear`` without bias from d_model to d_model
     features: W_q, W_k, W_v.
     """
 
@@ -24,10 +24,10 @@ class SelfAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, token_encodings: Tensor) -> Tensor:
-        """Mix the values of all tokens, for each token anew.
+        """Mix the values of all tokens for each token.
 
         (T, d) -> (T, d) with row_dim=0, col_dim=1, or (B, T, d) -> (B, T, d) with row_dim=1,
-        col_dim=2, where the items of a batch know nothing of each other.
+        col_dim=2, where the items of a batch are independent of each other.
         """
         raise NotImplementedError
 
@@ -35,16 +35,16 @@ class SelfAttention(nn.Module):
 def causal_mask(size: int) -> Tensor:
     """Return the (size, size) mask with ones on and below the diagonal and zeros above.
 
-    Row i tells what token i may see: itself and what came before. 1 keeps and 0 hides; other
-    libraries mean the opposite, so look it up each time.
+    Row i says which tokens token i may attend to: itself and those before it. 1 keeps and 0 hides;
+    other libraries use the opposite convention, so read their documentation each time.
     """
     raise NotImplementedError
 
 
 class MaskedSelfAttention(nn.Module):
-    """Scaled dot-product self-attention in which a mask says who may see whom.
+    """Scaled dot-product self-attention in which a mask says which tokens are visible.
 
-    Layers, made in this order, each an ``nn.Linear`` without bias from d_model to d_model
+    Layers, created in this order, each an ``nn.Linear`` without bias from d_model to d_model
     features: W_q, W_k, W_v.
     """
 
@@ -53,11 +53,11 @@ class MaskedSelfAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, token_encodings: Tensor, mask: Tensor) -> Tensor:
-        """Mix for each token the values of those tokens that *mask* lets it see.
+        """Mix for each token the values of the tokens that *mask* makes visible to it.
 
         (T, d) -> (T, d) with row_dim=0, col_dim=1, or (B, T, d) -> (B, T, d) with row_dim=1,
         col_dim=2. *mask* is (T, T), the same for every item, of floats 0. and 1.: where row i
-        holds 0 in column j, token i must not see token j, and j has no influence on what comes
-        out for i. Every token may see at least one.
+        holds 0 in column j, token j is hidden from token i and has no influence on the result
+        for i. At least one token is visible to every token.
         """
         raise NotImplementedError

@@ -17,7 +17,7 @@ def test_makes_three_layers_without_bias(student):
     for name in ("W_q", "W_k", "W_v"):
         expect(f"{name}.weight" in parameters, f"There is no parameter {name}.weight.")
         tensor_like(parameters[f"{name}.weight"].value, (5, 5), f"{name}.weight")
-        expect(f"{name}.bias" not in parameters, f"{name} has a bias that nobody asked for.")
+        expect(f"{name}.bias" not in parameters, f"{name} has a bias, but qkv_bias is false.")
 
 
 @check("SelfAttention", points=0, layer="documented")
@@ -34,7 +34,7 @@ def test_reproduces_the_documented_context(student):
 
 @check("SelfAttention", points=0, layer="laws")
 def test_attends_within_each_item_of_a_batch(student):
-    """Each item of a batch gets what it would get alone."""
+    """Each item of a batch gets the same result as without the batch."""
     batch = torch.stack([ENCODINGS, -ENCODINGS, ENCODINGS.flip(0), ENCODINGS / 2])
     alone = student.new("SelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
     batched = student.new("SelfAttention", d_model=2, row_dim=1, col_dim=2, seed=42)
@@ -55,7 +55,7 @@ def test_mask_of_three_is_the_documented_one(student):
 
 @check("MaskedSelfAttention", points=0, layer="documented")
 def test_masked_reproduces_the_documented_context(student):
-    """Seeded with 42 and under the causal mask, the context vectors are those of document 001."""
+    """Seeded with 42, with the causal mask, the context vectors are those of document 001."""
     attention = student.new("MaskedSelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
     reads_like(
@@ -67,19 +67,21 @@ def test_masked_reproduces_the_documented_context(student):
 
 @check("MaskedSelfAttention", points=0, layer="laws")
 def test_masked_past_does_not_know_the_future(student):
-    """Another last token changes nothing for the tokens before it."""
+    """A change of the last token does not change the result of the tokens before it."""
     attention = student.new("MaskedSelfAttention", seed=42)
     other = torch.cat([ENCODINGS[:2], torch.tensor([[-3.0, 2.0]])])
 
     before = tensor_like(attention(ENCODINGS, MASK), (3, 2), "The result")
     after = tensor_like(attention(other, MASK), (3, 2), "The result")
-    agrees(after[:2], before[:2], "What the first two tokens get once the last one is another")
+    agrees(
+        after[:2], before[:2], "The result of the first two tokens after a change of the last one"
+    )
 
 
 @check("MaskedSelfAttention", points=0, layer="laws")
 def test_masked_without_gaps_is_plain_attention(student):
-    """Under a mask of ones, nothing is hidden: the same comes out as from SelfAttention."""
+    """With a mask of ones, nothing is hidden: the result is the same as from SelfAttention."""
     masked = student.new("MaskedSelfAttention", seed=42)(ENCODINGS, torch.ones(3, 3))
 
     plain = tensor_like(student.new("SelfAttention", seed=42)(ENCODINGS), (3, 2), "SelfAttention")
-    agrees(masked, plain, "The result under a mask of ones")
+    agrees(masked, plain, "The result with a mask of ones")

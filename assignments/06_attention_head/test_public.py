@@ -48,7 +48,7 @@ def test_scores_are_scaled_dot_products(student):
 
 @check("causal_pattern", points=0, layer="shapes")
 def test_pattern_has_a_weight_for_every_score(student):
-    """Two items of (3, 3) scores in, two of (3, 3) weights out."""
+    """Two items of (3, 3) scores give two items of (3, 3) weights."""
     pattern = student.call("causal_pattern", SCORES)
 
     tensor_like(pattern, (2, 3, 3), "causal_pattern of (2, 3, 3) scores")
@@ -56,7 +56,7 @@ def test_pattern_has_a_weight_for_every_score(student):
 
 @check("causal_pattern", points=0, layer="documented")
 def test_pattern_is_a_softmax_over_what_is_visible(student):
-    """Each row is the softmax over the scores up to the diagonal; beyond it stand zeros."""
+    """Each row is the softmax over the scores up to the diagonal, with zeros after it."""
     reads_like(
         student.call("causal_pattern", SCORES),
         [
@@ -84,7 +84,7 @@ def test_pattern_of_equal_scores_averages(student):
 
 @check("AttentionHead", points=0, layer="shapes")
 def test_head_gives_each_token_a_vector_of_head_size(student):
-    """With the document's sizes, (4, 8, 32) in and head_size 16, it returns (4, 8, 16)."""
+    """With the document's sizes, input (4, 8, 32) and head_size 16, it returns (4, 8, 16)."""
     context = student.new("AttentionHead", 32, 16, 8)(torch.ones(4, 8, 32))
 
     tensor_like(context, (4, 8, 16), "AttentionHead(32, 16, 8) of (4, 8, 32)")
@@ -92,7 +92,7 @@ def test_head_gives_each_token_a_vector_of_head_size(student):
 
 @check("AttentionHead", points=0, layer="parameters")
 def test_head_makes_the_key_first(student):
-    """Seeded with 4, the key layer gets the first weights that are drawn, and has no bias."""
+    """Seeded with 4, the key layer is drawn first, and it has no bias."""
     parameters = student.new("AttentionHead", 2, 4, 8, seed=4).parameters()
 
     for name in ("key.weight", "query.weight", "value.weight"):
@@ -128,11 +128,15 @@ def test_head_computes_context_vectors(student):
 
 @check("AttentionHead", points=0, layer="laws")
 def test_head_never_looks_ahead(student):
-    """Another last token changes nothing for the tokens before it."""
+    """A change of the last token does not change the result of the tokens before it."""
     head = student.new("AttentionHead", 2, 4, 8, seed=4)
     others = X.clone()
     others[:, 2] = 5.0
 
     before = tensor_like(head(X), (2, 3, 4), "The context")
     after = tensor_like(head(others), (2, 3, 4), "The context")
-    agrees(after[:, :2], before[:, :2], "With another last token, what the tokens before it get")
+    agrees(
+        after[:, :2],
+        before[:, :2],
+        "After a change of the last token, the result of the tokens before it",
+    )

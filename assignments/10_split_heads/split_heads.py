@@ -1,8 +1,8 @@
-"""Multi-head attention in one go: project once, split into heads, attend, merge.
+"""Multi-head attention with shared products: project once, split into heads, attend, merge.
 
 Shapes in this stage: B items in the batch, T tokens in each, d_in features per token, H heads of
-size d, d_out = H · d features per query, key, value and context vector. Head h owns the h-th block
-of d neighbouring features. Rows of a (T, T) matrix are queries, columns are keys.
+size d, d_out = H · d features per query, key, value and context vector. The h-th block of d
+neighbouring features belongs to head h. Rows of a (T, T) matrix are queries, columns are keys.
 """
 
 import torch
@@ -13,18 +13,18 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
     """Give every head its block of features: (B, T, D) -> (B, H, T, D/H).
 
     The features of each token are cut into *num_heads* blocks of neighbours: head 0 gets the first
-    D/H features of every token, head 1 the next, and so on. Tokens stay in their order. The number
-    of tensor operations does not grow with T. Raises ``ValueError`` if *num_heads* does not divide
-    D.
+    D/H features of every token, head 1 the next, and so on. The order of the tokens stays. The
+    number of tensor operations does not grow with T. Raises ``ValueError`` if *num_heads* does not
+    divide D.
     """
     raise NotImplementedError
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """Put what the heads hold side by side again: (B, H, T, d) -> (B, T, H · d).
+    """Put the features of all heads side by side again: (B, H, T, d) -> (B, T, H · d).
 
-    This undoes ``split_heads``: each token gets the d features of head 0, then those of head 1,
-    and so on. The number of tensor operations does not grow with T.
+    This is the reverse of ``split_heads``: each token gets the d features of head 0, then those of
+    head 1, and so on. The number of tensor operations does not grow with T.
     """
     raise NotImplementedError
 
@@ -32,13 +32,13 @@ def merge_heads(x: Tensor) -> Tensor:
 class MultiHeadAttention(nn.Module):
     """Causal attention with several heads that share one matrix product per step.
 
-    Layers, made in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
+    Layers, created in this order: W_query, W_key, W_value, each an ``nn.Linear`` from d_in to d_out
     features with a bias only if *qkv_bias* is true; out_proj, an ``nn.Linear`` from d_out to d_out
     features with a bias. Each of the *num_heads* heads works on d_out / num_heads features.
     *dropout* is the probability with which an attention weight, after softmax, is set to zero in
-    training; the others are divided by 1 - dropout. A buffer ``mask`` is registered as well; what
-    it holds is yours to choose, the ones above the diagonal of a (context_length, context_length)
-    matrix are usual. Raises ``ValueError`` if *num_heads* does not divide *d_out*.
+    training; the others are divided by 1 - dropout. A buffer ``mask`` is registered as well; you
+    choose what it holds, ones above the diagonal of a (context_length, context_length) matrix are
+    usual. Raises ``ValueError`` if *num_heads* does not divide *d_out*.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class MultiHeadAttention(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Let every head mix the values up to each token: (B, T, d_in) -> (B, T, d_out).
+        """Mix the values up to each token in every head: (B, T, d_in) -> (B, T, d_out).
 
         Queries, keys and values are split into heads; in each head, token i mixes the values of
         tokens 0 to i by its causal attention weights, scaled by the head's own size. The heads are
-        merged, and out_proj mixes what they found. Works for any T up to context_length, with a
+        merged, and out_proj mixes their features. Works for any T up to context_length, with a
         number of tensor operations that does not grow with T. Raises ``ValueError`` if T is above
         context_length. In eval mode nothing is dropped.
         """

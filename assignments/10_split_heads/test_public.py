@@ -31,7 +31,7 @@ WEIGHTS = {  # of MultiHeadAttention(3, 2, 6, 0.0, num_heads=2) under seed 123
     "out_proj.weight": [[-0.1668, 0.2270], [0.5000, 0.1317]],
     "out_proj.bias": [0.1934, 0.6825],
 }
-TOKENS = torch.arange(24.0).view(1, 4, 6)  # 4 tokens with 6 features, counted through
+TOKENS = torch.arange(24.0).view(1, 4, 6)  # 4 tokens with 6 features, numbered from 0 to 23
 HEADS = [  # the same, split into 2 heads of size 3
     [
         [[0.0, 1.0, 2.0], [6.0, 7.0, 8.0], [12.0, 13.0, 14.0], [18.0, 19.0, 20.0]],
@@ -42,7 +42,7 @@ HEADS = [  # the same, split into 2 heads of size 3
 
 @check("split_heads", points=0, layer="documented")
 def test_split_gives_each_head_a_block_of_every_token(student):
-    """Counted through, two heads hold the first and the last three features of each token."""
+    """For counted features, two heads hold the first and the last three of each token."""
     heads = student.call("split_heads", TOKENS, 2)
 
     reads_like(heads, HEADS, what="split_heads of 24 counted features")
@@ -50,16 +50,16 @@ def test_split_gives_each_head_a_block_of_every_token(student):
 
 @check("split_heads", points=0, layer="laws")
 def test_split_refuses_an_uneven_share(student):
-    """Six features can't be shared evenly by four heads: that is refused with a ValueError."""
+    """Six features can't be split evenly into four heads: this raises a ValueError."""
     expect(
         student.refuses("split_heads", TOKENS, 4),
-        "split_heads serves four heads with six features; it should raise ValueError.",
+        "split_heads returns a result for six features and four heads; it should raise ValueError.",
     )
 
 
 @check("merge_heads", points=0, layer="documented")
 def test_merge_puts_the_blocks_side_by_side(student):
-    """What two heads hold comes together as the tokens that were counted through."""
+    """Two heads are merged into the tokens with the counted features."""
     tokens = student.call("merge_heads", torch.tensor(HEADS))
 
     reads_like(tokens, TOKENS.tolist(), what="merge_heads of the two heads")
@@ -67,7 +67,7 @@ def test_merge_puts_the_blocks_side_by_side(student):
 
 @check("merge_heads", points=0, layer="laws", needs=("split_heads",))
 def test_merge_undoes_the_split(student):
-    """Split into heads and merged again, a batch is what it was."""
+    """A batch that is split into heads and merged again is unchanged."""
     x = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(10))
     heads = tensor_like(student.call("split_heads", x, 3), (2, 3, 5, 4), "split_heads")
 
@@ -76,7 +76,7 @@ def test_merge_undoes_the_split(student):
 
 @check("MultiHeadAttention", points=0, layer="shapes")
 def test_heads_give_each_token_a_vector_of_d_out(student):
-    """(2, 6, 3) in, one vector of size d_out = 8 per token out: (2, 6, 8)."""
+    """Inputs of shape (2, 6, 3) give one vector of size d_out = 8 per token: (2, 6, 8)."""
     context = student.new("MultiHeadAttention", 3, 8, 6, 0.0, num_heads=4)(BATCH)
 
     tensor_like(context, (2, 6, 8), "MultiHeadAttention(3, 8, 6, 0.0, 4)(batch)")
@@ -102,12 +102,19 @@ def test_heads_reproduce_the_documented_context(student):
 
 @check("MultiHeadAttention", points=0, layer="laws")
 def test_heads_never_look_ahead(student):
-    """Another last token changes what the last token gets, and nothing before it."""
+    """A change of the last token changes its own result and no earlier result."""
     attention = student.new("MultiHeadAttention", 3, 8, 6, 0.0, num_heads=2, seed=123)
     others = BATCH.clone()
     others[:, 5] += 1.0
 
     before = tensor_like(attention(BATCH), (2, 6, 8), "The context")
     after = tensor_like(attention(others), (2, 6, 8), "The context")
-    expect(not torch.allclose(before[:, 5], after[:, 5]), "The last token hears nothing.")
-    agrees(after[:, :5], before[:, :5], "With another last token, what the first tokens get")
+    expect(
+        not torch.allclose(before[:, 5], after[:, 5]),
+        "A change of the last token does not change its own result.",
+    )
+    agrees(
+        after[:, :5],
+        before[:, :5],
+        "After a change of the last token, the result of the first tokens",
+    )

@@ -1,12 +1,12 @@
-"""Attention from dot products: how much each token has to do with each other one.
+"""Attention from dot products: how much each token matters for each other token.
 
-Shapes in this stage: T tokens, d features per token. Inputs are (T, d), one embedding a row, and
-there is no batch axis. A *query* is the embedding of the token that asks; its *scores* say how
-alike it is to every token, its *weights* are the scores made to sum to 1, and its *context vector*
-is the mixture of all tokens by these weights.
+Shapes in this stage: T tokens, d features per token. Inputs are (T, d), one embedding per row, and
+there is no batch axis. A *query* is the embedding of the token that attends to the others; its
+*scores* say how similar it is to every token, its *weights* are the scores normalised to sum to 1,
+and its *context vector* is the mixture of all tokens by these weights.
 
 Scores are called omega, similarities or affinities elsewhere. In every matrix of scores or
-weights the rows are queries: row i belongs to the token that asks, column j to the one it looks at.
+weights the rows are queries: row i belongs to the query, column j to the token it attends to.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from torch import Tensor
 
 
 def dot_product(a: Sequence[float] | Tensor, b: Sequence[float] | Tensor) -> float | Tensor:
-    """Multiply two equally long sequences element by element and add the products up.
+    """Multiply two equally long sequences element by element and add up the products.
 
-    *a* and *b* are two lists of numbers or two 1-D tensors, (d,) and (d,); the answer is one
-    number, Python's own or a tensor without axes. This one is written in plain Python, element
-    after element: no torch function, no product of whole vectors.
+    *a* and *b* are two lists of numbers or two 1-D tensors, (d,) and (d,); the result is one
+    number, a Python number or a tensor without axes. Write it in plain Python, one element
+    after the other: no torch function, no product of whole vectors.
     Raises ``ValueError`` if the lengths differ.
     """
     ### BEGIN SOLUTION
     if len(a) != len(b):
-        raise ValueError(f"a has {len(a)} elements and b has {len(b)}; they must have equally many")
+        raise ValueError(f"a has {len(a)} elements and b has {len(b)}; both need the same number")
     total = 0.0
     for x, y in zip(a, b, strict=True):
         total += x * y
@@ -65,8 +65,8 @@ def softmax_naive(scores: Tensor) -> Tensor:
 def softmax_stable(scores: Tensor, dim: int) -> Tensor:
     """Take the softmax along axis *dim*, for scores of any shape and any size: same shape.
 
-    Every slice along *dim* adds up to 1, and scores of 1000 or -1000 do it no harm: softmax stays
-    the same if all scores of a slice are moved by the same amount. Write it out: no ready softmax.
+    Every slice along *dim* adds up to 1, also for scores of 1000 or -1000: softmax stays the same
+    if all scores of a slice are shifted by the same amount. Write it out: no ready softmax.
     """
     ### BEGIN SOLUTION
     shifted = scores - scores.amax(dim=dim, keepdim=True)  # at most 0, so exp can't overflow
@@ -78,7 +78,7 @@ def softmax_stable(scores: Tensor, dim: int) -> Tensor:
 def context_vector(weights: Tensor, inputs: Tensor) -> Tensor:
     """Mix all tokens by the weights of one query: (T,) and (T, d) -> (d,).
 
-    It is the sum of the rows of *inputs*, each times its weight, with the weights as they are.
+    It is the sum of the rows of *inputs*, each times its weight. Use the weights unchanged.
     """
     ### BEGIN SOLUTION
     return weights @ inputs  # (d,)
@@ -98,7 +98,7 @@ def attention_scores(inputs: Tensor) -> Tensor:
 def attention_weights(scores: Tensor) -> Tensor:
     """Turn the scores of every query into its weights: (T, T) -> (T, T), each row adds up to 1.
 
-    A ready softmax is welcome from here on.
+    A ready softmax is allowed from here on.
     """
     ### BEGIN SOLUTION
     return torch.softmax(scores, dim=-1)
@@ -106,10 +106,10 @@ def attention_weights(scores: Tensor) -> Tensor:
 
 
 def simple_self_attention(inputs: Tensor) -> Tensor:
-    """Give every token its context vector: (T, d) -> (T, d).
+    """Compute the context vector of every token: (T, d) -> (T, d).
 
-    Scores, weights by softmax, context vectors: the three steps of this stage for all tokens at
-    once, without scaling and without trained weights.
+    These are the three steps of this stage for all tokens at once: scores, weights by softmax,
+    context vectors. There is no scaling and there are no trained weights.
     """
     ### BEGIN SOLUTION
     scores = inputs @ inputs.T  # (T, T)

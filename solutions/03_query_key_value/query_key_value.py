@@ -1,9 +1,9 @@
-"""Queries, keys and values: attention with weights that could be trained, one step at a time.
+"""Queries, keys and values: attention with weights that can be trained, one step at a time.
 
 Shapes in this stage: T tokens, d_in features per token, d_k features per query and key, d_v per
 value; ``draw_weights`` gives all three the same width d_out. There is no batch axis yet: inputs are
 (T, d_in), context vectors (T, d_v). Row i belongs to token i, and a row of scores or of attention
-weights belongs to the token that asks.
+weights belongs to the query.
 """
 
 import torch
@@ -34,7 +34,7 @@ def draw_weights(
 def project(inputs: Tensor, weight: Tensor) -> Tensor:
     """Turn inputs into queries, keys or values: (T, d_in), (d_in, d_out) -> (T, d_out).
 
-    One input vector alone is served too: (d_in,), (d_in, d_out) -> (d_out,).
+    A single input vector works too: (d_in,), (d_in, d_out) -> (d_out,).
     """
     ### BEGIN SOLUTION
     return inputs @ weight
@@ -73,7 +73,7 @@ def context_vectors(weights: Tensor, values: Tensor) -> Tensor:
 
 
 def self_attention(inputs: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor) -> Tensor:
-    """Go all the way from inputs to context vectors: (T, d_in) -> (T, d_v).
+    """Compute context vectors from inputs, with all steps: (T, d_in) -> (T, d_v).
 
     *W_query* and *W_key* have shape (d_in, d_k), *W_value* has (d_in, d_v).
     """

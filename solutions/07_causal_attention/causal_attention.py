@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 
 def mask_then_renormalize(weights: Tensor) -> Tensor:
-    """Hide the future in finished attention weights: (T, T) -> (T, T).
+    """Hide the future in attention weights, after softmax: (T, T) -> (T, T).
 
-    The rows of *weights* sum to one. Token i may look at tokens 0 to i only: what lies beyond
-    becomes zero, and each row is divided by what is left of it, so that it sums to one again.
-    The caller's *weights* stay as they are.
+    The rows of *weights* sum to one. Token i may attend to tokens 0 to i only: weights of later
+    tokens become zero, and each row is divided by its remaining sum, so that it sums to one again.
+    The caller's *weights* must not change.
     """
     ### BEGIN SOLUTION
     masked = weights * torch.ones_like(weights).tril()
@@ -23,12 +23,12 @@ def mask_then_renormalize(weights: Tensor) -> Tensor:
 
 
 def mask_with_infinity(scores: Tensor, d_k: int) -> Tensor:
-    """Turn raw scores into causal attention weights in one go: (T, T) -> (T, T).
+    """Turn raw scores into causal attention weights with one softmax: (T, T) -> (T, T).
 
-    *scores* are the dot products of queries and keys, not scaled yet; *d_k* is the length of a
-    key. Scores of the future become minus infinity; the rest is divided by the square root of
-    *d_k*, and softmax does what is left: the result equals that of masking the weights and
-    normalising them again. The caller's *scores* stay as they are.
+    *scores* are the dot products of queries and keys, not scaled yet; *d_k* is the size of a key.
+    Scores of later tokens become minus infinity, the rest is divided by the square root of *d_k*,
+    and softmax follows. The result is the same as masking the weights and normalising them again.
+    The caller's *scores* must not change.
     """
     ### BEGIN SOLUTION
     future = torch.ones_like(scores).triu(diagonal=1) == 1
@@ -38,13 +38,13 @@ def mask_with_infinity(scores: Tensor, d_k: int) -> Tensor:
 
 
 class CausalAttention(nn.Module):
-    """Batched self-attention that sees no future, with dropout on its weights.
+    """Batched self-attention that hides the future, with dropout on its weights.
 
-    Layers, made in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias only
-    if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
+    Layers, created in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias
+    only if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
     attention weight, after softmax, is set to zero in training; the others are divided by
-    1 - dropout. A buffer ``mask`` is registered as well; what it holds is yours to choose, the
-    ones above the diagonal of a (context_length, context_length) matrix are usual.
+    1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
+    diagonal of a (context_length, context_length) matrix are usual.
     """
 
     def __init__(

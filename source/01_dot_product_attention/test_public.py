@@ -57,16 +57,16 @@ def test_dot_product_of_your_and_journey(student):
 
 @check("dot_product", points=0, layer="laws")
 def test_dot_product_refuses_unequal_lengths(student):
-    """Two sequences of different lengths are refused with a ValueError."""
+    """Two sequences of different lengths raise a ValueError."""
     student.call("dot_product", [1.0, 2.0], [3.0, 4.0])
     refused = student.refuses("dot_product", [1.0, 2.0, 3.0], [4.0, 5.0])
 
-    expect(refused, "Three numbers times two numbers gave an answer; it should raise ValueError.")
+    expect(refused, "Three numbers times two numbers gave a result; it should raise ValueError.")
 
 
 @check("scores_for_query", points=0, layer="documented")
 def test_scores_of_journey(student):
-    """The query "journey" gets one score per token, the documented ones."""
+    """The query "journey" gets the documented scores, one per token."""
     reads_like(student.call("scores_for_query", INPUTS, INPUTS[1]), SCORES_2)
 
 
@@ -97,7 +97,7 @@ def test_stable_softmax_of_one_query_and_of_all(student):
 
 @check("softmax_stable", points=0, layer="laws")
 def test_stable_softmax_survives_large_scores(student):
-    """Moving all scores up by 1000 changes no weight."""
+    """Adding 1000 to all scores changes no weight."""
     raised = student.call("softmax_stable", torch.tensor([1000.0, 1001.0, 1002.0]), 0)
 
     reads_like(raised, [0.0900, 0.2447, 0.6652])

@@ -57,7 +57,7 @@ WEIGHTS = [
     [0.3333, 0.3333, 0.3333, 0.0000],
     [0.2500, 0.2500, 0.2500, 0.2500],
 ]
-TWICE_ROUNDED = 3  # decimals: X is rounded to four, and the means of the unrounded x were too
+TWICE_ROUNDED = 3  # decimals: both X and the documented means are rounded to four
 
 
 @check("causal_mean_loop", points=0, layer="documented")
@@ -68,7 +68,7 @@ def test_loop_gives_the_documented_means(student):
 
 @check("causal_mean_loop", points=0, layer="laws")
 def test_first_token_stays_and_last_is_the_mean_of_all(student):
-    """The first token has only itself to average; the last one averages all."""
+    """The first token is its own mean; the last token becomes the mean of all tokens."""
     means = tensor_like(student.call("causal_mean_loop", X), (2, 8, 2))
 
     reads_like(means[:, 0], X[:, 0].tolist(), what="The first token of each sequence")
@@ -77,7 +77,7 @@ def test_first_token_stays_and_last_is_the_mean_of_all(student):
 
 @check("averaging_weights", points=0, layer="documented")
 def test_weights_of_four_tokens(student):
-    """Four tokens are averaged with 1, 1/2, 1/3 and 1/4, and nothing comes from the future."""
+    """Four tokens are averaged with 1, 1/2, 1/3 and 1/4, and later tokens get the weight 0."""
     reads_like(student.call("averaging_weights", 4), WEIGHTS)
 
 
@@ -89,7 +89,7 @@ def test_matmul_gives_the_documented_means(student):
 
 @check("masked_softmax_weights", points=0, layer="documented")
 def test_softmax_weights_of_four_tokens(student):
-    """The masked softmax gives the same weights, and exactly 0 to the future."""
+    """The masked softmax gives the same weights, and later tokens get exactly 0."""
     weights = student.call("masked_softmax_weights", 4)
 
     reads_like(weights, WEIGHTS)
@@ -105,9 +105,14 @@ def test_softmax_gives_the_documented_means(student):
 
 @check("causal_mean_softmax", points=0, layer="laws")
 def test_later_tokens_change_nothing_before_them(student):
-    """Another last token changes the last row and none before it."""
+    """A change of the last token changes the last row and no row before it."""
     other = X.clone()
     other[:, -1] += 5.0
     means = tensor_like(student.call("causal_mean_softmax", other), (2, 8, 2))
 
-    reads_like(means[:, :-1], [rows[:-1] for rows in MEANS], TWICE_ROUNDED, "What comes before")
+    reads_like(
+        means[:, :-1],
+        [rows[:-1] for rows in MEANS],
+        TWICE_ROUNDED,
+        "The part before the changed token",
+    )

@@ -1,7 +1,7 @@
 """What you can check yourself in stage 03: from inputs to context vectors, step by step.
 
-The numbers are those of documents 000 and 002. Each step gets its input as printed, so you can
-begin with any function; where that input is rounded already, three decimals of the result have to
+The numbers are those of documents 000 and 002. Each step gets its input as it is printed there, so
+you can begin with any function; where that input is rounded, three decimals of the result have to
 agree.
 """
 
@@ -83,7 +83,7 @@ WEIGHTS_2 = [0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820]
 
 
 def three_matrices(answer):
-    """Take what draw_weights returned apart, as W_query, W_key, W_value."""
+    """Unpack the result of draw_weights as W_query, W_key, W_value."""
     expect(
         isinstance(answer, tuple | list) and len(answer) == 3,
         "draw_weights should return three matrices: return W_query, W_key, W_value.",
@@ -94,7 +94,7 @@ def three_matrices(answer):
 
 @check("draw_weights", points=0, layer="shapes")
 def test_draws_three_frozen_matrices(student):
-    """Three matrices of shape (d_in, d_out) come back, none of them to be trained."""
+    """Three frozen matrices of shape (d_in, d_out) are returned."""
     answer = student.call("draw_weights", 3, 2)
 
     three_matrices(answer)
@@ -115,7 +115,7 @@ def test_draws_normally_under_seed_1(student):
 
 @check("draw_weights", points=0, layer="documented")
 def test_draws_uniformly_under_seed_123(student):
-    """Seeded with 123, and no distribution named, "journey" gets its documented vectors."""
+    """Seeded with 123 and without a distribution, "journey" gets its documented vectors."""
     answer = student.call("draw_weights", 3, 2, seed=123)
 
     W_query, W_key, W_value = three_matrices(answer)
@@ -126,7 +126,7 @@ def test_draws_uniformly_under_seed_123(student):
 
 @check("project", points=0, layer="documented")
 def test_projects_all_tokens(student):
-    """Times W_q, W_k and W_v, the six inputs become the documented queries, keys and values."""
+    """W_q, W_k and W_v turn the six inputs into the documented queries, keys and values."""
     for weight, printed, what in ((W_Q, QUERIES, "queries"), (W_K, KEYS, "keys")):
         reads_like(student.call("project", INPUTS, torch.tensor(weight)), printed, 3, what)
 
@@ -190,16 +190,16 @@ def test_mixes_the_values(student):
 
 @check("context_vectors", points=0, layer="laws")
 def test_attention_to_one_token_gives_its_value(student):
-    """Who attends to "starts" alone gets the value of "starts"."""
+    """A query that attends only to "starts" gets the value of "starts"."""
     only_starts = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
     context = student.call("context_vectors", only_starts, torch.tensor(VALUES))
-    reads_like(context, VALUES[2], what="what attention to 'starts' alone gives")
+    reads_like(context, VALUES[2], what="the context vector of attention to 'starts' alone")
 
 
 @check("self_attention", points=0, layer="documented")
 def test_goes_all_the_way(student):
-    """From the six inputs and three matrices come the documented context vectors."""
+    """The six inputs and three matrices give the documented context vectors."""
     weights = [torch.tensor(weight) for weight in (W_Q, W_K, W_V)]
 
     reads_like(student.call("self_attention", INPUTS, *weights), CONTEXT, 3, "self_attention")
@@ -207,7 +207,7 @@ def test_goes_all_the_way(student):
 
 @check("self_attention", points=0, layer="laws")
 def test_a_token_alone_gets_its_own_value(student):
-    """With no other token around, all attention of "journey" goes to "journey" itself."""
+    """Without other tokens, all attention of "journey" goes to "journey" itself."""
     weights = [torch.tensor(weight) for weight in (W_Q, W_K, W_V)]
 
     context = student.call("self_attention", INPUTS[1:2], *weights)

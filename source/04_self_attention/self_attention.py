@@ -2,9 +2,9 @@
 
 Shapes in this stage: T tokens, d_in features per token, d_out features per query, key and value.
 There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out). Row i belongs to
-token i; in the attention weights, (T, T), row i says how much token i listens to every token.
+token i; in the attention weights, (T, T), row i says how much token i attends to every token.
 
-Whoever makes a module sets the seed before; nothing in here does.
+The caller sets the seed before it creates a module; nothing in this file sets a seed.
 """
 
 import torch
@@ -23,7 +23,7 @@ class SelfAttentionV1(nn.Module):
         raise NotImplementedError
 
     def forward(self, input_vectors: Tensor) -> Tensor:
-        """Mix the values of all tokens, for each token anew: (T, d_in) -> (T, d_out)."""
+        """Mix the values of all tokens for each token: (T, d_in) -> (T, d_out)."""
         raise NotImplementedError
 
 
@@ -39,14 +39,14 @@ class SelfAttention_v1(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values of all tokens, for each token anew: (T, d_in) -> (T, d_out)."""
+        """Mix the values of all tokens for each token: (T, d_in) -> (T, d_out)."""
         raise NotImplementedError
 
 
 class SelfAttention_v2(nn.Module):
-    """The same mechanism on ``nn.Linear``, whose starting values train better.
+    """The same mechanism with ``nn.Linear``, whose initial weights train better.
 
-    Layers, made in this order, each from d_in to d_out features, with a bias only if
+    Layers, created in this order, each from d_in to d_out features, with a bias only if
     *qkv_bias* is true: W_query, W_key, W_value.
     """
 
@@ -55,15 +55,15 @@ class SelfAttention_v2(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the values of all tokens, for each token anew: (T, d_in) -> (T, d_out)."""
+        """Mix the values of all tokens for each token: (T, d_in) -> (T, d_out)."""
         raise NotImplementedError
 
 
 def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None:
     """Copy the weights of *source* into *target*, in place, so that both give the same output.
 
-    An ``nn.Linear`` keeps its weight as (d_out, d_in), the target as (d_in, d_out). The target's
-    weights stay trainable parameters of their own: what is trained there later does not change
-    *source*. Raises ``ValueError`` if *source* has a bias, for which the target has no place.
+    An ``nn.Linear`` stores its weight as (d_out, d_in), the target as (d_in, d_out). The target
+    keeps its own trainable parameters: training the target later does not change *source*.
+    Raises ``ValueError`` if *source* has a bias, because the target has none.
     """
     raise NotImplementedError

@@ -19,7 +19,7 @@ INPUTS = torch.tensor(
 
 @check("SelfAttentionV1", points=0, layer="shapes")
 def test_v1_frozen_gives_each_token_a_context_vector(student):
-    """Six tokens of size 3 go in, six context vectors of size 2 come out."""
+    """Six tokens of size 3 give six context vectors of size 2."""
     context = student.new("SelfAttentionV1", 3, 2)(INPUTS)
 
     tensor_like(context, (6, 2), "SelfAttentionV1(3, 2)(inputs)")
@@ -66,8 +66,8 @@ def test_v1_holds_three_trainable_matrices(student):
     for name in ("W_query", "W_key", "W_value"):
         expect(name in parameters, f"There is no parameter {name}.")
         drawn = tensor_like(parameters[name].value, (3, 2), name)
-        expect(((drawn >= 0) & (drawn < 1)).all(), f"{name} is no draw of torch.rand.")
-        expect(parameters[name].requires_grad, f"{name} is frozen; here it can be trained.")
+        expect(((drawn >= 0) & (drawn < 1)).all(), f"{name} was not drawn with torch.rand.")
+        expect(parameters[name].requires_grad, f"{name} is frozen; here it should be trainable.")
 
 
 @check("SelfAttention_v1", points=0, layer="documented")
@@ -91,7 +91,7 @@ def test_v1_reproduces_the_documented_context(student):
 
 @check("SelfAttention_v1", points=0, layer="laws")
 def test_v1_gives_a_single_token_its_own_value(student):
-    """A token that is alone can only listen to itself: its context vector is its value."""
+    """A single token attends only to itself: its context vector is its value."""
     attention = student.new("SelfAttention_v1", 3, 2)
     parameters = attention.parameters()
 
@@ -108,7 +108,7 @@ def test_v2_has_biases_only_when_asked(student):
 
     for name in ("W_query", "W_key", "W_value"):
         expect(f"{name}.weight" in plain, f"There is no parameter {name}.weight.")
-        expect(f"{name}.bias" not in plain, f"{name} has a bias that nobody asked for.")
+        expect(f"{name}.bias" not in plain, f"{name} has a bias, but qkv_bias is false.")
         expect(f"{name}.bias" in biased, f"{name} has no bias although qkv_bias is true.")
 
 
@@ -143,11 +143,11 @@ def test_transfer_makes_both_give_the_same(student):
 
 @check("transfer_weights", points=0, layer="laws")
 def test_transfer_refuses_a_bias(student):
-    """A source with biases is refused: the target has no place for them."""
+    """A source with biases raises a ValueError: the target has no biases."""
     source = student.new("SelfAttention_v2", 3, 2, qkv_bias=True)
     target = student.new("SelfAttention_v1", 3, 2)
 
     expect(
         student.refuses("transfer_weights", source, target),
-        "A source with biases is passed over in silence.",
+        "A source with biases raises no error.",
     )

@@ -1,4 +1,4 @@
-"""One causal attention head, batched: what each token takes from the tokens before it.
+"""One causal attention head, batched: each token attends to itself and the tokens before it.
 
 Shapes in this stage: B items in the batch, T tokens in each, C features per token (the embedding
 dimension), head_size features per query, key and value. Rows of a (T, T) matrix are queries,
@@ -13,7 +13,7 @@ def scaled_scores(queries: Tensor, keys: Tensor) -> Tensor:
     """Compare every query with every key of its own item: two (B, T, d) -> (B, T, T).
 
     Entry (b, i, j) is the dot product of query i and key j of item b, divided by the square root
-    of d, so that the scores of longer vectors vary no more than those of short ones.
+    of d, so that the variance of the scores does not grow with the size of the vectors.
     """
     raise NotImplementedError
 
@@ -21,8 +21,8 @@ def scaled_scores(queries: Tensor, keys: Tensor) -> Tensor:
 def causal_pattern(scores: Tensor) -> Tensor:
     """Turn scaled scores into causal attention weights: (B, T, T) -> (B, T, T).
 
-    Token i may look at tokens 0 to i: each row holds positive weights there, which sum to one, and
-    zeros beyond. The scores are scaled already. The caller's *scores* stay as they are.
+    Token i may attend to tokens 0 to i: each row holds positive weights there, which sum to one,
+    and zeros after i. The scores are already scaled. The caller's *scores* must not change.
     """
     raise NotImplementedError
 
@@ -30,9 +30,9 @@ def causal_pattern(scores: Tensor) -> Tensor:
 class AttentionHead(nn.Module):
     """One head of causal self-attention.
 
-    Layers, made in this order, each an ``nn.Linear`` from embedding_dim to head_size features
-    without bias: key, query, value. A buffer ``tril`` is registered as well; what it holds is
-    yours to choose, a lower triangle of ones of shape (block_size, block_size) is usual.
+    Layers, created in this order, each an ``nn.Linear`` from embedding_dim to head_size features
+    without bias: key, query, value. A buffer ``tril`` is registered as well; you choose what it
+    holds, a lower triangle of ones of shape (block_size, block_size) is usual.
     """
 
     def __init__(self, embedding_dim: int, head_size: int, block_size: int) -> None:

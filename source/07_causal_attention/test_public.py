@@ -45,7 +45,7 @@ def test_renormalized_weights_are_the_documented_ones(student):
 
 @check("mask_then_renormalize", points=0, layer="documented")
 def test_equal_weights_stay_equal_among_the_visible(student):
-    """Three equal weights a row become one, two halves, three thirds."""
+    """Three equal weights per row become 1, then two halves, then three thirds."""
     reads_like(
         student.call("mask_then_renormalize", torch.full((3, 3), 1 / 3)),
         [[1.0000, 0.0000, 0.0000], [0.5000, 0.5000, 0.0000], [0.3333, 0.3333, 0.3333]],
@@ -54,13 +54,13 @@ def test_equal_weights_stay_equal_among_the_visible(student):
 
 @check("mask_with_infinity", points=0, layer="documented")
 def test_masked_softmax_gives_the_documented_weights(student):
-    """From raw scores and d_k = 2, minus infinity and one softmax give the same weights."""
+    """With raw scores and d_k = 2, minus infinity and one softmax give the same weights."""
     reads_like(student.call("mask_with_infinity", raw_scores(), 2), CAUSAL_WEIGHTS)
 
 
 @check("mask_with_infinity", points=0, layer="documented")
 def test_masked_softmax_reads_d_k(student):
-    """Scores that are four times as large give the same weights where keys are 16 times as long."""
+    """Scores four times as large give the same weights if d_k is 16 times as large."""
     agrees(
         student.call("mask_with_infinity", 4 * raw_scores(), 32),
         torch.tensor(CAUSAL_WEIGHTS),
@@ -70,7 +70,7 @@ def test_masked_softmax_reads_d_k(student):
 
 @check("CausalAttention", points=0, layer="parameters")
 def test_attention_makes_the_query_first(student):
-    """Seeded with 123, W_query gets the first weights that are drawn, and has no bias."""
+    """Seeded with 123, W_query is drawn first, and it has no bias."""
     parameters = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123).parameters()
 
     for name in ("W_query.weight", "W_key.weight", "W_value.weight"):
@@ -80,7 +80,7 @@ def test_attention_makes_the_query_first(student):
         [[-0.2354, 0.0191, -0.2867], [0.2177, -0.4919, 0.4232]],
         what="W_query.weight",
     )
-    expect("W_query.bias" not in parameters, "W_query has a bias though none was asked for.")
+    expect("W_query.bias" not in parameters, "W_query has a bias, but qkv_bias is false.")
 
 
 @check("CausalAttention", points=0, layer="documented")
@@ -101,7 +101,7 @@ def test_attention_reproduces_the_documented_context(student):
 
 @check("CausalAttention", points=0, layer="laws")
 def test_attention_serves_the_beginning_of_a_text(student):
-    """The first four tokens alone get what they get in the whole text: they see no more."""
+    """The first four tokens alone get the same context vectors as in the whole text."""
     attention = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123)
 
     whole = tensor_like(attention(BATCH), (2, 6, 2), "The context")

@@ -1,9 +1,9 @@
-"""Cross attention: one sequence asks, another answers.
+"""Cross attention: the tokens of one sequence attend to the tokens of another.
 
-Shapes in this stage: B items in the batch, T_q tokens that ask, T_k tokens that are asked, which
-bring both the keys and the values; T_q and T_k differ in general. Rows of scores and of weights are
-queries, columns are keys: (T_q, T_k). ``Attention`` has one size d_model for everything;
-``CrossAttention`` lets decoder states (d_decoder features) ask encoder states (d_encoder features).
+Shapes in this stage: B items in the batch, T_q tokens with queries, T_k tokens with keys and
+values; T_q and T_k differ in general. Rows of scores and of weights are queries, columns are keys:
+(T_q, T_k). ``Attention`` has one size d_model for everything; in ``CrossAttention`` decoder states
+(d_decoder features) attend to encoder states (d_encoder features).
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 
 class Attention(nn.Module):
-    """Scaled dot-product attention whose queries, keys and values may come from different places.
+    """Scaled dot-product attention with separate inputs for queries, keys and values.
 
-    Layers, made in this order, each an ``nn.Linear`` from d_model to d_model features without bias:
-    W_q, W_k, W_v. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1 for
-    encodings of shape (T, d_model), 1 and 2 for a batch of shape (B, T, d_model).
+    Layers, created in this order, each an ``nn.Linear`` from d_model to d_model features without
+    bias: W_q, W_k, W_v. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1
+    for encodings of shape (T, d_model), 1 and 2 for a batch of shape (B, T, d_model).
     """
 
     def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:
@@ -31,11 +31,11 @@ class Attention(nn.Module):
         encodings_for_v: Tensor,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Give each token that asks a mix of values.
+        """Mix the values for each query.
 
         (T_q, d_model), (T_k, d_model), (T_k, d_model) -> (T_q, d_model), or the same with a batch
         axis B in front of each. *mask*, if there is one, has shape (T_q, T_k) and holds 1 where
-        query i may see key j, and 0 where the key is hidden from it.
+        query i may attend to key j, and 0 where the key is hidden from it.
         """
         raise NotImplementedError
 
@@ -44,17 +44,17 @@ def padding_mask(lengths: Sequence[int] | Tensor, max_length: int) -> Tensor:
     """Say which positions of padded sequences hold a token: B lengths -> bool (B, max_length).
 
     *lengths* is a list of numbers or a 1-D integer tensor. Row b is ``True`` at its first
-    lengths[b] positions, which are kept, and ``False`` at the padding behind them. Raises
+    lengths[b] positions, which are kept, and ``False`` at the padding after them. Raises
     ``ValueError`` if a length is below 0 or above *max_length*.
     """
     raise NotImplementedError
 
 
 class CrossAttention(nn.Module):
-    """Attention of a decoder to an encoder: the decoder asks, the encoder answers.
+    """Attention of a decoder to an encoder: decoder states attend to encoder states.
 
-    Layers, made in this order, each an ``nn.Linear`` to d_out features without bias: W_query from
-    d_decoder features, W_key and W_value from d_encoder features.
+    Layers, created in this order, each an ``nn.Linear`` to d_out features without bias: W_query
+    from d_decoder features, W_key and W_value from d_encoder features.
     """
 
     def __init__(self, d_decoder: int, d_encoder: int, d_out: int) -> None:
@@ -69,9 +69,9 @@ class CrossAttention(nn.Module):
     ) -> Tensor:
         """Mix the encoder's values for each decoder token.
 
-        (B, T_q, d_decoder), (B, T_k, d_encoder) -> (B, T_q, d_out). Every decoder token may see
-        the whole encoder sequence, but for padding: *padding_mask*, if there is one, is a bool
-        tensor of shape (B, T_k), ``True`` where item b has a token and ``False`` where it is
-        padded. The number of tensor operations does not grow with T_q or T_k.
+        (B, T_q, d_decoder), (B, T_k, d_encoder) -> (B, T_q, d_out). Every decoder token may attend
+        to the whole encoder sequence, except for padding: *padding_mask*, if there is one, is a
+        bool tensor of shape (B, T_k), ``True`` where item b has a token and ``False`` where it has
+        padding. The number of tensor operations does not grow with T_q or T_k.
         """
         raise NotImplementedError

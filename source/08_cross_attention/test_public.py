@@ -14,18 +14,18 @@ CONTEXT = [[1.0100, 1.0641], [0.2040, 0.7057], [3.4989, 2.2427]]
 MASK = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
 MASKED_CONTEXT = [[0.6038, 0.7434], [-0.0062, 0.6072], [3.4989, 2.2427]]
 
-BATCH = torch.stack([ENCODINGS, ENCODINGS.flip(0)])  # the same tokens, then in reverse
+BATCH = torch.stack([ENCODINGS, ENCODINGS.flip(0)])  # the same tokens, then in reverse order
 
 
 @check("Attention", points=0, layer="shapes")
 def test_attention_answers_every_query(student):
-    """Two tokens ask three others: two context vectors come out. Three ask two: three come out."""
+    """Two queries give two context vectors and three queries three, for any number of keys."""
     attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1)
 
     two = attention(ENCODINGS[:2], ENCODINGS, ENCODINGS)
-    tensor_like(two, (2, 2), "What 2 tokens that ask 3 get")
+    tensor_like(two, (2, 2), "The context of 2 queries and 3 keys")
     three = attention(ENCODINGS, ENCODINGS[:2], ENCODINGS[:2])
-    tensor_like(three, (3, 2), "What 3 tokens that ask 2 get")
+    tensor_like(three, (3, 2), "The context of 3 queries and 2 keys")
 
 
 @check("Attention", points=0, layer="parameters")
@@ -46,7 +46,7 @@ def test_attention_makes_the_documented_layers(student):
 
 @check("Attention", points=0, layer="documented")
 def test_attention_to_oneself_is_self_attention(student):
-    """Seeded with 42, three times the same encodings give the documented context vectors."""
+    """Seeded with 42, the same encodings three times give the documented context vectors."""
     attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
     reads_like(attention(ENCODINGS, ENCODINGS, ENCODINGS), CONTEXT, what="The context")
@@ -54,7 +54,7 @@ def test_attention_to_oneself_is_self_attention(student):
 
 @check("Attention", points=0, layer="documented")
 def test_attention_follows_the_mask(student):
-    """With the documented mask, no token hears from a later one."""
+    """With the documented mask, no token attends to a later one."""
     attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
     context = attention(ENCODINGS, ENCODINGS, ENCODINGS, mask=MASK)
@@ -90,16 +90,16 @@ def test_mask_refuses_what_does_not_fit(student):
 
 @check("CrossAttention", points=0, layer="shapes")
 def test_cross_attention_answers_every_decoder_token(student):
-    """2 items of 3 decoder tokens ask 5 encoder tokens each: (2, 3, d_out) comes out."""
+    """2 items of 3 decoder tokens and 5 encoder tokens give a result of shape (2, 3, d_out)."""
     cross = student.new("CrossAttention", d_decoder=6, d_encoder=7, d_out=4)
 
     context = cross(torch.ones(2, 3, 6), torch.ones(2, 5, 7))
-    tensor_like(context, (2, 3, 4), "What the decoder tokens get")
+    tensor_like(context, (2, 3, 4), "The context of the decoder tokens")
 
 
 @check("CrossAttention", points=0, layer="documented")
 def test_cross_attention_contains_attention(student):
-    """Seeded with 42, two documented tokens that ask all three get their documented context."""
+    """Seeded with 42, two documented tokens that attend to all three get the documented context."""
     cross = student.new("CrossAttention", d_decoder=2, d_encoder=2, d_out=2, seed=42)
 
     context = cross(BATCH[:1, :2], BATCH[:1])
@@ -108,7 +108,7 @@ def test_cross_attention_contains_attention(student):
 
 @check("CrossAttention", points=0, layer="laws")
 def test_cross_attention_skips_padding(student):
-    """What stands behind an item's length changes nothing for its decoder tokens."""
+    """The states after an item's length do not change the result of its decoder tokens."""
     cross = student.new("CrossAttention", d_decoder=2, d_encoder=2, d_out=2, seed=42)
     keep = torch.tensor([[True, True, True], [True, True, False]])
     padded = BATCH.clone()

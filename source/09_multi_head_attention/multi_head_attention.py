@@ -1,11 +1,12 @@
-"""Multi-head attention: several heads look at the same text, each in its own way.
+"""Multi-head attention: several heads attend to the same text, each with its own weights.
 
-Shapes in this stage: B items in the batch, T tokens in each (T_q that ask and T_k that are asked,
-where the two differ), H heads. A head of ``MultiHeadAttention`` gives d_model features per token, a
-head of ``MultiHeadAttentionWrapper`` gives d_out; what H heads give stands side by side, so a token
-ends up with H times as many. Rows of scores, weights and masks are queries, columns are keys.
+Shapes in this stage: B items in the batch, T tokens in each (T_q tokens with queries and T_k tokens
+with keys, where the two differ), H heads. A head of ``MultiHeadAttention`` gives d_model features
+per token, a head of ``MultiHeadAttentionWrapper`` gives d_out; the results of H heads are put side
+by side, so a token gets H times as many. Rows of scores, weights and masks are queries, columns are
+keys.
 
-``Attention`` and ``CausalAttention`` are yours from stages 08 and 07: bring them along.
+``Attention`` and ``CausalAttention`` are yours from stages 08 and 07: copy them into this file.
 """
 
 import torch
@@ -13,11 +14,11 @@ from torch import Tensor, nn
 
 
 class Attention(nn.Module):
-    """Scaled dot-product attention whose queries, keys and values may come from different places.
+    """Scaled dot-product attention with separate inputs for queries, keys and values.
 
-    Layers, made in this order, each an ``nn.Linear`` from d_model to d_model features without bias:
-    W_q, W_k, W_v. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1 for
-    encodings of shape (T, d_model), 1 and 2 for a batch of shape (B, T, d_model).
+    Layers, created in this order, each an ``nn.Linear`` from d_model to d_model features without
+    bias: W_q, W_k, W_v. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1
+    for encodings of shape (T, d_model), 1 and 2 for a batch of shape (B, T, d_model).
     """
 
     def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:
@@ -31,23 +32,23 @@ class Attention(nn.Module):
         encodings_for_v: Tensor,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Give each token that asks a mix of values.
+        """Mix the values for each query.
 
         (T_q, d_model), (T_k, d_model), (T_k, d_model) -> (T_q, d_model), or the same with a batch
         axis B in front of each. *mask*, if there is one, has shape (T_q, T_k) and holds 1 where
-        query i may see key j, and 0 where the key is hidden from it.
+        query i may attend to key j, and 0 where the key is hidden from it.
         """
         raise NotImplementedError
 
 
 class CausalAttention(nn.Module):
-    """Batched self-attention that sees no future, with dropout on its weights.
+    """Batched self-attention that hides the future, with dropout on its weights.
 
-    Layers, made in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias only
-    if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
+    Layers, created in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias
+    only if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
     attention weight, after softmax, is set to zero in training; the others are divided by
-    1 - dropout. A buffer ``mask`` is registered as well; what it holds is yours to choose, the
-    ones above the diagonal of a (context_length, context_length) matrix are usual.
+    1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
+    diagonal of a (context_length, context_length) matrix are usual.
     """
 
     def __init__(
@@ -74,9 +75,9 @@ class CausalAttention(nn.Module):
 class MultiHeadAttention(nn.Module):
     """Several ``Attention`` heads on the same encodings, their context vectors side by side.
 
-    ``heads`` is an ``nn.ModuleList`` of *num_heads* ``Attention``, made one after the other, each
-    with layers of its own and with *d_model*, *row_dim* and *col_dim* as they were given. There is
-    no layer after the heads.
+    ``heads`` is an ``nn.ModuleList`` of *num_heads* ``Attention``, created one after the other,
+    each with its own layers and with the same *d_model*, *row_dim* and *col_dim*. There is no layer
+    after the heads.
     """
 
     def __init__(
@@ -92,11 +93,11 @@ class MultiHeadAttention(nn.Module):
         encodings_for_v: Tensor,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Let every head attend to the same encodings, and put what they found side by side.
+        """Run every head on the same encodings, and put the results side by side.
 
         (T_q, d_model), (T_k, d_model), (T_k, d_model) -> (T_q, H · d_model), or the same with a
         batch axis B in front of each. A token's first d_model features come from head 0, the next
-        from head 1, and so on. *mask*, if there is one, holds for every head as for ``Attention``.
+        from head 1, and so on. *mask*, if there is one, is used by every head as in ``Attention``.
         The number of tensor operations does not grow with T_q or T_k.
         """
         raise NotImplementedError
@@ -105,9 +106,9 @@ class MultiHeadAttention(nn.Module):
 class MultiHeadAttentionWrapper(nn.Module):
     """Several ``CausalAttention`` heads on the same tokens, their context vectors side by side.
 
-    ``heads`` is an ``nn.ModuleList`` of *num_heads* ``CausalAttention``, made one after the other,
-    each with layers of its own and with *d_in*, *d_out*, *context_length*, *dropout* and *qkv_bias*
-    as they were given: *d_out* is the size of one head. There is no layer after the heads.
+    ``heads`` is an ``nn.ModuleList`` of *num_heads* ``CausalAttention``, created one after the
+    other, each with its own layers and with the same *d_in*, *d_out*, *context_length*, *dropout*
+    and *qkv_bias*: *d_out* is the size of one head. There is no layer after the heads.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class MultiHeadAttentionWrapper(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        """Let every head attend to the same tokens: (B, T, d_in) -> (B, T, H · d_out).
+        """Run every head on the same tokens: (B, T, d_in) -> (B, T, H · d_out).
 
         A token's first d_out features come from head 0, the next from head 1, and so on. Works for
         any T up to context_length, with a number of tensor operations that does not grow with T.

@@ -37,7 +37,7 @@ TWO_HEADS = [
 
 @check("Attention", points=0, layer="documented")
 def test_attention_reproduces_the_documented_context(student):
-    """Seeded with 42, your Attention gives the documented context vectors, masked ones too."""
+    """Seeded with 42, your Attention gives the documented context vectors, also with the mask."""
     attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
     reads_like(attention(ENCODINGS, ENCODINGS, ENCODINGS), ONE_HEAD, what="The context")
@@ -63,7 +63,7 @@ def test_heads_stand_side_by_side(student):
 
 @check("MultiHeadAttention", points=0, layer="parameters")
 def test_every_head_has_layers_of_its_own(student):
-    """PyTorch finds W_q, W_k and W_v of both heads, six matrices of which no two are equal."""
+    """PyTorch finds W_q, W_k and W_v of both heads: six matrices, no two of them equal."""
     found = student.new("MultiHeadAttention", 2, 0, 1, num_heads=2, seed=42).parameters()
 
     names = [f"heads.{h}.{layer}.weight" for h in (0, 1) for layer in ("W_q", "W_k", "W_v")]
@@ -87,7 +87,7 @@ def test_heads_reproduce_the_documented_context(student):
 
 @check("MultiHeadAttention", points=0, layer="laws")
 def test_heads_serve_a_batch_item_by_item(student):
-    """With row_dim=1 and col_dim=2, each text of a batch gets what it would get alone."""
+    """With row_dim=1 and col_dim=2, each text of a batch gets the same result as alone."""
     x = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(9))
     batched = student.new("MultiHeadAttention", 3, 1, 2, num_heads=2, seed=9)
     single = student.new("MultiHeadAttention", 3, 0, 1, num_heads=2, seed=9)
@@ -99,7 +99,7 @@ def test_heads_serve_a_batch_item_by_item(student):
 
 @check("MultiHeadAttentionWrapper", points=0, layer="shapes")
 def test_wrapper_gives_d_out_features_per_head(student):
-    """(2, 6, 3) in; four heads of size d_out = 5 give (2, 6, 20)."""
+    """For an input of shape (2, 6, 3), four heads of size d_out = 5 give (2, 6, 20)."""
     context = student.new("MultiHeadAttentionWrapper", 3, 5, 6, 0.0, num_heads=4)(BATCH)
 
     tensor_like(context, (2, 6, 20), "MultiHeadAttentionWrapper(3, 5, 6, 0.0, 4)(batch)")

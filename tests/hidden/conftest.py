@@ -1,4 +1,4 @@
-"""The inputs that the whole course shares."""
+"""Inputs for the checks of the whole course."""
 
 import pytest
 from torch import Tensor
@@ -8,7 +8,7 @@ from autograder.suite.documented import DocumentedTensors
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:
-    """Return "Your journey starts with one step", one embedding a row: (6, 3)."""
+    """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
     return documented["000.inputs"].tensor.clone()
 
 

@@ -1,4 +1,4 @@
-"""Zeros of the right shapes, and a refusal where one is due."""
+"""Zeros of the right shapes, and an error where one is required."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Wrong answers that the suite of stage 01 must see, and what to say about them."""
+"""Wrong answers that the suite of stage 01 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
@@ -8,7 +8,7 @@ MISCONCEPTIONS = (
         id="adds_the_pairs",
         exercise="dot_product",
         swaps=(("total += x * y", "total += x + y"),),
-        explanation="The two elements of each pair are added, where a dot product multiplies them.",
+        explanation="The two elements of each pair are added, but a dot product multiplies them.",
         question="What should a pair contribute if one of its two numbers is zero?",
     ),
     Misconception(
@@ -16,15 +16,16 @@ MISCONCEPTIONS = (
         exercise="dot_product",
         swaps=(("total += x * y", "total = x * y"),),
         explanation="Each product replaces the total, so only the last pair counts.",
-        question="What does the total hold after the second pair, and what became of the first?",
+        question=(
+            "What does the total hold after the second pair, and what happened to the first "
+            "product?"
+        ),
     ),
     Misconception(
         id="multiplies_the_products",
         exercise="dot_product",
         swaps=(("total = 0.0", "total = 1.0"), ("total += x * y", "total *= x * y")),
-        explanation=(
-            "The products are multiplied with each other, where a dot product adds them up."
-        ),
+        explanation="The products are multiplied with each other, but a dot product adds them up.",
         question="How does one pair with a zero in it change your result, and should it?",
     ),
     Misconception(
@@ -38,8 +39,10 @@ MISCONCEPTIONS = (
         id="takes_the_mean_of_the_products",
         exercise="dot_product",
         swaps=(("return total", "return total / len(a)"),),
-        explanation="The sum of the products is divided by their number: a mean, no dot product.",
-        question="Should the dot product shrink if both vectors are extended by zeros?",
+        explanation=(
+            "The sum of the products is divided by their number: this is a mean, not a dot product."
+        ),
+        question="Should the dot product become smaller if zeros are appended to both vectors?",
     ),
     Misconception(
         id="skips_the_last_element",
@@ -53,9 +56,12 @@ MISCONCEPTIONS = (
         exercise="dot_product",
         swaps=(("    return total", "    return [x * y for x, y in zip(a, b, strict=True)]"),),
         explanation=(
-            "The products are returned as they are; a dot product is one number, their sum."
+            "The products are returned without being added up; a dot product is one number, "
+            "their sum."
         ),
-        question="You have multiplied; which second step turns many products into one number?",
+        question=(
+            "The multiplication is done; which second step turns many products into one number?"
+        ),
     ),
     Misconception(
         id="measures_the_cosine",
@@ -67,10 +73,13 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The dot product is divided by both lengths: a cosine, which forgets how long the "
-            "vectors are."
+            "The dot product is divided by both lengths: this is a cosine, which does not depend "
+            "on how long the vectors are."
         ),
-        question="What happens to a dot product if one vector is doubled, and to yours?",
+        question=(
+            "What happens to a dot product if one vector is doubled, and what happens to your "
+            "result?"
+        ),
     ),
     Misconception(
         id="ignores_what_is_too_long",
@@ -80,10 +89,13 @@ MISCONCEPTIONS = (
             ("strict=True", "strict=False"),
         ),
         explanation=(
-            "zip stops at the shorter sequence, so unequal lengths give a number where they "
-            "should be refused."
+            "zip stops at the shorter sequence, so unequal lengths give a number, but they "
+            "should raise an error."
         ),
-        question="Which pair does the last element of the longer sequence belong to?",
+        question=(
+            "Which element of the shorter sequence is paired with the last element of the longer "
+            "one?"
+        ),
     ),
     Misconception(
         id="lets_torch_do_it",
@@ -92,10 +104,12 @@ MISCONCEPTIONS = (
             ("total = 0.0", "total = torch.dot(torch.as_tensor(a), torch.as_tensor(b)).item()"),
             ("        total += x * y", "        pass"),
         ),
-        explanation="torch.dot does the work that is to be written out here.",
+        explanation="torch.dot does the work that you should write out here.",
         question="Which two things does torch.dot do with the elements of its vectors?",
         ties=("multiplies_whole_vectors",),
-        why_tied="Both answer rightly; only what runs inside differs, and that is no answer.",
+        why_tied=(
+            "Both give the right answers; they differ only in what runs inside, not in the result."
+        ),
     ),
     Misconception(
         id="multiplies_whole_vectors",
@@ -105,11 +119,14 @@ MISCONCEPTIONS = (
             ("        total += x * y", "        pass"),
         ),
         explanation=(
-            "The product is taken of whole vectors by torch, not of one pair after the other."
+            "torch multiplies the whole vectors at once; the exercise asks for one pair after "
+            "the other."
         ),
-        question="How would you multiply if a and b were plain lists, and torch not installed?",
+        question="How would you multiply if a and b were plain lists and torch were not installed?",
         ties=("lets_torch_do_it",),
-        why_tied="Both answer rightly; only what runs inside differs, and that is no answer.",
+        why_tied=(
+            "Both give the right answers; they differ only in what runs inside, not in the result."
+        ),
     ),
     # scores_for_query
     Misconception(
@@ -120,7 +137,7 @@ MISCONCEPTIONS = (
             "Each token is multiplied with the query, but the products are not added up over "
             "the features."
         ),
-        question="How many numbers should one token answer the query with?",
+        question="How many numbers should the comparison of one token with the query give?",
     ),
     Misconception(
         id="adds_up_over_the_tokens",
@@ -135,18 +152,18 @@ MISCONCEPTIONS = (
         id="always_asks_with_journey",
         exercise="scores_for_query",
         swaps=(("inputs @ query", "inputs @ inputs[1]"),),
-        explanation="The query that was passed is ignored; the second token always asks.",
-        question="What does your function answer if another token asks?",
+        explanation="The query argument is ignored; the second token is always used as the query.",
+        question="What does your function return if another token is the query?",
     ),
     Misconception(
         id="counts_the_query_from_one",
         exercise="scores_for_query",
         swaps=(("inputs @ query", "inputs @ inputs[2]"),),
         explanation=(
-            "The row with index 2 asks: names count from 1, indices from 0, and the query is "
-            "an argument already."
+            "The row with index 2 is used as the query: indices count from 0, and the query is "
+            "already an argument."
         ),
-        question="Which word stands in the row with index 2, and which vector is the query?",
+        question="Which word is in the row with index 2, and which vector is the query?",
     ),
     Misconception(
         id="stops_one_token_early",
@@ -158,10 +175,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The last token is never compared with the query and keeps the value its slot "
-            "began with."
+            "The last token is never compared with the query, and its score keeps its initial "
+            "value."
         ),
-        question="Which indices does your loop visit, and which slots does it write?",
+        question="Which indices does your loop visit, and which entries does it write?",
     ),
     Misconception(
         id="compares_by_cosine",
@@ -173,7 +190,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The scores are cosines; a plain dot product counts the lengths of the vectors too."
+            "The scores are cosines; in a plain dot product the lengths of the vectors count too."
         ),
         question="Should a token that is twice as long get the same score?",
     ),
@@ -182,7 +199,9 @@ MISCONCEPTIONS = (
         exercise="scores_for_query",
         swaps=(("inputs @ query", "torch.softmax(inputs @ query, dim=0)"),),
         explanation="These are weights; scores are the dot products before any softmax.",
-        question="Which step of attention comes after the scores, and whose job is it here?",
+        question=(
+            "Which step of attention comes after the scores, and does it belong to this function?"
+        ),
     ),
     Misconception(
         id="scales_the_scores",
@@ -196,7 +215,8 @@ MISCONCEPTIONS = (
         exercise="scores_for_query",
         swaps=(("inputs @ query", "(inputs @ query).detach()"),),
         explanation=(
-            "The numbers are right, but they are cut from the graph, so no gradient gets back."
+            "The numbers are right, but they are detached from the graph, so no gradient flows "
+            "back."
         ),
         question="Which call in your function turns a tensor into plain numbers?",
     ),
@@ -206,13 +226,13 @@ MISCONCEPTIONS = (
         exercise="normalize_by_sum",
         swaps=(("scores / scores.sum()", "torch.exp(scores) / torch.exp(scores).sum()"),),
         explanation="This is softmax; here the scores themselves are divided by their sum.",
-        question="Which scores would keep their ratio to each other, and do yours?",
+        question="Should the shares keep the ratios of the scores, and do yours?",
     ),
     Misconception(
         id="divides_by_the_largest",
         exercise="normalize_by_sum",
         swaps=(("scores.sum()", "scores.max()"),),
-        explanation="Divided by the largest score the results have a maximum of 1, not a sum of 1.",
+        explanation="Dividing by the largest score gives a maximum of 1, not a sum of 1.",
         question="What do your shares add up to?",
     ),
     Misconception(
@@ -227,16 +247,18 @@ MISCONCEPTIONS = (
         exercise="normalize_by_sum",
         swaps=(("scores.sum()", "scores.norm()"),),
         explanation=(
-            "Divided by its Euclidean norm a vector has length 1; its elements do not add up to 1."
+            "Dividing by the Euclidean norm gives a vector of length 1; its elements do not add "
+            "up to 1."
         ),
-        question="Is it the sum or the sum of squares that should be 1?",
+        question="Which of the two should be 1, the sum or the sum of squares?",
     ),
     Misconception(
         id="divides_by_the_sum_of_sizes",
         exercise="normalize_by_sum",
         swaps=(("scores.sum()", "scores.abs().sum()"),),
         explanation=(
-            "The sizes are added up without their signs, so with a negative score the sum is not 1."
+            "The absolute values are added up, so with a negative score the shares do not add up "
+            "to 1."
         ),
         question="What do your shares add up to if one score is negative?",
     ),
@@ -249,7 +271,7 @@ MISCONCEPTIONS = (
                 "scores /= scores.sum()\n    return scores",
             ),
         ),
-        explanation="The division writes into the caller's scores and overwrites them.",
+        explanation="The division overwrites the caller's scores.",
         question="What do the scores hold after your function was called?",
     ),
     Misconception(
@@ -257,10 +279,10 @@ MISCONCEPTIONS = (
         exercise="normalize_by_sum",
         swaps=(("scores / scores.sum()", "torch.round(scores / scores.sum(), decimals=4)"),),
         explanation=(
-            "The shares are rounded; only what is printed has four digits, and rounding lets "
-            "no gradient through."
+            "The shares are rounded; four digits are only for printing, and rounding stops the "
+            "gradient."
         ),
-        question="What is the derivative of a function that is made of steps?",
+        question="What is the derivative of a step function?",
     ),
     # softmax_naive
     Misconception(
@@ -270,7 +292,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The scores are divided by their own sum; softmax takes their exponentials first."
         ),
-        question="What becomes of a negative score, and may a weight be negative?",
+        question="What happens to a negative score, and may a weight be negative?",
     ),
     Misconception(
         id="forgets_the_denominator",
@@ -283,7 +305,9 @@ MISCONCEPTIONS = (
         id="sums_the_scores_below",
         exercise="softmax_naive",
         swaps=(("exponentials.sum()", "scores.sum()"),),
-        explanation="Exponentials stand above the line, but the sum of the plain scores below it.",
+        explanation=(
+            "The numerator holds exponentials, but the denominator is the sum of the plain scores."
+        ),
         question="Which total must the exponentials be divided by to add up to 1?",
     ),
     Misconception(
@@ -291,24 +315,23 @@ MISCONCEPTIONS = (
         exercise="softmax_naive",
         swaps=(("exponentials / ", "scores / "),),
         explanation=(
-            "The exponentials are added up below the line, but the plain scores stand above it."
+            "The denominator is the sum of the exponentials, but the numerator holds the plain "
+            "scores."
         ),
-        question="Which numbers have to be shared out, the scores or their exponentials?",
+        question="Which numbers have to be divided by the total, the scores or their exponentials?",
     ),
     Misconception(
         id="takes_the_mean_below",
         exercise="softmax_naive",
         swaps=(("exponentials.sum()", "exponentials.mean()"),),
-        explanation="Divided by their mean, the exponentials add up to T, not to 1.",
+        explanation="Dividing the exponentials by their mean makes them add up to T, not to 1.",
         question="What do your weights add up to?",
     ),
     Misconception(
         id="divides_by_the_largest_exponential",
         exercise="softmax_naive",
         swaps=(("exponentials.sum()", "exponentials.max()"),),
-        explanation=(
-            "Divided by the largest exponential, the weights have a maximum of 1, not a sum of 1."
-        ),
+        explanation="Dividing by the largest exponential gives a maximum of 1, not a sum of 1.",
         question="What do your weights add up to?",
     ),
     Misconception(
@@ -330,9 +353,10 @@ MISCONCEPTIONS = (
         exercise="softmax_naive",
         swaps=(("torch.exp(scores)", "torch.exp(-scores)"),),
         explanation=(
-            "The sign of the scores is turned, so the least similar token gets the largest weight."
+            "The sign of the scores is reversed, so the least similar token gets the largest "
+            "weight."
         ),
-        question="Which of your weights is the largest, and which score is?",
+        question="Which of your weights is the largest, and which score is the largest?",
     ),
     Misconception(
         id="takes_powers_of_two",
@@ -346,10 +370,12 @@ MISCONCEPTIONS = (
         exercise="softmax_naive",
         swaps=(("exponentials / exponentials.sum()", "torch.sigmoid(scores)"),),
         explanation=(
-            "A sigmoid judges each score alone; softmax lets them compete, so that they add "
-            "up to 1."
+            "A sigmoid treats each score separately; in softmax each weight depends on all "
+            "scores, so that the weights add up to 1."
         ),
-        question="What do your weights add up to, and does one of them shrink if another grows?",
+        question=(
+            "What do your weights add up to, and does one of them become smaller if another grows?"
+        ),
     ),
     Misconception(
         id="lets_the_winner_take_all",
@@ -360,7 +386,9 @@ MISCONCEPTIONS = (
                 "return (scores == scores.max()).to(scores.dtype)",
             ),
         ),
-        explanation="The largest score gets everything; softmax leaves a share to every token.",
+        explanation=(
+            "The largest score gets all the weight; softmax gives some weight to every token."
+        ),
         question="How much weight should the second largest score get?",
     ),
     Misconception(
@@ -373,10 +401,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The weights are rounded; only what is printed has four digits, and rounding lets "
-            "no gradient through."
+            "The weights are rounded; four digits are only for printing, and rounding stops the "
+            "gradient."
         ),
-        question="What is the derivative of a function that is made of steps?",
+        question="What is the derivative of a step function?",
     ),
     Misconception(
         id="divides_the_exponentials_in_place",
@@ -388,9 +416,12 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The exponentials are overwritten, but the gradient of exp needs them as they were."
+            "The exponentials are overwritten, but autograd needs their old values for the "
+            "gradient of exp."
         ),
-        question="Which tensors does autograd keep for the way back, and may you write into them?",
+        question=(
+            "Which tensors does autograd keep for the backward pass, and may you overwrite them?"
+        ),
     ),
     Misconception(
         id="takes_the_ready_softmax",
@@ -398,8 +429,8 @@ MISCONCEPTIONS = (
         swaps=(
             ("return exponentials / exponentials.sum()", "return torch.softmax(scores, dim=0)"),
         ),
-        explanation="The result comes from torch.softmax, which is to be written out here.",
-        question="Which three steps does torch.softmax take for you?",
+        explanation="The result comes from torch.softmax, which you should write out here.",
+        question="Which three steps does torch.softmax do for you?",
     ),
     # softmax_stable
     Misconception(
@@ -407,27 +438,27 @@ MISCONCEPTIONS = (
         exercise="softmax_stable",
         swaps=(("scores - scores.amax(dim=dim, keepdim=True)", "scores"),),
         explanation=(
-            "Nothing is taken away before the exponential, so large scores overflow and very "
-            "low ones all vanish."
+            "Nothing is subtracted before the exponential, so large scores overflow, and very "
+            "low scores all become 0."
         ),
-        question="What is exp(1000) in float32, and what is infinity over infinity?",
+        question="What is exp(1000) in float32, and what is infinity divided by infinity?",
     ),
     Misconception(
         id="subtracts_one_maximum_for_all",
         exercise="softmax_stable",
         swaps=(("scores.amax(dim=dim, keepdim=True)", "scores.max()"),),
         explanation=(
-            "One maximum is taken from all slices, so a slice far below it vanishes "
-            "altogether: 0 over 0."
+            "One maximum is subtracted from all slices, so in a slice far below it all "
+            "exponentials are 0, and the result is 0 divided by 0."
         ),
-        question="What becomes of a slice whose scores all lie 1000 below those of another?",
+        question="What happens to a slice whose scores are all 1000 below those of another slice?",
     ),
     Misconception(
         id="subtracts_the_mean",
         exercise="softmax_stable",
         swaps=(("scores.amax(dim=dim, keepdim=True)", "scores.mean(dim=dim, keepdim=True)"),),
         explanation=(
-            "The mean is taken away, not the maximum, so a score far above the mean still "
+            "The mean is subtracted, not the maximum, so a score far above the mean still "
             "overflows."
         ),
         question="How large can the largest shifted score still be in your code?",
@@ -436,14 +467,14 @@ MISCONCEPTIONS = (
         id="subtracts_the_minimum",
         exercise="softmax_stable",
         swaps=(("scores.amax(", "scores.amin("),),
-        explanation="The minimum is taken away, so all exponents are positive and can overflow.",
+        explanation="The minimum is subtracted, so all exponents are positive and can overflow.",
         question="Which exponents are safe for exp, the positive or the negative ones?",
     ),
     Misconception(
         id="clamps_the_scores",
         exercise="softmax_stable",
         swaps=(("scores - scores.amax(dim=dim, keepdim=True)", "scores.clamp(-80, 80)"),),
-        explanation="Scores beyond a limit are cut off, which makes different scores equal.",
+        explanation="Scores beyond a limit are cut off, so different scores become equal.",
         question="What are the weights of 1000 and 1001, and what does your code give?",
     ),
     Misconception(
@@ -453,7 +484,7 @@ MISCONCEPTIONS = (
             ("amax(dim=dim, keepdim=True)", "amax(dim=-1, keepdim=True)"),
             ("sum(dim=dim, keepdim=True)", "sum(dim=-1, keepdim=True)"),
         ),
-        explanation="The last axis is always normalised, whatever dim says.",
+        explanation="The last axis is always normalised; dim is ignored.",
         question="Where in your function does dim have an effect?",
     ),
     Misconception(
@@ -464,8 +495,8 @@ MISCONCEPTIONS = (
             ("sum(dim=dim, keepdim=True)", "sum(dim=0, keepdim=True)"),
         ),
         explanation=(
-            "The first axis is always normalised: right for a single query, wrong for a "
-            "matrix of scores."
+            "The first axis is always normalised: this is right for a single query and wrong for "
+            "a matrix of scores."
         ),
         question="Where in your function does dim have an effect?",
     ),
@@ -474,17 +505,19 @@ MISCONCEPTIONS = (
         exercise="softmax_stable",
         swaps=(("exponentials.sum(dim=dim, keepdim=True)", "exponentials.sum(dim=dim)"),),
         explanation=(
-            "The sums lose their axis, so they are lined up with the wrong axis or do not fit."
+            "The sums lose their axis, so broadcasting aligns them with the wrong axis, or the "
+            "shapes do not fit."
         ),
         question=(
-            "Which shape do the sums have, and how does it line up with that of the exponentials?"
+            "Which shape do the sums have, and how does torch align it with the shape of the "
+            "exponentials?"
         ),
     ),
     Misconception(
         id="normalises_everything_together",
         exercise="softmax_stable",
         swaps=(("exponentials.sum(dim=dim, keepdim=True)", "exponentials.sum()"),),
-        explanation="All weights together add up to 1, where each slice along dim should.",
+        explanation="All weights together add up to 1, but each slice along dim should.",
         question="What do the weights of a single query add up to?",
     ),
     Misconception(
@@ -496,8 +529,8 @@ MISCONCEPTIONS = (
                 "return shifted.softmax(dim)",
             ),
         ),
-        explanation="The result comes from torch's own softmax, which is to be written out here.",
-        question="Which three steps does torch's softmax take for you?",
+        explanation="The result comes from torch's own softmax, which you should write out here.",
+        question="Which three steps does torch's softmax do for you?",
     ),
     Misconception(
         id="shifts_in_place",
@@ -509,7 +542,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The maximum is taken away from the caller's own scores, which are overwritten."
+            "The maximum is subtracted from the caller's own scores, which are overwritten."
         ),
         question="What do the scores hold after your function was called?",
     ),
@@ -519,8 +552,8 @@ MISCONCEPTIONS = (
         exercise="context_vector",
         swaps=(("weights @ inputs", "inputs.mean(dim=0)"),),
         explanation=(
-            "Every token counts the same: this is the mean of the tokens, not their mixture "
-            "by weight."
+            "All tokens get the same weight: this is the mean of the tokens, not their weighted "
+            "sum."
         ),
         question="Where in your function do the weights have an effect?",
     ),
@@ -538,13 +571,13 @@ MISCONCEPTIONS = (
         exercise="context_vector",
         swaps=(("weights @ inputs", "weights[:, None] * inputs"),),
         explanation="Each token is multiplied by its weight, but the tokens are not added up.",
-        question="How many vectors should one query get back?",
+        question="How many vectors should the function return for one query?",
     ),
     Misconception(
         id="adds_up_over_the_features",
         exercise="context_vector",
         swaps=(("weights @ inputs", "(weights[:, None] * inputs).sum(dim=1)"),),
-        explanation="The features of each token are added up, where the tokens should be.",
+        explanation="The features of each token are added up, but the tokens should be.",
         question="Which axis has to disappear, that of the tokens or that of the features?",
     ),
     Misconception(
@@ -552,25 +585,24 @@ MISCONCEPTIONS = (
         exercise="context_vector",
         swaps=(("weights @ inputs", "inputs[weights.argmax()]"),),
         explanation=(
-            "The token with the largest weight is returned alone; all others should take part "
-            "by their weights."
+            "Only the token with the largest weight is returned; all tokens should contribute by "
+            "their weights."
         ),
-        question="What do the other weights do in your function?",
+        question="What effect do the other weights have in your function?",
     ),
     Misconception(
         id="softens_the_weights_again",
         exercise="context_vector",
         swaps=(("weights @ inputs", "torch.softmax(weights, dim=0) @ inputs"),),
         explanation="The weights go through softmax a second time, which makes them almost equal.",
-        question="In which function have these numbers already been turned into weights?",
+        question="Which function has already turned these numbers into weights?",
     ),
     Misconception(
         id="normalises_the_weights_again",
         exercise="context_vector",
         swaps=(("weights @ inputs", "weights / weights.sum() @ inputs"),),
         explanation=(
-            "The weights are divided by their sum once more, where they should be taken as "
-            "they are."
+            "The weights are divided by their sum once more; they should be used unchanged."
         ),
         question="What should come out if all weights are doubled?",
     ),
@@ -578,14 +610,14 @@ MISCONCEPTIONS = (
         id="takes_the_mean_of_the_weighted_tokens",
         exercise="context_vector",
         swaps=(("weights @ inputs", "(weights[:, None] * inputs).mean(dim=0)"),),
-        explanation="The weighted tokens are averaged, which divides by T once too often.",
+        explanation="The weighted tokens are averaged, which adds an unwanted division by T.",
         question="What should come out if one weight is 1 and all others are 0?",
     ),
     Misconception(
         id="cuts_the_graph_of_the_context",
         exercise="context_vector",
         swaps=(("weights @ inputs", "weights.detach() @ inputs"),),
-        explanation="The weights are cut from the graph, so no gradient gets back to them.",
+        explanation="The weights are detached from the graph, so no gradient flows back to them.",
         question="Which call in your function turns a tensor into plain numbers?",
     ),
     # attention_scores
@@ -594,18 +626,16 @@ MISCONCEPTIONS = (
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "inputs @ inputs"),),
         explanation=(
-            "Without a transpose the inner sizes are T and d; where they happen to be equal, "
-            "features meet tokens."
+            "Without a transpose the inner sizes are T and d; where they are equal by chance, "
+            "features are multiplied with tokens."
         ),
-        question="Which two sizes meet in the middle of (T, d) @ (T, d)?",
+        question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",
     ),
     Misconception(
         id="compares_features",
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "inputs.T @ inputs"),),
-        explanation=(
-            "The transpose stands on the left, so features are compared with features: (d, d)."
-        ),
+        explanation="The transpose is on the left, so features are compared with features: (d, d).",
         question="How many rows should the scores have, one per token or one per feature?",
     ),
     Misconception(
@@ -620,16 +650,19 @@ MISCONCEPTIONS = (
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "inputs * inputs"),),
         explanation=(
-            "Each token is multiplied with itself element by element; no token meets another."
+            "Each token is multiplied with itself element by element; no token is compared with "
+            "another."
         ),
-        question="Where does token 1 meet token 2 in your function?",
+        question="Where does your function compare token 1 with token 2?",
     ),
     Misconception(
         id="scores_one_query_only",
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "inputs @ inputs[1]"),),
-        explanation="Only the second token asks; here every token does, one row each.",
-        question="How many queries are there if every token asks?",
+        explanation=(
+            "Only the second token is a query; here every token is a query, with one row each."
+        ),
+        question="How many queries are there if every token is a query?",
     ),
     Misconception(
         id="scores_by_cosine",
@@ -641,8 +674,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The scores are cosines, all 1 on the diagonal; a plain dot product counts the "
-            "lengths too."
+            "The scores are cosines, all 1 on the diagonal; in a plain dot product the lengths "
+            "count too."
         ),
         question="What is the score of a long token with itself?",
     ),
@@ -677,8 +710,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A loop compares pair after pair, T times T of them; one matrix product does it "
-            "at once."
+            "A loop compares one pair after the other, T times T of them; one matrix product "
+            "does it at once."
         ),
         question="Which product has as its entry (i, j) the dot product of row i and row j?",
     ),
@@ -687,17 +720,15 @@ MISCONCEPTIONS = (
         id="normalises_over_the_queries",
         exercise="attention_weights",
         swaps=(("dim=-1", "dim=0"),),
-        explanation=(
-            "Softmax runs down the columns, so it is over the queries that weights add up to 1."
-        ),
-        question="What do the weights in one row add up to, and whose weights are they?",
+        explanation="Softmax runs along the columns, so the weights add up to 1 over the queries.",
+        question="What do the weights in one row add up to, and to which token do they belong?",
     ),
     Misconception(
         id="divides_by_row_sums",
         exercise="attention_weights",
         swaps=(("torch.softmax(scores, dim=-1)", "scores / scores.sum(dim=-1, keepdim=True)"),),
         explanation="The scores are divided by their sums; softmax takes their exponentials first.",
-        question="What becomes of a negative score, and may a weight be negative?",
+        question="What happens to a negative score, and may a weight be negative?",
     ),
     Misconception(
         id="drops_the_axis_of_the_row_sums",
@@ -708,7 +739,9 @@ MISCONCEPTIONS = (
                 "torch.exp(scores) / torch.exp(scores).sum(dim=-1)",
             ),
         ),
-        explanation="The sums of the rows lose their axis and are lined up with the columns.",
+        explanation=(
+            "The sums of the rows lose their axis, and broadcasting aligns them with the columns."
+        ),
         question="Which shape do the sums have, and which entries does each of them divide?",
     ),
     Misconception(
@@ -730,7 +763,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "All weights of the matrix together add up to 1, where those of each query should."
+            "All weights of the matrix together add up to 1, but those of each query should."
         ),
         question="What do the weights in one row add up to?",
     ),
@@ -739,7 +772,8 @@ MISCONCEPTIONS = (
         exercise="attention_weights",
         swaps=(("torch.softmax(scores, dim=-1)", "scores"),),
         explanation=(
-            "The scores come back unchanged; weights are positive and add up to 1 for each query."
+            "The scores are returned unchanged; weights are positive and add up to 1 for each "
+            "query."
         ),
         question="What do the numbers in one row add up to?",
     ),
@@ -748,9 +782,10 @@ MISCONCEPTIONS = (
         exercise="attention_weights",
         swaps=(("torch.softmax(scores, dim=-1)", "torch.sigmoid(scores)"),),
         explanation=(
-            "A sigmoid judges each score alone; softmax lets the scores of a query compete."
+            "A sigmoid treats each score separately; in softmax each weight depends on all "
+            "scores of its query."
         ),
-        question="Does one of your weights shrink if another one of its row grows?",
+        question="Does one of your weights become smaller if another one in its row grows?",
     ),
     Misconception(
         id="looks_at_one_token_only",
@@ -762,7 +797,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each query gives all its weight to one token; softmax leaves a share to every one."
+            "Each query gives all its weight to one token; softmax gives some weight to every "
+            "token."
         ),
         question="How much weight should the second largest score of a row get?",
     ),
@@ -794,17 +830,19 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The weights are rounded; only what is printed has four digits, and rounding lets "
-            "no gradient through."
+            "The weights are rounded; four digits are only for printing, and rounding stops the "
+            "gradient."
         ),
-        question="What is the derivative of a function that is made of steps?",
+        question="What is the derivative of a step function?",
     ),
     # simple_self_attention
     Misconception(
         id="mixes_by_the_columns",
         exercise="simple_self_attention",
         swaps=(("weights @ inputs", "weights.T @ inputs"),),
-        explanation="The columns of the weights do the mixing, where each query's row should.",
+        explanation=(
+            "Each context vector uses a column of the weights, but it should use the query's row."
+        ),
         question="Which entries of the weights belong to one query, and what do they add up to?",
         ties=("softens_along_the_columns",),
         why_tied=(
@@ -816,8 +854,8 @@ MISCONCEPTIONS = (
         id="softens_along_the_columns",
         exercise="simple_self_attention",
         swaps=(("dim=-1", "dim=0"),),
-        explanation="Softmax runs down the columns, so the weights of a query do not add up to 1.",
-        question="What do the weights in one row add up to, and whose weights are they?",
+        explanation="Softmax runs along the columns, so the weights of a query do not add up to 1.",
+        question="What do the weights in one row add up to, and to which token do they belong?",
         ties=("mixes_by_the_columns",),
         why_tied=(
             "The scores are symmetric, so softmax along the columns is the transpose of the "
@@ -828,14 +866,17 @@ MISCONCEPTIONS = (
         id="mixes_by_raw_scores",
         exercise="simple_self_attention",
         swaps=(("weights @ inputs", "scores @ inputs"),),
-        explanation="The scores themselves do the mixing; they have not been turned into weights.",
+        explanation=(
+            "The tokens are mixed by the scores themselves; the scores have not been turned into "
+            "weights."
+        ),
         question="What do the numbers that mix the tokens add up to for one query?",
     ),
     Misconception(
         id="mixes_by_plain_shares",
         exercise="simple_self_attention",
         swaps=(("torch.softmax(scores, dim=-1)", "scores / scores.sum(dim=-1, keepdim=True)"),),
-        explanation="The scores are divided by their sums where softmax should make the weights.",
+        explanation="The scores are divided by their sums, but softmax should make the weights.",
         question="Which of the two ways to normalise does the text of this exercise ask for?",
     ),
     Misconception(
@@ -845,7 +886,7 @@ MISCONCEPTIONS = (
         explanation=(
             "Every token gets the mean of all tokens: the scores have no effect on the weights."
         ),
-        question="Why do all your context vectors come out equal?",
+        question="Why are all your context vectors equal?",
     ),
     Misconception(
         id="returns_the_weights",
@@ -861,19 +902,17 @@ MISCONCEPTIONS = (
         exercise="simple_self_attention",
         swaps=(("weights @ inputs  # (T, d)", "weights @ inputs, weights"),),
         explanation=(
-            "A pair of context vectors and weights is returned; only the context vectors are "
-            "asked for."
+            "A pair of context vectors and weights is returned, but only the context vectors are "
+            "required."
         ),
-        question="What does the docstring say that goes out?",
+        question="Which result does the docstring name?",
     ),
     Misconception(
         id="scales_by_the_root",
         exercise="simple_self_attention",
         swaps=(("scores, dim", "scores / inputs.shape[1] ** 0.5, dim"),),
-        explanation=(
-            "The scores are divided by the root of d; simple attention comes without scaling."
-        ),
-        question="Which step in your function does the docstring rule out?",
+        explanation="The scores are divided by the root of d; simple attention has no scaling.",
+        question="Which step in your function does the docstring exclude?",
     ),
     Misconception(
         id="compares_by_cosine_in_attention",
@@ -885,8 +924,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The tokens are brought to length 1 before they are compared; a plain dot product "
-            "counts their lengths."
+            "The tokens are scaled to length 1 before they are compared; in a plain dot product "
+            "their lengths count."
         ),
         question="Should a token that is twice as long get the same scores?",
     ),
@@ -894,25 +933,28 @@ MISCONCEPTIONS = (
         id="forgets_the_transpose_in_attention",
         exercise="simple_self_attention",
         swaps=(("inputs @ inputs.T", "inputs @ inputs"),),
-        explanation="Without a transpose the inner sizes are T and d, and the tokens do not meet.",
-        question="Which two sizes meet in the middle of (T, d) @ (T, d)?",
+        explanation=(
+            "Without a transpose the inner sizes are T and d, and the tokens are not compared "
+            "with each other."
+        ),
+        question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",
     ),
     Misconception(
         id="adds_the_token_itself",
         exercise="simple_self_attention",
         swaps=(("weights @ inputs", "inputs + weights @ inputs"),),
         explanation=(
-            "The token itself is added to its context vector; its own weight already lets it "
-            "take part."
+            "The token itself is added to its context vector; its own weight already includes it."
         ),
-        question="How often does a token take part in its own context vector?",
+        question="How often is a token counted in its own context vector?",
     ),
     Misconception(
         id="attends_without_gradient",
         exercise="simple_self_attention",
         swaps=(("weights @ inputs", "weights.detach() @ inputs"),),
         explanation=(
-            "The weights are cut from the graph, so the tokens do not learn from being compared."
+            "The weights are detached from the graph, so no gradient flows through the "
+            "comparison of the tokens."
         ),
         question="Which call in your function turns a tensor into plain numbers?",
     ),

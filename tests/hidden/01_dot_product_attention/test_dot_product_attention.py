@@ -8,10 +8,12 @@ from autograder.suite.checks import WrongAnswer, check, expect
 from autograder.suite.compare import agrees, number, number_agrees, tensor, tensor_like
 from autograder.suite.forbidden import READY_SOFTMAX, avoids, avoids_running, keeps_operators
 
-T, D = 5, 7  # distinct, so that no wrong axis fits by chance
+T, D = 5, 7  # different sizes, so that no wrong axis fits by chance
 
-BY_HAND = frozenset({"softmax", *READY_SOFTMAX} - {"logsumexp"})  # a sum's logarithm is no softmax
-WRITE_IT_OUT = "Here softmax is written out: exponentials and a sum."
+BY_HAND = frozenset(
+    {"softmax", *READY_SOFTMAX} - {"logsumexp"}
+)  # the logarithm of a sum is no softmax
+WRITE_IT_OUT = "Write softmax out here: exponentials and a sum."
 
 ELEMENT_BY_ELEMENT = "Multiply element by element, in plain Python."
 PRODUCTS = frozenset(
@@ -32,7 +34,7 @@ def scores_2(documented):
 
 @pytest.fixture
 def same_gradients(student, reference, probe):
-    """Return a comparison of the gradients that arrive at the inputs with the reference's."""
+    """Return a function that compares the gradients at the inputs with the reference's."""
 
     def compare(name, *args):
         cotangent = probe.normal(*reference.call(name, *args).shape)
@@ -80,22 +82,22 @@ def test_dot_product_of_unseen_vectors(student, probe):
 
 @check("dot_product", points=0.1, layer="laws")
 def test_dot_product_leaves_its_vectors_alone(student, probe):
-    """Both vectors are what they were, and asking again gives the same number."""
+    """Both vectors are unchanged, and a second call gives the same number."""
     a, b = probe.normal(D), probe.normal(D)
     student.call("dot_product", b, b)
 
     number_agrees(student.call("dot_product", a, b), float(a @ b), 1e-4, "A second dot product")
-    expect(student.keeps_inputs("dot_product", a, b), "dot_product changes a vector it was given.")
+    expect(student.keeps_inputs("dot_product", a, b), "dot_product changes one of its arguments.")
 
 
 @check("dot_product", points=0.1, layer="laws")
 def test_dot_product_refuses_unequal_lengths(student, probe):
-    """Sequences of different lengths are refused, whichever of them is the longer one."""
+    """Sequences of different lengths raise an error, whichever of them is longer."""
     long, short = probe.normal(4), probe.normal(3)
 
     for a, b in ((long, short), (short, long), (long.tolist(), short.tolist())):
         expect(
-            student.refuses("dot_product", a, b), "Unequal lengths give an answer, no ValueError."
+            student.refuses("dot_product", a, b), "Unequal lengths give a number, no ValueError."
         )
 
 
@@ -116,7 +118,7 @@ def test_dot_product_is_plain_python(student, probe):
         raise WrongAnswer(Status.FORBIDDEN, sentence)
     expect(
         not with_lists.functions and not with_lists.total,
-        "Given two lists, your code still calls torch; lists of numbers need none of it.",
+        "Given two lists, your code still calls torch; lists of numbers do not need it.",
         Status.FORBIDDEN,
     )
 
@@ -142,7 +144,7 @@ def test_scores_for_query_gives_the_documented_scores(student, documented, input
 
 @check("scores_for_query", points=0.4, layer="probe")
 def test_scores_for_query_compares_any_query(student, reference, probe):
-    """Queries that are no token of the sequence are compared with every token too."""
+    """A query that is not a token of the sequence is compared with every token too."""
     for tokens in (T, 9):
         x, query = probe.normal(tokens, D, scale=1.5), probe.normal(D, scale=1.5)
         ours = reference.call("scores_for_query", x, query)
@@ -152,12 +154,12 @@ def test_scores_for_query_compares_any_query(student, reference, probe):
 
 @check("scores_for_query", points=0.1, layer="laws")
 def test_scores_for_query_serves_a_single_token(student, probe):
-    """One token makes one score, and the inputs are left as they were."""
+    """One token makes one score, and the inputs are unchanged."""
     x, query = probe.normal(1, D), probe.normal(D)
 
     agrees(student.call("scores_for_query", x, query), (x * query).sum(dim=1))
     unchanged = student.keeps_inputs("scores_for_query", x, query)
-    expect(unchanged, "scores_for_query changes a tensor it was given.")
+    expect(unchanged, "scores_for_query changes one of its arguments.")
 
 
 @check("scores_for_query", points=0.2, layer="gradients")
@@ -181,7 +183,7 @@ def test_normalize_by_sum_gives_the_documented_shares(student, documented, score
 
 @check("normalize_by_sum", points=0.25, layer="probe")
 def test_normalize_by_sum_keeps_signs(student, reference, probe):
-    """Negative scores stay negative: the division is all that happens."""
+    """Negative scores stay negative: the function only divides."""
     scores = torch.cat([probe.uniform(T) + 1, -probe.uniform(2) - 0.2])
 
     ours = reference.call("normalize_by_sum", scores)
@@ -190,7 +192,7 @@ def test_normalize_by_sum_keeps_signs(student, reference, probe):
 
 @check("normalize_by_sum", points=0.1, layer="laws")
 def test_normalize_by_sum_leaves_the_scores_alone(student, reference, probe):
-    """Scores ten times as large give the same shares; the scores stay what they were."""
+    """Scores ten times as large give the same shares; the scores are unchanged."""
     scores = probe.uniform(T) + 0.1
 
     ours = reference.call("normalize_by_sum", scores)
@@ -230,14 +232,14 @@ def test_softmax_naive_of_unseen_scores(student, reference, probe):
 
 @check("softmax_naive", points=0.1, layer="laws")
 def test_softmax_naive_sees_differences_only(student, reference, probe):
-    """The same amount added to all scores changes no weight, and the scores stay what they were."""
+    """The same amount added to all scores changes no weight, and the scores are unchanged."""
     scores = probe.normal(T)
 
     ours = reference.call("softmax_naive", scores)
     agrees(
         student.call("softmax_naive", scores + 3),
         ours,
-        "The softmax of scores that were all raised",
+        "The softmax after adding the same amount to all scores",
     )
     unchanged = student.keeps_inputs("softmax_naive", scores)
     expect(unchanged, "softmax_naive changes the scores it was given.")
@@ -264,7 +266,7 @@ def test_softmax_naive_is_written_out(student, reference, probe):
 
 @check("softmax_stable", points=0.2, layer="documented")
 def test_softmax_stable_gives_the_documented_weights(student, documented, inputs, scores_2):
-    """For one query and, along the rows, for all queries, the weights are the documented ones."""
+    """One query and all queries (along the rows) get the documented weights."""
     of_one = student.call("softmax_stable", scores_2, 0)
     of_all = student.call("softmax_stable", inputs @ inputs.T, 1)
 
@@ -276,7 +278,7 @@ def test_softmax_stable_gives_the_documented_weights(student, documented, inputs
 
 @check("softmax_stable", points=0.45, layer="probe")
 def test_softmax_stable_along_every_axis(student, reference, probe):
-    """Scores with one to four axes are normalised along the axis named, counted from either end."""
+    """Scores with one to four axes are normalised along dim, also if dim is negative."""
     for shape in ((T,), (3, T), (2, 3, T), (2, 3, T, 4)):
         scores = probe.normal(*shape, scale=2.0)
         for dim in range(-len(shape), len(shape)):
@@ -293,14 +295,16 @@ def test_softmax_stable_survives_a_thousand(student, reference, probe):
     ours = reference.call("softmax_stable", scores, 1)
 
     for shift in (1000.0, -1000.0):
-        agrees(student.call("softmax_stable", scores + shift, 1), ours, "The softmax so far from 0")
+        agrees(
+            student.call("softmax_stable", scores + shift, 1), ours, "The softmax of shifted scores"
+        )
     apart = scores + torch.tensor([0.0, 1000.0, -1000.0, 1000.0, -1000.0])
     agrees(student.call("softmax_stable", apart, 1), reference.call("softmax_stable", apart, 1))
 
 
 @check("softmax_stable", points=0.2, layer="laws")
 def test_softmax_stable_treats_each_slice_alone(student, reference, probe):
-    """Large scores in one slice do not spoil the weights of a slice of small ones."""
+    """Large scores in one slice do not change the weights of a slice of small scores."""
     scores = probe.normal(3, T) + torch.tensor([[1000.0], [0.0], [-1000.0]])
 
     agrees(student.call("softmax_stable", scores, 1), reference.call("softmax_stable", scores, 1))
@@ -311,7 +315,7 @@ def test_softmax_stable_treats_each_slice_alone(student, reference, probe):
 
 @check("softmax_stable", points=0.15, layer="laws")
 def test_softmax_stable_gives_nothing_to_minus_infinity(student, reference, probe):
-    """A score of minus infinity gets the weight 0; the scores stay what they were."""
+    """A score of minus infinity gets the weight 0; the scores are unchanged."""
     scores = probe.normal(3, T)
     scores[0, 1] = scores[2, 4] = scores[2, 0] = -torch.inf
 
@@ -367,7 +371,7 @@ def test_context_vector_takes_weights_as_they_are(student, reference, probe):
 
 @check("context_vector", points=0.15, layer="laws")
 def test_context_vector_picks_the_token_with_all_the_weight(student, probe):
-    """All weight on one token gives that token back; weights and tokens stay what they were."""
+    """All weight on one token gives that token back; weights and tokens are unchanged."""
     x = probe.normal(T, D)
     for index in (T - 1, 0, 2):
         weights = torch.zeros(T)
@@ -375,7 +379,7 @@ def test_context_vector_picks_the_token_with_all_the_weight(student, probe):
 
         agrees(student.call("context_vector", weights, x), x[index])
     unchanged = student.keeps_inputs("context_vector", weights, x)
-    expect(unchanged, "context_vector changes a tensor it was given.")
+    expect(unchanged, "context_vector changes one of its arguments.")
 
 
 @check("context_vector", points=0.2, layer="gradients")
@@ -401,7 +405,7 @@ def test_attention_scores_are_the_documented_ones(student, documented, inputs):
 
 @check("attention_scores", points=0.25, layer="probe")
 def test_attention_scores_of_unseen_tokens(student, reference, probe):
-    """Any number of tokens is compared, also as many tokens as features, or just one."""
+    """Any number of tokens is compared, also as many tokens as features, or only one."""
     for tokens in (T, D, 1):
         x = probe.normal(tokens, D, scale=1.5)
 
@@ -410,7 +414,7 @@ def test_attention_scores_of_unseen_tokens(student, reference, probe):
 
 @check("attention_scores", points=0.1, layer="laws")
 def test_attention_scores_hold_squared_lengths_on_the_diagonal(student, probe):
-    """A token's score with itself is its length squared, and the tokens stay what they were."""
+    """A token's score with itself is its length squared, and the tokens are unchanged."""
     x = probe.normal(T, D, scale=1.5)
 
     scores = tensor_like(student.call("attention_scores", x), (T, T))
@@ -458,7 +462,7 @@ def test_attention_weights_are_the_documented_ones(student, documented, inputs):
 
 @check("attention_weights", points=0.35, layer="probe")
 def test_attention_weights_run_along_the_rows(student, reference, probe):
-    """Where row i and column i of the scores differ, it is the row that is normalised."""
+    """Where row i and column i of the scores differ, the row is normalised."""
     scores = probe.normal(T, T, scale=2.0)
 
     agrees(student.call("attention_weights", scores), reference.call("attention_weights", scores))
@@ -466,7 +470,7 @@ def test_attention_weights_run_along_the_rows(student, reference, probe):
 
 @check("attention_weights", points=0.15, layer="laws")
 def test_attention_weights_of_each_query_add_up_to_one(student, probe):
-    """The weights of each query are positive and add up to 1, also if just one token is there."""
+    """The weights of each query are positive and add up to 1, also for a single token."""
     scores = probe.normal(T, T, scale=2.0)
 
     weights = tensor_like(student.call("attention_weights", scores), (T, T))
@@ -504,9 +508,9 @@ def test_simple_self_attention_gives_the_documented_context(student, documented,
 
 @check("simple_self_attention", points=0.4, layer="probe")
 def test_simple_self_attention_of_unseen_tokens(student, reference, probe):
-    """Any number of tokens, also as many tokens as features, gets its context vectors."""
+    """The context vectors are right for any number of tokens, also for as many as features."""
     for tokens in (T, D):
-        x = probe.normal(tokens, D, scale=0.7)  # louder tokens would look at themselves only
+        x = probe.normal(tokens, D, scale=0.7)  # larger tokens would attend to themselves only
         ours = reference.call("simple_self_attention", x)
 
         agrees(student.call("simple_self_attention", x), ours)
@@ -525,7 +529,7 @@ def test_simple_self_attention_knows_no_order(student, reference, probe):
 
 @check("simple_self_attention", points=0.1, layer="laws")
 def test_simple_self_attention_of_one_token_is_that_token(student, probe):
-    """A single token sees only itself and comes back as it is; the inputs stay what they were."""
+    """A single token attends only to itself and is returned unchanged, as are the inputs."""
     x = probe.normal(1, D)
 
     agrees(student.call("simple_self_attention", x), x)
@@ -535,14 +539,14 @@ def test_simple_self_attention_of_one_token_is_that_token(student, probe):
 
 @check("simple_self_attention", points=0.25, layer="gradients")
 def test_simple_self_attention_stays_in_the_graph(probe, same_gradients):
-    """Gradients flow back to the tokens as queries, as keys and as what is mixed."""
+    """Gradients flow back to the tokens as queries, as keys and as values."""
     same_gradients("simple_self_attention", probe.normal(T, D, scale=0.7))
 
 
 def expect_by_hand(student, exercise, ran, names, why):
-    """Fail if something of *names* ran; the source, where it shows the place, gives the line.
+    """Fail if one of *names* ran; name its line if the source shows it.
 
-    What ran decides: a local variable may share its name with another function of the file.
+    The operators that ran decide: a local variable may have the name of another function.
     """
     try:
         avoids_running(ran, names, why)

@@ -1,4 +1,4 @@
-"""Wrong answers that the suite of stage 02 must see, and what to say about them."""
+"""Wrong answers that the suite of stage 02 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
@@ -14,7 +14,7 @@ MISCONCEPTIONS = (
         swaps=(("x[b, : t + 1]", "x[b, :t]"),),
         explanation=(
             "The slice ends before token t, so a token is not part of its own mean, and the "
-            "first mean is that of nothing: NaN."
+            "first mean is that of no tokens: NaN."
         ),
         question="Which rows does x[b, :t] hold for t = 0?",
     ),
@@ -22,14 +22,17 @@ MISCONCEPTIONS = (
         id="looks_one_token_ahead",
         exercise="causal_mean_loop",
         swaps=(("x[b, : t + 1]", "x[b, : t + 2]"),),
-        explanation="The slice ends one token too late, so every token sees its successor.",
+        explanation="The slice ends one token too late, so every mean includes the next token.",
         question="How many rows should the slice have for the first token?",
     ),
     Misconception(
         id="averages_what_is_to_come",
         exercise="causal_mean_loop",
         swaps=(("x[b, : t + 1]", "x[b, t:]"),),
-        explanation="The mean runs from token t to the end: over the future, not over the past.",
+        explanation=(
+            "The mean runs from token t to the end: over the later tokens, not over the earlier "
+            "ones."
+        ),
         question="Which mean should leave its token unchanged, the first or the last?",
     ),
     Misconception(
@@ -37,7 +40,7 @@ MISCONCEPTIONS = (
         exercise="causal_mean_loop",
         swaps=(("x[b, : t + 1]", "x[b]"),),
         explanation=(
-            "All tokens are averaged each time, so all rows come out equal and the future is seen."
+            "All tokens are averaged each time, so all rows are equal and include later tokens."
         ),
         question="Where in your slice does t have an effect?",
     ),
@@ -46,15 +49,16 @@ MISCONCEPTIONS = (
         exercise="causal_mean_loop",
         swaps=(("x[b, : t + 1]", "x[b, max(t - 1, 0) : t + 1]"),),
         explanation=(
-            "Only the token and its predecessor are averaged, where all tokens before it take part."
+            "Only the token and the one before it are averaged, but all tokens before it should "
+            "be included."
         ),
-        question="How many tokens make up the mean of the fifth one?",
+        question="How many tokens does the mean of the fifth token include?",
     ),
     Misconception(
         id="copies_each_token",
         exercise="causal_mean_loop",
         swaps=(("x[b, : t + 1]", "x[b, t : t + 1]"),),
-        explanation="The slice holds token t alone, so nothing is averaged and x comes back.",
+        explanation="The slice holds token t alone, so nothing is averaged and the result is x.",
         question="How many rows does your slice have for the third token?",
     ),
     Misconception(
@@ -68,16 +72,16 @@ MISCONCEPTIONS = (
         id="divides_by_all_tokens",
         exercise="causal_mean_loop",
         swaps=(("past.mean(dim=0)", "past.sum(dim=0) / T"),),
-        explanation="The sum is divided by T, however many tokens it adds up.",
-        question="By what must the sum of the first two tokens be divided?",
+        explanation="The sum is always divided by T, even if it adds up fewer tokens.",
+        question="Which number must the sum of the first two tokens be divided by?",
     ),
     Misconception(
         id="divides_by_one_too_few",
         exercise="causal_mean_loop",
         swaps=(("past.mean(dim=0)", "past.sum(dim=0) / t"),),
         explanation=(
-            "The sum is divided by t, but the tokens 0 to t are t + 1: the first row divides "
-            "by zero."
+            "The sum is divided by t, but from 0 to t there are t + 1 tokens: the first row is "
+            "divided by zero."
         ),
         question="How many tokens are there from token 0 to token t?",
     ),
@@ -86,9 +90,9 @@ MISCONCEPTIONS = (
         exercise="causal_mean_loop",
         swaps=(("past.mean(dim=0)", "past.mean()"),),
         explanation=(
-            "The mean runs over the features as well, so all features of a token come out equal."
+            "The mean runs over the features as well, so all features of a token become equal."
         ),
-        question="Which axis of the slice is that of the tokens?",
+        question="Which axis of the slice is the axis of the tokens?",
     ),
     Misconception(
         id="reads_the_first_sequence_only",
@@ -105,8 +109,7 @@ MISCONCEPTIONS = (
             ("past.mean(dim=0)", "past.mean(dim=(0, 1))"),
         ),
         explanation=(
-            "The mean runs over the sequences of the batch as well, so that they all come out "
-            "equal."
+            "The mean runs over the sequences of the batch as well, so all sequences become equal."
         ),
         question="Should the result of one sequence depend on the others in its batch?",
     ),
@@ -120,16 +123,16 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each mean is halfway between the last mean and the token, which gives late "
+            "Each mean is halfway between the previous mean and the token, which gives late "
             "tokens too much weight."
         ),
-        question="Which share of the third mean does the first token have in your loop?",
+        question="Which weight does the first token have in the third mean of your loop?",
     ),
     Misconception(
         id="stops_one_token_early",
         exercise="causal_mean_loop",
         swaps=(("range(T)", "range(T - 1)"),),
-        explanation="The last token is never visited, and its row keeps what it began with.",
+        explanation="The loop never reaches the last token, and its row keeps its initial value.",
         question="Which is the last t that your loop visits?",
     ),
     Misconception(
@@ -137,8 +140,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_loop",
         swaps=(("means = torch.zeros_like(x)", "means = x"),),
         explanation=(
-            "The means overwrite the tokens they are made of: the batch is changed, and later "
-            "means average means."
+            "The means overwrite the tokens that they are computed from: the batch is changed, "
+            "and later means use earlier means."
         ),
         question="Which tensor do you read from, and which one do you write to?",
     ),
@@ -157,7 +160,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_loop",
         swaps=(("past.mean(dim=0)", "past.mean(dim=0).detach()"),),
         explanation=(
-            "The numbers are right, but they are cut from the graph, so no gradient gets back."
+            "The numbers are right, but they are detached from the graph, so no gradient flows "
+            "back."
         ),
         question="Which call in your function turns a tensor into plain numbers?",
     ),
@@ -176,7 +180,7 @@ MISCONCEPTIONS = (
         id="divides_all_rows_alike",
         exercise="averaging_weights",
         swaps=(("visible.sum(dim=1, keepdim=True)", "T"),),
-        explanation="Every row is divided by T, though only the last one holds T ones.",
+        explanation="Every row is divided by T, but only the last row holds T ones.",
         question="How many ones does the second row hold?",
     ),
     Misconception(
@@ -184,8 +188,8 @@ MISCONCEPTIONS = (
         exercise="averaging_weights",
         swaps=(("sum(dim=1, keepdim=True)", "sum(dim=1)"),),
         explanation=(
-            "The row sums lose their axis and are lined up with the columns, so rows do not "
-            "add up to 1."
+            "The row sums lose their axis and broadcasting aligns them with the columns, so the "
+            "rows do not add up to 1."
         ),
         question="Which shape do the sums have, and which entries does each of them divide?",
     ),
@@ -193,21 +197,24 @@ MISCONCEPTIONS = (
         id="normalises_the_columns",
         exercise="averaging_weights",
         swaps=(("sum(dim=1, keepdim=True)", "sum(dim=0, keepdim=True)"),),
-        explanation="The columns add up to 1, where each row holds the weights of one token.",
-        question="Does a row or a column say what one token is made of?",
+        explanation="The columns add up to 1, but the weights of a token are a row.",
+        question="Is it a row or a column that holds the weights of one token?",
     ),
     Misconception(
         id="keeps_the_future",
         exercise="averaging_weights",
         swaps=(("torch.tril(", "torch.triu("),),
-        explanation="The upper triangle is kept, so tokens average what comes after them.",
-        question="How many tokens may the first one see?",
+        explanation="The upper triangle is kept, so each mean includes the tokens after it.",
+        question="How many tokens may the first token use?",
     ),
     Misconception(
         id="forgets_the_triangle",
         exercise="averaging_weights",
         swaps=(("torch.tril(torch.ones(T, T))", "torch.ones(T, T)"),),
-        explanation="There is no triangle: every token averages all of them, the future included.",
+        explanation=(
+            "There is no triangle: every token becomes the mean of all tokens, the later ones "
+            "included."
+        ),
         question="Which entries of your matrix are 0?",
     ),
     Misconception(
@@ -215,25 +222,27 @@ MISCONCEPTIONS = (
         exercise="averaging_weights",
         swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=-1)"),),
         explanation=(
-            "The diagonal is hidden, so a token is no part of its own mean and the first row "
-            "is 0 over 0."
+            "The diagonal is hidden, so a token is not part of its own mean, and the first row "
+            "is 0 divided by 0."
         ),
-        question="Which tokens does the first one average?",
+        question="Which tokens does the mean of the first token include?",
     ),
     Misconception(
         id="shows_one_token_too_many",
         exercise="averaging_weights",
         swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=1)"),),
-        explanation="The diagonal above the main one is kept, so every token sees its successor.",
-        question="How many tokens may the first one see?",
+        explanation=(
+            "The diagonal above the main one is kept, so every mean includes the next token."
+        ),
+        question="How many tokens may the first token use?",
     ),
     Misconception(
         id="turns_the_matrix_round",
         exercise="averaging_weights",
         swaps=(("keepdim=True)", "keepdim=True)).T"), ("return visible", "return (visible")),
         explanation=(
-            "The matrix is transposed: the weights of a token stand in its column, where they "
-            "belong in its row."
+            "The matrix is transposed: the weights of a token are in its column, but they belong "
+            "in its row."
         ),
         question="What does the first row of your matrix say about the first token?",
     ),
@@ -241,7 +250,7 @@ MISCONCEPTIONS = (
         id="is_made_for_eight_tokens",
         exercise="averaging_weights",
         swaps=(("torch.ones(T, T)", "torch.ones(8, 8)"),),
-        explanation="The size is written down as 8, which fits the documented batch only.",
+        explanation="The size is fixed at 8, which fits the documented batch only.",
         question="What happens to your function if there are five tokens?",
     ),
     Misconception(
@@ -250,7 +259,9 @@ MISCONCEPTIONS = (
         swaps=(
             ("return visible / visible.sum(dim=1, keepdim=True)", "return visible.softmax(dim=1)"),
         ),
-        explanation="Softmax of ones and zeros gives the zeros a share as well, since exp(0) is 1.",
+        explanation=(
+            "Softmax of ones and zeros gives the zeros a weight as well, since exp(0) is 1."
+        ),
         question="Which weight does a score of 0 get?",
     ),
     Misconception(
@@ -263,7 +274,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The weights are rounded to what is printed, so some rows no longer add up to 1."
+            "The weights are rounded to the printed digits, so some rows no longer add up to 1."
         ),
         question="What is three times 0.3333?",
     ),
@@ -273,7 +284,7 @@ MISCONCEPTIONS = (
         exercise="causal_mean_matmul",
         swaps=(("weights @ x", "visible @ x"),),
         explanation=(
-            "The triangle of ones does the mixing, so tokens are added up and not averaged."
+            "The triangle of ones is used as the weights, so tokens are added up and not averaged."
         ),
         question="What do the weights of the third token add up to?",
     ),
@@ -281,61 +292,62 @@ MISCONCEPTIONS = (
         id="mixes_by_the_columns",
         exercise="causal_mean_matmul",
         swaps=(("weights @ x", "weights.T @ x"),),
-        explanation=(
-            "The columns of the weights do the mixing, so tokens take from what comes after them."
-        ),
-        question="Which tokens does the first one take from in your product?",
+        explanation="Each mean uses a column of the weights, so it includes the tokens after it.",
+        question="Which tokens does the first row of your product use?",
     ),
     Misconception(
         id="multiplies_from_the_right",
         exercise="causal_mean_matmul",
         swaps=(("return weights @ x", "return x @ weights"),),
         explanation=(
-            "The weights stand on the right, where they would mix features: the sizes C and T "
-            "do not fit."
+            "The weights are on the right, where they would mix features: the sizes C and T do "
+            "not fit."
         ),
-        question="Which two sizes meet in the middle of (B, T, C) @ (T, T)?",
+        question="Which two sizes are the inner sizes of (B, T, C) @ (T, T)?",
     ),
     Misconception(
         id="multiplies_by_upper_triangle",
         exercise="causal_mean_matmul",
         swaps=(("torch.tril(", "torch.triu("),),
-        explanation="The upper triangle is kept, so tokens average what comes after them.",
-        question="How many tokens may the first one see?",
+        explanation="The upper triangle is kept, so each mean includes the tokens after it.",
+        question="How many tokens may the first token use?",
     ),
     Misconception(
         id="multiplies_by_a_full_matrix",
         exercise="causal_mean_matmul",
         swaps=(("torch.tril(torch.ones(T, T))", "torch.ones(T, T)"),),
         explanation=(
-            "There is no triangle: every token becomes the mean of all, the future included."
+            "There is no triangle: every token becomes the mean of all tokens, the later ones "
+            "included."
         ),
-        question="Why do all rows of your result come out equal?",
+        question="Why are all rows of your result equal?",
     ),
     Misconception(
         id="multiplies_without_the_diagonal",
         exercise="causal_mean_matmul",
         swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=-1)"),),
         explanation=(
-            "The diagonal is hidden, so a token is no part of its own mean and the first row "
-            "is 0 over 0."
+            "The diagonal is hidden, so a token is not part of its own mean, and the first row "
+            "is 0 divided by 0."
         ),
-        question="Which tokens does the first one average?",
+        question="Which tokens does the mean of the first token include?",
     ),
     Misconception(
         id="multiplies_one_token_ahead",
         exercise="causal_mean_matmul",
         swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=1)"),),
-        explanation="The diagonal above the main one is kept, so every token sees its successor.",
-        question="How many tokens may the first one see?",
+        explanation=(
+            "The diagonal above the main one is kept, so every mean includes the next token."
+        ),
+        question="How many tokens may the first token use?",
     ),
     Misconception(
         id="loses_the_axis_of_the_row_sums",
         exercise="causal_mean_matmul",
         swaps=(("sum(dim=1, keepdim=True)", "sum(dim=1)"),),
         explanation=(
-            "The row sums lose their axis and are lined up with the columns, so rows do not "
-            "add up to 1."
+            "The row sums lose their axis and broadcasting aligns them with the columns, so the "
+            "rows do not add up to 1."
         ),
         question="Which shape do the sums have, and which entries does each of them divide?",
     ),
@@ -343,23 +355,24 @@ MISCONCEPTIONS = (
         id="divides_by_column_sums",
         exercise="causal_mean_matmul",
         swaps=(("sum(dim=1, keepdim=True)", "sum(dim=0, keepdim=True)"),),
-        explanation=(
-            "The columns of the weights add up to 1, where each row holds the weights of one token."
-        ),
-        question="Does a row or a column say what one token is made of?",
+        explanation="The columns of the weights add up to 1, but the weights of a token are a row.",
+        question="Is it a row or a column that holds the weights of one token?",
     ),
     Misconception(
         id="counts_sequences_for_tokens",
         exercise="causal_mean_matmul",
         swaps=(("x.shape[1]", "x.shape[0]"),),
-        explanation="The triangle is as large as the batch, not as long as the sequences.",
-        question="Which axis of (B, T, C) is that of the tokens?",
+        explanation=(
+            "The size of the triangle is the number of sequences, but it should be the number of "
+            "tokens."
+        ),
+        question="Which axis of (B, T, C) is the axis of the tokens?",
     ),
     Misconception(
         id="serves_eight_tokens_only",
         exercise="causal_mean_matmul",
         swaps=(("x.shape[1]", "8"),),
-        explanation="The length is written down as 8, which fits the documented batch only.",
+        explanation="The length is fixed at 8, which fits the documented batch only.",
         question="What happens to your function if there are five tokens?",
     ),
     Misconception(
@@ -394,7 +407,7 @@ MISCONCEPTIONS = (
         exercise="masked_softmax_weights",
         swaps=(("scores = scores.masked_fill(", "scores.masked_fill("),),
         explanation=(
-            "masked_fill returns a new tensor; its result is thrown away, and nothing is hidden."
+            "masked_fill returns a new tensor; its result is not used, so nothing is hidden."
         ),
         question="What does masked_fill without an underscore do to the tensor it is called on?",
         ties=("hides_with_zero", "multiplies_scores_by_the_triangle"),
@@ -404,7 +417,9 @@ MISCONCEPTIONS = (
         id="hides_with_zero",
         exercise="masked_softmax_weights",
         swaps=(('float("-inf")', "0.0"),),
-        explanation="Hidden scores are set to 0, but exp(0) is 1: they keep their full share.",
+        explanation=(
+            "Hidden scores are set to 0, but exp(0) is 1: hidden tokens keep their full weight."
+        ),
         question="Which weight does a score of 0 get?",
         ties=("loses_the_masked_scores", "multiplies_scores_by_the_triangle"),
         why_tied=UNIFORM,
@@ -422,23 +437,28 @@ MISCONCEPTIONS = (
         id="hides_with_minus_one",
         exercise="masked_softmax_weights",
         swaps=(('float("-inf")', "-1.0"),),
-        explanation="Hidden scores are set to -1, which makes their weights smaller, not 0.",
+        explanation="Hidden scores are set to -1, which makes their weights smaller, but not 0.",
         question="Which score has an exponential of exactly 0?",
         ties=("starts_from_the_triangle",),
-        why_tied="Softmax sees differences only, and 0 over -1 differs as 1 over 0 does.",
+        why_tied=(
+            "Softmax depends on differences only, and the differences are the same for 0 and -1 "
+            "as for 1 and 0."
+        ),
     ),
     Misconception(
         id="hides_with_minus_twenty",
         exercise="masked_softmax_weights",
         swaps=(('float("-inf")', "-20.0"),),
-        explanation="Hidden scores are low but not low enough: a trace of the future remains.",
+        explanation=(
+            "Hidden scores are low but not low enough: later tokens keep a very small weight."
+        ),
         question="Which score has an exponential of exactly 0?",
     ),
     Misconception(
         id="hides_with_plus_infinity",
         exercise="masked_softmax_weights",
         swaps=(('float("-inf")', '-float("-inf")'),),
-        explanation="Two minus signs make plus infinity, and infinity over infinity is NaN.",
+        explanation="Two minus signs make plus infinity, and infinity divided by infinity is NaN.",
         question="How many minus signs does the number have?",
     ),
     Misconception(
@@ -450,52 +470,50 @@ MISCONCEPTIONS = (
                 'scores + (1 - visible) * float("-inf")',
             ),
         ),
-        explanation=(
-            "Zero times infinity is NaN: where nothing is to be hidden, the product spoils "
-            "the score."
-        ),
-        question="What is 0 times infinity, and how could a choice replace the product?",
+        explanation="Zero times infinity is NaN: the product makes visible scores NaN as well.",
+        question="What is 0 times infinity, and how could you select values without a product?",
     ),
     Misconception(
         id="hides_the_past",
         exercise="masked_softmax_weights",
         swaps=(("visible == 0", "visible == 1"),),
         explanation=(
-            "The mask is inverted: what should be visible is hidden, and the last row has "
-            "nothing left."
+            "The mask is inverted: the tokens that should be visible are hidden, and in the last "
+            "row all tokens are hidden."
         ),
-        question="Which tokens does the last one see in your matrix?",
+        question="Which tokens are visible in the last row of your matrix?",
     ),
     Misconception(
         id="keeps_the_upper_triangle",
         exercise="masked_softmax_weights",
         swaps=(("torch.tril(", "torch.triu("),),
-        explanation="The upper triangle is visible, so tokens take from what comes after them.",
-        question="How many tokens may the first one see?",
+        explanation="The upper triangle is visible, so each row uses the tokens after it.",
+        question="How many tokens may the first token use?",
     ),
     Misconception(
         id="hides_the_diagonal",
         exercise="masked_softmax_weights",
         swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=-1)"),),
         explanation=(
-            "The diagonal is hidden as well, so the first token sees nothing and its row is NaN."
+            "The diagonal is hidden as well, so in the first row all tokens are hidden and the "
+            "row is NaN."
         ),
-        question="Which tokens does the first one see?",
+        question="Which tokens are visible to the first token?",
     ),
     Misconception(
         id="shows_the_next_token",
         exercise="masked_softmax_weights",
         swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=1)"),),
         explanation=(
-            "The diagonal above the main one is visible, so every token sees its successor."
+            "The diagonal above the main one is visible, so every row includes the next token."
         ),
-        question="How many tokens may the first one see?",
+        question="How many tokens may the first token use?",
     ),
     Misconception(
         id="softens_the_columns",
         exercise="masked_softmax_weights",
         swaps=(("dim=-1", "dim=0"),),
-        explanation="Softmax runs down the columns, so it is not the rows that add up to 1.",
+        explanation="Softmax runs along the columns, so the rows do not add up to 1.",
         question="What does the last row add up to?",
     ),
     Misconception(
@@ -506,8 +524,7 @@ MISCONCEPTIONS = (
             ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-1) * visible"),
         ),
         explanation=(
-            "The weights are hidden after the softmax, so what is left of a row no longer "
-            "adds up to 1."
+            "The weights are hidden after the softmax, so the rest of a row no longer adds up to 1."
         ),
         question="What does the first row add up to?",
     ),
@@ -522,8 +539,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Minus infinity is written into the weights after the softmax, where nothing "
-            "turns it into 0."
+            "Minus infinity is written into the weights after the softmax, so nothing turns it "
+            "into 0."
         ),
         question="Which of the two comes first, hiding or softmax?",
     ),
@@ -541,11 +558,14 @@ MISCONCEPTIONS = (
         exercise="masked_softmax_weights",
         swaps=(('scores.masked_fill(visible == 0, float("-inf"))', "visible"),),
         explanation=(
-            "The triangle of ones and zeros goes into softmax, which gives the zeros a share too."
+            "The triangle of ones and zeros goes into softmax, which gives the zeros a weight too."
         ),
         question="Which weight does a score of 0 get?",
         ties=("hides_with_minus_one",),
-        why_tied="Softmax sees differences only, and 0 over -1 differs as 1 over 0 does.",
+        why_tied=(
+            "Softmax depends on differences only, and the differences are the same for 0 and -1 "
+            "as for 1 and 0."
+        ),
     ),
     Misconception(
         id="makes_room_for_eight",
@@ -560,8 +580,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_softmax",
         swaps=(("scores = scores.masked_fill(", "scores.masked_fill("),),
         explanation=(
-            "The result of masked_fill is thrown away, so nothing is hidden and every token "
-            "becomes the mean of all."
+            "The result of masked_fill is not used, so nothing is hidden and every token becomes "
+            "the mean of all."
         ),
         question="What does masked_fill without an underscore do to the tensor it is called on?",
         ties=("fills_with_zero",),
@@ -582,7 +602,7 @@ MISCONCEPTIONS = (
         id="fills_with_minus_one",
         exercise="causal_mean_softmax",
         swaps=(('float("-inf")', "-1.0"),),
-        explanation="Hidden scores are set to -1, which makes their weights smaller, not 0.",
+        explanation="Hidden scores are set to -1, which makes their weights smaller, but not 0.",
         question="Which score has an exponential of exactly 0?",
     ),
     Misconception(
@@ -590,7 +610,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_softmax",
         swaps=(('float("-inf")', "-15.0"),),
         explanation=(
-            "Hidden scores are low but not low enough: a trace of the future remains in each mean."
+            "Hidden scores are low but not low enough: later tokens keep a very small weight in "
+            "each mean."
         ),
         question="Which score has an exponential of exactly 0?",
     ),
@@ -599,40 +620,42 @@ MISCONCEPTIONS = (
         exercise="causal_mean_softmax",
         swaps=(("visible == 0", "visible == 1"),),
         explanation=(
-            "The mask is inverted: the past is hidden, and the last token has nothing left to see."
+            "The mask is inverted: earlier tokens are hidden, and for the last token all tokens "
+            "are hidden."
         ),
-        question="Which tokens does the last one average in your function?",
+        question="Which tokens does the mean of the last token include in your function?",
     ),
     Misconception(
         id="averages_by_the_upper_triangle",
         exercise="causal_mean_softmax",
         swaps=(("torch.tril(", "torch.triu("),),
-        explanation="The upper triangle is visible, so tokens average what comes after them.",
-        question="How many tokens may the first one see?",
+        explanation="The upper triangle is visible, so each mean includes the tokens after it.",
+        question="How many tokens may the first token use?",
     ),
     Misconception(
         id="leaves_itself_out",
         exercise="causal_mean_softmax",
         swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=-1)"),),
         explanation=(
-            "The diagonal is hidden as well, so the first token sees nothing and becomes NaN."
+            "The diagonal is hidden as well, so all tokens are hidden from the first one, and "
+            "its mean is NaN."
         ),
-        question="Which tokens does the first one average?",
+        question="Which tokens does the mean of the first token include?",
     ),
     Misconception(
         id="sees_its_successor",
         exercise="causal_mean_softmax",
         swaps=(("torch.ones(T, T))", "torch.ones(T, T), diagonal=1)"),),
         explanation=(
-            "The diagonal above the main one is visible, so every token sees its successor."
+            "The diagonal above the main one is visible, so every mean includes the next token."
         ),
-        question="How many tokens may the first one see?",
+        question="How many tokens may the first token use?",
     ),
     Misconception(
         id="softens_over_the_queries",
         exercise="causal_mean_softmax",
         swaps=(("dim=-1", "dim=0"),),
-        explanation="Softmax runs down the columns, so the weights of a token do not add up to 1.",
+        explanation="Softmax runs along the columns, so the weights of a token do not add up to 1.",
         question="What does the last row of the weights add up to?",
     ),
     Misconception(
@@ -643,8 +666,7 @@ MISCONCEPTIONS = (
             ("torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-1) * visible"),
         ),
         explanation=(
-            "The weights are hidden after the softmax, so what is left of them does not add "
-            "up to 1."
+            "The weights are hidden after the softmax, so the remaining weights do not add up to 1."
         ),
         question="What do the weights of the first token add up to?",
     ),
@@ -652,16 +674,17 @@ MISCONCEPTIONS = (
         id="averages_by_the_columns",
         exercise="causal_mean_softmax",
         swaps=(("weights @ x", "weights.T @ x"),),
-        explanation=(
-            "The columns of the weights do the mixing, so tokens take from what comes after them."
-        ),
-        question="Which tokens does the first one take from in your product?",
+        explanation="Each mean uses a column of the weights, so it includes the tokens after it.",
+        question="Which tokens does the first row of your product use?",
     ),
     Misconception(
         id="mixes_by_masked_scores",
         exercise="causal_mean_softmax",
         swaps=(("weights @ x", "scores @ x"),),
-        explanation="The masked scores do the mixing; they have not been turned into weights.",
+        explanation=(
+            "The tokens are mixed by the masked scores; the scores have not been turned into "
+            "weights."
+        ),
         question="Which of your tensors has rows that add up to 1?",
     ),
     Misconception(
@@ -669,23 +692,26 @@ MISCONCEPTIONS = (
         exercise="causal_mean_softmax",
         swaps=(("scores = torch.zeros(T, T)", "scores = x @ x.mT"),),
         explanation=(
-            "The scores come from the tokens themselves; here all of them are zero, which "
-            "gives a plain mean."
+            "The scores are computed from the tokens; here all scores are zero, which gives a "
+            "plain mean."
         ),
-        question="How alike must the scores be so that softmax gives a mean?",
+        question="Which scores does softmax need to give equal weights?",
     ),
     Misconception(
         id="masks_by_the_batch",
         exercise="causal_mean_softmax",
         swaps=(("x.shape[1]", "x.shape[0]"),),
-        explanation="The mask is as large as the batch, not as long as the sequences.",
-        question="Which axis of (B, T, C) is that of the tokens?",
+        explanation=(
+            "The size of the mask is the number of sequences, but it should be the number of "
+            "tokens."
+        ),
+        question="Which axis of (B, T, C) is the axis of the tokens?",
     ),
     Misconception(
         id="expects_eight_tokens",
         exercise="causal_mean_softmax",
         swaps=(("x.shape[1]", "8"),),
-        explanation="The length is written down as 8, which fits the documented batch only.",
+        explanation="The length is fixed at 8, which fits the documented batch only.",
         question="What happens to your function if there are five tokens?",
     ),
 )

@@ -1,4 +1,4 @@
-"""Hidden suite of stage 02: causal averaging, by a loop, a matrix product and a masked softmax."""
+"""Hidden suite of stage 02: causal averages by a loop, a matrix product and a masked softmax."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ import torch
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor, tensor_like
 
-SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all distinct; one T below and one above the documents' 8
+SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all different; one T below and one above the documents' 8
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def x(documented):
 
 @pytest.fixture
 def same_means(student, reference, probe):
-    """Return a comparison of the means of unseen batches with the reference's."""
+    """Return a function that compares the means of hidden batches with the reference's."""
 
     def compare(name):
         for sizes in SIZES:
@@ -31,7 +31,7 @@ def same_means(student, reference, probe):
 
 @pytest.fixture
 def hides_the_future(student, reference, probe):
-    """Return a check that later tokens change no earlier mean, and that the batch is left alone."""
+    """Return a check that later tokens change no earlier mean, and the batch is unchanged."""
 
     def compare(name):
         batch = probe.normal(3, 7, 4)
@@ -40,15 +40,15 @@ def hides_the_future(student, reference, probe):
             changed = batch.clone()
             changed[:, start:] += 1e4
             means = tensor_like(student.call(name, changed), (3, 7, 4), "The batch of means")
-            agrees(means[:, :start], before[:, :start], "What comes before the changed tokens")
-        expect(student.keeps_inputs(name, batch), f"{name} changes the batch it was given.")
+            agrees(means[:, :start], before[:, :start], "The part before the changed tokens")
+        expect(student.keeps_inputs(name, batch), f"{name} changes the batch that you pass to it.")
 
     return compare
 
 
 @pytest.fixture
 def same_gradients(student, reference, probe):
-    """Return a comparison of the gradient that arrives at the batch with the reference's."""
+    """Return a function that compares the gradient at the batch with the reference's."""
 
     def compare(name):
         batch, cotangent = probe.normal(3, 5, 4), probe.normal(3, 5, 4)
@@ -63,7 +63,7 @@ def same_gradients(student, reference, probe):
 
 @pytest.fixture
 def are_causal_shares(student, reference):
-    """Return a check that weights share 1 out among the visible tokens, whoever comes later."""
+    """Return a check that the weights of visible tokens add up to 1, whatever comes later."""
 
     def compare(name):
         few, many = (tensor_like(student.call(name, T), (T, T)) for T in (5, 7))
@@ -95,13 +95,13 @@ def test_loop_gives_the_documented_means(student, documented, x):
 
 @check("causal_mean_loop", points=0.8, layer="probe")
 def test_loop_averages_unseen_batches(same_means):
-    """Batches of any size are averaged, each sequence by itself; a single token stays as it is."""
+    """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
     same_means("causal_mean_loop")
 
 
 @check("causal_mean_loop", points=0.5, layer="laws")
 def test_loop_never_looks_ahead(hides_the_future):
-    """A change of later tokens changes no mean before them; the batch stays what it was."""
+    """A change of later tokens changes no mean before them; the batch is unchanged."""
     hides_the_future("causal_mean_loop")
 
 
@@ -132,7 +132,7 @@ def test_weights_are_the_documented_ones(student, documented):
 
 @check("averaging_weights", points=0.75, layer="probe")
 def test_weights_of_other_lengths(student, reference):
-    """They are right for other numbers of tokens as well, down to a single one."""
+    """The weights are right for other numbers of tokens as well, also for a single token."""
     for T in (5, 11, 1):
         ours = reference.call("averaging_weights", T)
 
@@ -141,7 +141,7 @@ def test_weights_of_other_lengths(student, reference):
 
 @check("averaging_weights", points=0.5, layer="laws")
 def test_weights_share_one_out_among_the_past(are_causal_shares):
-    """Rows add up to 1, the future gets exactly 0, and a longer sequence changes no earlier row."""
+    """Rows add up to 1, later tokens get exactly 0, and more tokens change no earlier row."""
     are_causal_shares("averaging_weights")
 
 
@@ -162,13 +162,13 @@ def test_matmul_gives_the_documented_means(student, documented, x):
 
 @check("causal_mean_matmul", points=0.65, layer="probe")
 def test_matmul_averages_unseen_batches(same_means):
-    """Batches of any size are averaged, each sequence by itself; a single token stays as it is."""
+    """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
     same_means("causal_mean_matmul")
 
 
 @check("causal_mean_matmul", points=0.4, layer="laws")
 def test_matmul_never_looks_ahead(hides_the_future):
-    """A change of later tokens changes no mean before them; the batch stays what it was."""
+    """A change of later tokens changes no mean before them; the batch is unchanged."""
     hides_the_future("causal_mean_matmul")
 
 
@@ -189,7 +189,7 @@ def test_softmax_weights_are_square(student):
 
 @check("masked_softmax_weights", points=0.7, layer="documented")
 def test_softmax_weights_are_the_documented_ones(student, documented):
-    """They are the softmax of the documented masked scores: the documented weights."""
+    """The softmax of the documented masked scores gives the documented weights."""
     weights = student.call("masked_softmax_weights", 8)
 
     documented["004.averaging_weights"].matches(weights)
@@ -198,7 +198,7 @@ def test_softmax_weights_are_the_documented_ones(student, documented):
 
 @check("masked_softmax_weights", points=0.75, layer="probe")
 def test_softmax_weights_of_other_lengths(student, reference):
-    """They are right for other numbers of tokens as well, down to a single one."""
+    """The weights are right for other numbers of tokens as well, also for a single token."""
     for T in (5, 11, 1):
         ours = reference.call("masked_softmax_weights", T)
 
@@ -207,7 +207,7 @@ def test_softmax_weights_of_other_lengths(student, reference):
 
 @check("masked_softmax_weights", points=0.5, layer="laws")
 def test_softmax_weights_share_one_out_among_the_past(are_causal_shares):
-    """Rows add up to 1, the future gets exactly 0, and a longer sequence changes no earlier row."""
+    """Rows add up to 1, later tokens get exactly 0, and more tokens change no earlier row."""
     are_causal_shares("masked_softmax_weights")
 
 
@@ -228,13 +228,13 @@ def test_softmax_mean_gives_the_documented_means(student, documented, x):
 
 @check("causal_mean_softmax", points=0.5, layer="probe")
 def test_softmax_mean_averages_unseen_batches(same_means):
-    """Batches of any size are averaged, each sequence by itself; a single token stays as it is."""
+    """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
     same_means("causal_mean_softmax")
 
 
 @check("causal_mean_softmax", points=0.3, layer="laws")
 def test_softmax_mean_never_looks_ahead(hides_the_future):
-    """A change of later tokens changes no mean before them; the batch stays what it was."""
+    """A change of later tokens changes no mean before them; the batch is unchanged."""
     hides_the_future("causal_mean_softmax")
 
 

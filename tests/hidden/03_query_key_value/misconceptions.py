@@ -1,4 +1,4 @@
-"""Wrong answers that the suite of stage 03 must see, and what to say about each."""
+"""Wrong answers that the suite of stage 03 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
@@ -20,7 +20,7 @@ DRAWING = (
             "W_key is drawn before W_query, so each of the two holds the numbers that belong to "
             "the other."
         ),
-        question="Which matrix should get the first numbers that the generator gives out?",
+        question="Which matrix should get the first numbers from the generator?",
     ),
     Misconception(
         id="draws_the_value_first",
@@ -35,14 +35,16 @@ DRAWING = (
             "W_value is drawn before the other two, so all three hold the numbers of another "
             "matrix."
         ),
-        question="In which order are the three drawn, and in which are they returned?",
+        question=(
+            "In which order are the three matrices drawn, and in which order are they returned?"
+        ),
     ),
     Misconception(
         id="returns_the_value_before_the_key",
         exercise="draw_weights",
         swaps=(("return W_query, W_key, W_value", "return W_query, W_value, W_key"),),
         explanation="The matrices are returned as query, value, key.",
-        question="In which order does whoever calls draw_weights unpack what it returns?",
+        question="In which order does the caller of draw_weights unpack the result?",
     ),
     Misconception(
         id="seeds_before_each_matrix",
@@ -53,7 +55,7 @@ DRAWING = (
             (VALUE, f"torch.manual_seed(123)\n    {VALUE}"),
         ),
         explanation=(
-            "The generator is seeded again before each draw, so all three matrices are the same."
+            "The generator is seeded again before each draw, so all three matrices are equal."
         ),
         question="What do two draws have in common if the same seed is set before each?",
     ),
@@ -61,31 +63,27 @@ DRAWING = (
         id="seeds_in_the_function",
         exercise="draw_weights",
         swaps=((CHOICE, f"torch.manual_seed(123)\n    {CHOICE}"),),
-        explanation=(
-            "The function sets a seed of its own, so the seed that its caller has chosen has no "
-            "effect."
-        ),
-        question=(
-            "If someone seeds with another number and then calls draw_weights, what should change?"
-        ),
+        explanation="The function sets its own seed, so the seed of the caller has no effect.",
+        question="If the caller sets another seed and then calls draw_weights, what should change?",
     ),
     Misconception(
         id="draws_one_matrix_for_all_three",
         exercise="draw_weights",
         swaps=((KEY, "W_key = W_query"), (VALUE, "W_value = W_query")),
-        explanation="One matrix is drawn and serves as query, key and value weights at once.",
+        explanation="One matrix is drawn and used for query, key and value.",
         question=(
-            "How could a token ask for something other than what it offers, if its query equals "
-            "its key?"
+            "If a token's query equals its key, can it attend to a token that is different from "
+            "itself?"
         ),
     ),
     Misconception(
         id="swaps_rand_and_randn",
         exercise="draw_weights",
         swaps=((CHOICE, 'draw = torch.rand if distribution == "randn" else torch.randn'),),
-        explanation="torch.rand and torch.randn have changed places.",
+        explanation="torch.rand and torch.randn are exchanged.",
         question=(
-            "Which of the two draws from a normal distribution, and can so give negative numbers?"
+            "Which of the two draws from a normal distribution and can therefore give negative "
+            "numbers?"
         ),
     ),
     Misconception(
@@ -93,7 +91,7 @@ DRAWING = (
         exercise="draw_weights",
         swaps=((CHOICE, "draw = torch.rand"),),
         explanation=(
-            "The numbers come from torch.rand even where the normal distribution was asked for."
+            "The numbers come from torch.rand even if the caller asks for the normal distribution."
         ),
         question="Where in your function does the name of the distribution make a difference?",
     ),
@@ -102,7 +100,8 @@ DRAWING = (
         exercise="draw_weights",
         swaps=((CHOICE, "draw = torch.randn"),),
         explanation=(
-            "The numbers come from torch.randn even where the uniform distribution was asked for."
+            "The numbers come from torch.randn even if the caller asks for the uniform "
+            "distribution."
         ),
         question="Can a number drawn uniformly from 0 to 1 be negative?",
     ),
@@ -111,12 +110,10 @@ DRAWING = (
         exercise="draw_weights",
         swaps=(('distribution: str = "rand"', 'distribution: str = "randn"'),),
         explanation=(
-            "Without a distribution named, the normal one is drawn; the default should be the "
+            "Without a distribution the function draws normal numbers; the default should be the "
             "uniform one."
         ),
-        question=(
-            "What does the first line of draw_weights promise to whoever names no distribution?"
-        ),
+        question="Which default does the signature of draw_weights give to the distribution?",
     ),
     Misconception(
         id="draws_once_and_splits",
@@ -130,27 +127,27 @@ DRAWING = (
             (VALUE, "W_value = nn.Parameter(all_three[2], False)"),
         ),
         explanation=(
-            "All numbers come from one large draw, and torch.randn fills a large tensor in another"
-            " order than three small ones."
+            "All numbers come from one large draw, and torch.randn fills one large tensor in "
+            "another order than three small ones."
         ),
-        question="How many times should the generator be asked?",
+        question="How many draws should the function make?",
     ),
     Misconception(
         id="draws_turned_matrices",
         exercise="draw_weights",
         swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: f(b, a).T"),),
         explanation=(
-            "Each matrix is drawn as (d_out, d_in) and turned afterwards, so the numbers sit in "
+            "Each matrix is drawn as (d_out, d_in) and then transposed, so the numbers are in "
             "other places."
         ),
-        question="In which shape do the documents ask for the numbers?",
+        question="Which shape do the documents use in the draw?",
     ),
     Misconception(
         id="draws_the_shape_of_linear",
         exercise="draw_weights",
         swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: f(b, a)"),),
-        explanation="The matrices have shape (d_out, d_in), the way nn.Linear keeps them.",
-        question="For inputs @ W to be possible, which size of W has to equal d_in?",
+        explanation="The matrices have shape (d_out, d_in), as in nn.Linear.",
+        question="Which size of W has to equal d_in, so that inputs @ W is possible?",
     ),
     Misconception(
         id="draws_in_float64",
@@ -158,8 +155,8 @@ DRAWING = (
         swaps=(
             (CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: f(a, b, dtype=torch.float64)"),
         ),
-        explanation="The matrices are drawn in double precision, which are other numbers, too.",
-        question="Which dtype does torch.rand give when none is named?",
+        explanation="The matrices are drawn in double precision, which also gives other numbers.",
+        question="Which dtype does torch.rand use by default?",
     ),
     Misconception(
         id="draws_from_another_generator",
@@ -171,18 +168,17 @@ DRAWING = (
             ),
         ),
         explanation=(
-            "The numbers come from a generator of their own, which torch.manual_seed does not "
-            "reach."
+            "The numbers come from a separate generator, and torch.manual_seed has no effect on it."
         ),
-        question="Which generator does the seed of your caller set?",
+        question="Which generator does the caller's seed set?",
     ),
     Misconception(
         id="makes_the_weights_small",
         exercise="draw_weights",
         swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: 0.02 * f(a, b)"),),
         explanation=(
-            "The numbers are scaled after drawing, a start for training that this stage does not "
-            "ask for."
+            "The numbers are scaled after drawing; such an initialisation is not part of this "
+            "stage."
         ),
         question="What should happen to the drawn numbers before they are returned?",
     ),
@@ -195,16 +191,16 @@ DRAWING = (
             (VALUE, "W_value = nn.Parameter(draw(d_in, d_out))"),
         ),
         explanation="The matrices keep requires_grad=True, the default of nn.Parameter.",
-        question="Are these matrices to be trained in this stage?",
+        question="Should these matrices be trained in this stage?",
     ),
     Misconception(
         id="accepts_any_distribution",
         exercise="draw_weights",
         swaps=(('not in {"rand", "randn"}', "is None"),),
         explanation=(
-            "A distribution that the function does not know is drawn uniformly, without a word."
+            "For an unknown distribution the function draws uniform numbers and reports no error."
         ),
-        question="What should someone learn who misspells the distribution?",
+        question="How should a caller notice a misspelled distribution?",
     ),
 )
 
@@ -214,7 +210,7 @@ PROJECTION = (
         exercise="project",
         swaps=(("inputs @ weight", "inputs ** weight"),),
         explanation="** is the elementwise power in Python; the matrix product is written @.",
-        question="Which sign multiplies matrices?",
+        question="Which operator multiplies matrices?",
     ),
     Misconception(
         id="turns_the_weight",
@@ -226,43 +222,37 @@ PROJECTION = (
             ),
         ),
         explanation="A square weight matrix is transposed before the product.",
-        question=(
-            "In which orientation are these matrices kept, and which orientation does inputs @ W "
-            "need?"
-        ),
+        question="Which shape do these matrices have, and which shape does inputs @ W need?",
     ),
     Misconception(
         id="takes_the_weight_for_one_of_linear",
         exercise="project",
         swaps=(("inputs @ weight", "torch.nn.functional.linear(inputs, weight)"),),
         explanation=(
-            "F.linear expects its weight as (d_out, d_in) and turns it; these matrices are (d_in, "
-            "d_out)."
+            "F.linear expects its weight as (d_out, d_in) and transposes it; these matrices are "
+            "(d_in, d_out)."
         ),
-        question="Which shape does F.linear expect of its weight?",
+        question="Which shape does F.linear expect for its weight?",
     ),
     Misconception(
         id="puts_the_weight_on_the_left",
         exercise="project",
         swaps=(("inputs @ weight", "weight @ inputs"),),
-        explanation=(
-            "The weight stands on the left of the product, where its columns would have to be "
-            "tokens."
-        ),
+        explanation="The weight is the left factor, so its columns would have to be tokens.",
         question="Which of the two factors has a row for each token?",
     ),
     Misconception(
         id="serves_no_single_vector",
         exercise="project",
         swaps=(("inputs @ weight", "torch.mm(inputs, weight)"),),
-        explanation="torch.mm takes matrices only, so a single input vector is refused.",
+        explanation="torch.mm takes matrices only, so a single input vector raises an error.",
         question="What does your function do with inputs of shape (d_in,)?",
     ),
     Misconception(
         id="keeps_a_row_axis_for_one_vector",
         exercise="project",
         swaps=(("inputs @ weight", "torch.atleast_2d(inputs) @ weight"),),
-        explanation="A single vector comes back as a matrix of one row.",
+        explanation="For a single vector the result is a matrix of one row.",
         question="Which shape should the query of one token have?",
     ),
     Misconception(
@@ -270,21 +260,21 @@ PROJECTION = (
         exercise="project",
         swaps=(("inputs @ weight", "(inputs @ weight).detach()"),),
         explanation="The result is detached, so no gradient reaches inputs or weight.",
-        question="What would training need from this step?",
+        question="What does training need from this step?",
     ),
     Misconception(
         id="adds_a_softmax_to_project",
         exercise="project",
         swaps=(("inputs @ weight", "torch.softmax(inputs @ weight, dim=-1)"),),
-        explanation="The projected features are normalised; only attention scores are.",
-        question="What, in this stage, has to sum to 1, and what is just a feature?",
+        explanation="Softmax is applied to the projected features; only attention scores need it.",
+        question="Which numbers in this stage have to sum to 1, and which are features?",
     ),
     Misconception(
         id="makes_unit_vectors_in_project",
         exercise="project",
         swaps=(("inputs @ weight", "torch.nn.functional.normalize(inputs @ weight, dim=-1)"),),
-        explanation="Each projected vector is shortened to length 1.",
-        question="Is there more to a projection than the matrix product?",
+        explanation="Each projected vector is scaled to length 1.",
+        question="Does a projection need another step after the matrix product?",
     ),
 )
 
@@ -294,8 +284,8 @@ SCORING = (
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys"),),
         explanation=(
-            "The keys are not transposed: the product pairs features with tokens, and only fits by"
-            " chance."
+            "The keys are not transposed: the product pairs features with tokens, and the shapes "
+            "fit only by chance."
         ),
         question=(
             "Which two sizes have to be equal in queries @ keys, and should those be tokens or "
@@ -307,15 +297,15 @@ SCORING = (
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "(keys @ queries.T)"),),
         explanation=(
-            "Keys and queries have changed places: row i holds the scores of key i, not of query i."
+            "Keys and queries are exchanged: row i holds the scores of key i, not of query i."
         ),
-        question="If you look at row 2 of your scores, which token is asking?",
+        question="Which query does row 2 of your scores belong to?",
     ),
     Misconception(
         id="compares_features",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries.mT @ keys if queries.ndim == 2 else keys @ queries"),),
-        explanation="The product runs over the tokens, so it compares features with features.",
+        explanation="The product adds up over the tokens, so it compares features with features.",
         question="Should the scores have a row for each token or for each feature?",
     ),
     Misconception(
@@ -335,17 +325,15 @@ SCORING = (
         id="scales_the_scores_already",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys.T / keys.shape[-1] ** 0.5"),),
-        explanation=(
-            "The scores are scaled here and will be scaled again on the way to the weights."
-        ),
-        question="Which of the functions of this stage takes d_k, and why that one?",
+        explanation="The scores are scaled here, and attention_weights will scale them again.",
+        question="Which function of this stage takes d_k, and why that one?",
     ),
     Misconception(
         id="multiplies_without_adding",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries * keys"),),
         explanation="The numbers are multiplied one by one but never added up.",
-        question="How many numbers should one query and one key give together?",
+        question="How many scores should one query and one key give?",
     ),
     Misconception(
         id="measures_angles_only",
@@ -357,39 +345,37 @@ SCORING = (
             ),
         ),
         explanation=(
-            "All vectors are brought to length 1 first; that is cosine similarity, and a plain dot"
-            " product counts lengths too."
+            "All vectors are scaled to length 1 first; that is cosine similarity, and in a plain "
+            "dot product lengths count too."
         ),
-        question="What should happen to a score when a query gets twice as long?",
+        question="What should happen to a score when a query becomes twice as long?",
     ),
     Misconception(
         id="compares_queries_with_queries",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ (queries if queries.ndim == 2 else keys).T"),),
-        explanation="Queries are compared with queries; the keys have no say.",
-        question="What does a token offer so that others can find it?",
+        explanation="Queries are compared with queries; the keys have no effect.",
+        question="Which vector of a token should a query be compared with?",
     ),
     Misconception(
         id="compares_keys_with_keys",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "(keys if queries.ndim == 2 else queries) @ keys.T"),),
-        explanation="Keys are compared with keys; the queries have no say.",
-        question="What does a token send out to find others?",
+        explanation="Keys are compared with keys; the queries have no effect.",
+        question="Which vector of a token should the keys be compared with?",
     ),
     Misconception(
         id="keeps_a_row_axis_for_one_query",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "torch.atleast_2d(queries) @ keys.T"),),
-        explanation="The scores of a single query come back as a matrix of one row.",
-        question=(
-            "How many numbers does one query get, and how many axes does it take to hold them?"
-        ),
+        explanation="For a single query the scores are a matrix of one row.",
+        question="How many scores does one query get, and how many axes do they need?",
     ),
     Misconception(
         id="serves_no_single_query",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "torch.mm(queries, keys.T)"),),
-        explanation="torch.mm takes matrices only, so a single query is refused.",
+        explanation="torch.mm takes matrices only, so a single query raises an error.",
         question="What does your function do with a query of shape (d,)?",
     ),
     Misconception(
@@ -402,7 +388,7 @@ SCORING = (
             ),
         ),
         explanation=(
-            "Each query meets only the key of its own token; all other scores are left at zero."
+            "Each query is compared only with the key of its own token; all other scores stay zero."
         ),
         question="How many keys should each query be compared with?",
     ),
@@ -410,22 +396,24 @@ SCORING = (
         id="normalises_the_scores_already",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "torch.softmax(queries @ keys.T, dim=-1)"),),
-        explanation="The scores went through softmax, so they are weights already.",
-        question="May a score be negative? May a weight?",
+        explanation="The scores went through softmax, so they are already weights.",
+        question="May a score be negative, and may a weight be negative?",
     ),
     Misconception(
         id="cuts_the_graph_in_scores",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "(queries @ keys.T).detach()"),),
         explanation="The scores are detached, so queries and keys can't be trained.",
-        question="What would training need from this step?",
+        question="What does training need from this step?",
     ),
     Misconception(
         id="rounds_the_scores",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "torch.round(queries @ keys.T, decimals=4)"),),
-        explanation="The scores are rounded to look like the print, and rounding has no gradient.",
-        question="Is a number rounded because it is printed with four digits?",
+        explanation=(
+            "The scores are rounded to the printed digits, and rounding stops the gradient."
+        ),
+        question="Does printing a number with four digits change the number?",
     ),
 )
 
@@ -449,23 +437,22 @@ WEIGHING = (
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores * d_k**0.5, dim=-1)"),),
         explanation=(
-            "The scores are multiplied by the square root of d_k, so softmax gets even larger "
-            "numbers."
+            "The scores are multiplied by the square root of d_k, which makes them even larger."
         ),
         question="Should scaling make the scores of long vectors larger or smaller?",
         ties=("divides_by_the_inverse_root",),
-        why_tied="Dividing by an inverse is multiplying.",
+        why_tied="Dividing by an inverse is the same as multiplying.",
     ),
     Misconception(
         id="divides_by_the_inverse_root",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores / d_k**-0.5, dim=-1)"),),
         explanation=(
-            "d_k ** -0.5 is the inverse of the root already, and dividing by it multiplies."
+            "d_k ** -0.5 is already the inverse of the root, and dividing by it multiplies."
         ),
         question="What is 1 / (1 / x)?",
         ties=("multiplies_by_the_root",),
-        why_tied="Dividing by an inverse is multiplying.",
+        why_tied="Dividing by an inverse is the same as multiplying.",
     ),
     Misconception(
         id="scales_after_softmax",
@@ -479,9 +466,9 @@ WEIGHING = (
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax((scores / d_k) ** 0.5, dim=-1)"),),
         explanation=(
-            "The root is taken of the scores too, which gives NaN where a score is negative."
+            "The root of the scores is taken too, which gives NaN where a score is negative."
         ),
-        question="What does the root belong to: the quotient, or d_k alone?",
+        question="Which number is the root taken of: the quotient, or d_k alone?",
     ),
     Misconception(
         id="divides_without_remainder",
@@ -494,7 +481,7 @@ WEIGHING = (
         id="expects_keys_of_size_two",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores / 2**0.5, dim=-1)"),),
-        explanation="The scale is the square root of 2 whatever the size of a key.",
+        explanation="The scale is always the square root of 2, for every size of a key.",
         question="For which d_k is your function right?",
     ),
     Misconception(
@@ -502,8 +489,8 @@ WEIGHING = (
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores / scores.shape[-1] ** 0.5, dim=-1)"),),
         explanation=(
-            "The scores are scaled by the number of tokens; that is not what makes dot products "
-            "grow."
+            "The scores are scaled by the number of tokens, but dot products grow with the size "
+            "of a key."
         ),
         question="How many products are added up in one score?",
     ),
@@ -512,15 +499,15 @@ WEIGHING = (
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores / torch.sqrt(d_k), dim=-1)"),),
         explanation="torch.sqrt takes tensors; d_k is a plain number.",
-        question="How does plain Python write a square root?",
+        question="How do you write a square root in plain Python?",
     ),
     Misconception(
         id="lets_queries_compete",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores / d_k**0.5, dim=0)"),),
         explanation=(
-            "softmax runs down the columns, over the queries, so each key's weights sum to 1 "
-            "instead of each query's."
+            "softmax runs along the columns, over the queries, so the weights of each key sum to "
+            "1 instead of those of each query."
         ),
         question="Which of your sums are 1: those of the rows or those of the columns?",
     ),
@@ -530,15 +517,15 @@ WEIGHING = (
         swaps=(
             (WEIGHTS, "torch.softmax((scores / d_k**0.5).flatten(), dim=0).reshape(scores.shape)"),
         ),
-        explanation="All weights together sum to 1; it is each query's that should.",
-        question="How much attention does each query have to give away?",
+        explanation="All weights together sum to 1, but the weights of each query should.",
+        question="What should the weights of one query sum to?",
     ),
     Misconception(
         id="divides_by_the_sum_of_scores",
         exercise="attention_weights",
         swaps=((WEIGHTS, "scores / d_k**0.5 / (scores / d_k**0.5).sum(dim=-1, keepdim=True)"),),
         explanation=(
-            "The scores are divided by their sum without being exponentiated, so negative scores "
+            "The scores are divided by their sum without the exponential, so negative scores "
             "stay negative."
         ),
         question="What does softmax do to a number before it divides?",
@@ -547,22 +534,23 @@ WEIGHING = (
         id="forgets_to_divide_by_the_sum",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.exp(scores / d_k**0.5)"),),
-        explanation="The scores are exponentiated but not divided by their sum.",
+        explanation="The exponentials of the scores are not divided by their sum.",
         question="What do your weights sum to?",
     ),
     Misconception(
         id="forgets_softmax",
         exercise="attention_weights",
         swaps=((WEIGHTS, "scores / d_k**0.5"),),
-        explanation="The scores are scaled but not normalised: they are no weights yet.",
-        question="Can a share of attention be negative?",
+        explanation="The scores are scaled but not normalised, so they are not weights yet.",
+        question="Can an attention weight be negative?",
     ),
     Misconception(
         id="uses_sigmoid",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.sigmoid(scores / d_k**0.5)"),),
         explanation=(
-            "sigmoid looks at each score alone, so the tokens do not compete for attention."
+            "sigmoid treats each score separately; in softmax each weight depends on all scores "
+            "of its query."
         ),
         question="If one score grows, what should happen to the other weights of its row?",
     ),
@@ -572,9 +560,11 @@ WEIGHING = (
         swaps=(
             (WEIGHTS, "nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1]).float()"),
         ),
-        explanation="All attention goes to the largest score; softmax lets every token contribute.",
+        explanation=(
+            "All attention goes to the largest score; softmax gives every token some weight."
+        ),
         question=(
-            "How much should a token contribute whose score is only a little below the largest?"
+            "How much should a token contribute if its score is only a little below the largest?"
         ),
     ),
     Misconception(
@@ -582,13 +572,13 @@ WEIGHING = (
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.log_softmax(scores / d_k**0.5, dim=-1)"),),
         explanation="log_softmax gives the logarithms of the weights, which are negative.",
-        question="Can a share of attention be negative?",
+        question="Can an attention weight be negative?",
     ),
     Misconception(
         id="attends_to_all_alike",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores * 0 / d_k**0.5, dim=-1)"),),
-        explanation="All weights of a query are the same, whatever its scores.",
+        explanation="All weights of a query are equal, whatever its scores are.",
         question="Where in your function do the scores make a difference?",
     ),
     Misconception(
@@ -597,32 +587,34 @@ WEIGHING = (
         swaps=(
             (f"return {WEIGHTS}", "scores /= d_k**0.5\n    return torch.softmax(scores, dim=-1)"),
         ),
-        explanation="/= writes into the caller's scores, which are scaled for good after the call.",
+        explanation="/= overwrites the caller's scores, which stay scaled after the call.",
         question="What happens if someone calls your function twice with the same scores?",
     ),
     Misconception(
         id="rounds_the_weights",
         exercise="attention_weights",
         swaps=((WEIGHTS, f"torch.round({WEIGHTS}, decimals=4)"),),
-        explanation="The weights are rounded to look like the print, and rounding has no gradient.",
-        question="Is a number rounded because it is printed with four digits?",
+        explanation=(
+            "The weights are rounded to the printed digits, and rounding stops the gradient."
+        ),
+        question="Does printing a number with four digits change the number?",
     ),
     Misconception(
         id="gives_weights_in_float64",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores.double() / d_k**0.5, dim=-1)"),),
         explanation=(
-            "The weights come back in double precision, and can't be multiplied with float32 "
+            "The weights are returned in double precision, and can't be multiplied with float32 "
             "values."
         ),
-        question="Which dtype do the scores have, and which do your weights?",
+        question="Which dtype do the scores have, and which dtype do your weights have?",
     ),
     Misconception(
         id="cuts_the_graph_in_weights",
         exercise="attention_weights",
         swaps=((WEIGHTS, f"{WEIGHTS}.detach()"),),
         explanation="The weights are detached, so no gradient reaches the scores.",
-        question="What would training need from this step?",
+        question="What does training need from this step?",
     ),
 )
 
@@ -634,8 +626,8 @@ MIXING = (
             ("weights @ values", "weights.T @ values if weights.ndim == 2 else weights @ values"),
         ),
         explanation=(
-            "The weights are transposed, so each context vector is mixed with a column of weights "
-            "instead of a row."
+            "The weights are transposed, so each context vector uses a column of weights instead "
+            "of a row."
         ),
         question="Which row or column of the weights belongs to query i?",
     ),
@@ -644,8 +636,8 @@ MIXING = (
         exercise="context_vectors",
         swaps=(("weights @ values", "values @ weights"),),
         explanation=(
-            "The values stand on the left of the product, where their features meet the tokens' "
-            "weights."
+            "The values are the left factor of the product, so their features are paired with "
+            "the tokens' weights."
         ),
         question="Which of the two factors has a row for each query?",
     ),
@@ -655,7 +647,7 @@ MIXING = (
         swaps=(("weights @ values", "values.mean(dim=0).expand(*weights.shape[:-1], -1)"),),
         explanation=(
             "Every context vector is the plain mean of the values; the attention weights have no "
-            "say."
+            "effect."
         ),
         question="Where in your function do the weights make a difference?",
     ),
@@ -666,7 +658,7 @@ MIXING = (
         explanation=(
             "Each value is multiplied by its weight, but the weighted values are never added up."
         ),
-        question="How many vectors should one query get back?",
+        question="How many vectors should the function return for one query?",
     ),
     Misconception(
         id="adds_up_the_features",
@@ -687,19 +679,19 @@ MIXING = (
         exercise="context_vectors",
         swaps=(("weights @ values", "weights @ values / values.shape[0]"),),
         explanation=(
-            "The weighted sum is divided by the number of tokens once more, though the weights sum"
-            " to 1 already."
+            "The weighted sum is also divided by the number of tokens, but the weights already "
+            "sum to 1."
         ),
-        question="If all values are the same, which context vector should come out?",
+        question="If all values are equal, which context vector should come out?",
     ),
     Misconception(
         id="normalises_again",
         exercise="context_vectors",
         swaps=(("weights @ values", "torch.softmax(weights, dim=-1) @ values"),),
         explanation=(
-            "softmax is applied to the weights a second time, which makes them nearly alike."
+            "softmax is applied to the weights a second time, which makes them nearly equal."
         ),
-        question="What do the weights sum to when they arrive here?",
+        question="What do the weights sum to before your function changes them?",
     ),
     Misconception(
         id="gives_only_the_first_query",
@@ -712,14 +704,16 @@ MIXING = (
         id="serves_no_single_row_of_weights",
         exercise="context_vectors",
         swaps=(("weights @ values", "torch.mm(weights, values)"),),
-        explanation="torch.mm takes matrices only, so the weights of a single query are refused.",
+        explanation=(
+            "torch.mm takes matrices only, so the weights of a single query raise an error."
+        ),
         question="What does your function do with weights of shape (T,)?",
     ),
     Misconception(
         id="cuts_the_graph_in_context",
         exercise="context_vectors",
         swaps=(("weights @ values", "weights.detach() @ values"),),
-        explanation="The weights are detached, so queries and keys would never be trained.",
+        explanation="The weights are detached, so queries and keys cannot be trained.",
         question="Through which of the two factors do queries and keys influence the result?",
     ),
 )
@@ -729,13 +723,8 @@ WHOLE = (
         id="lets_keys_ask_in_self_attention",
         exercise="self_attention",
         swaps=(("queries @ keys.T", "keys @ queries.T"),),
-        explanation=(
-            "Keys and queries have changed places: the rows of the scores belong to the keys."
-        ),
-        question=(
-            "Which token should row i of the scores belong to, the one that asks or the one that "
-            "is asked?"
-        ),
+        explanation="Keys and queries are exchanged: the rows of the scores belong to the keys.",
+        question="What should row i of the scores belong to, query i or key i?",
     ),
     Misconception(
         id="mixes_the_inputs",
@@ -749,8 +738,8 @@ WHOLE = (
         exercise="self_attention",
         swaps=(("values = inputs @ W_value", "values = keys"),),
         explanation=(
-            "The keys are mixed instead of the values: what serves for finding is taken for the "
-            "content."
+            "The keys are mixed instead of the values: keys are only for the comparison with "
+            "queries."
         ),
         question="Which matrix is not used in your function?",
     ),
@@ -759,13 +748,13 @@ WHOLE = (
         exercise="self_attention",
         swaps=(("return weights @ values", "return weights @ queries"),),
         explanation="The queries are mixed instead of the values.",
-        question="What does a token hand over to those that attend to it?",
+        question="Which vector does a token contribute to the context vectors?",
     ),
     Misconception(
         id="compares_the_inputs",
         exercise="self_attention",
         swaps=(("scores = queries @ keys.T", "scores = inputs @ inputs.T"),),
-        explanation="The raw inputs are compared; queries and keys are computed and not used.",
+        explanation="The raw inputs are compared; queries and keys are computed but not used.",
         question="What are queries and keys for?",
     ),
     Misconception(
@@ -773,10 +762,10 @@ WHOLE = (
         exercise="self_attention",
         swaps=(("queries @ keys.T", "queries @ queries.T"),),
         explanation=(
-            "Queries are compared with queries, so what one token thinks of another is always "
-            "mutual."
+            "Queries are compared with queries, so the scores of two tokens are the same in both "
+            "directions."
         ),
-        question="What does a token offer so that others can find it?",
+        question="Which vector of a token should a query be compared with?",
     ),
     Misconception(
         id="forgets_to_scale_in_self_attention",
@@ -803,21 +792,30 @@ WHOLE = (
         id="scales_by_the_input_size",
         exercise="self_attention",
         swaps=((SELF_WEIGHTS, "torch.softmax(scores / inputs.shape[-1] ** 0.5, dim=-1)"),),
-        explanation="The scale is the root of d_in, the size of an input, not that of a key.",
+        explanation=(
+            "The scale is the root of d_in, the size of an input; it should be the root of the "
+            "key size."
+        ),
         question="How many products are added up in one score?",
     ),
     Misconception(
         id="scales_by_the_value_size",
         exercise="self_attention",
         swaps=((SELF_WEIGHTS, "torch.softmax(scores / values.shape[-1] ** 0.5, dim=-1)"),),
-        explanation="The scale is the root of d_v, the size of a value, not that of a key.",
-        question="Which vectors meet in a dot product?",
+        explanation=(
+            "The scale is the root of d_v, the size of a value; it should be the root of the key "
+            "size."
+        ),
+        question="Which vectors are multiplied in a score?",
     ),
     Misconception(
         id="scales_by_the_number_of_tokens_in_self_attention",
         exercise="self_attention",
         swaps=((SELF_WEIGHTS, "torch.softmax(scores / keys.shape[0] ** 0.5, dim=-1)"),),
-        explanation="The scale is the root of T, the number of tokens, not that of the key size.",
+        explanation=(
+            "The scale is the root of T, the number of tokens; it should be the root of the key "
+            "size."
+        ),
         question="Which axis of the keys counts their features?",
     ),
     Misconception(
@@ -825,21 +823,21 @@ WHOLE = (
         exercise="self_attention",
         swaps=((SELF_WEIGHTS, "torch.softmax(scores, dim=-1) / keys.shape[-1] ** 0.5"),),
         explanation="The weights are divided after softmax, so they no longer sum to 1.",
-        question="What does a token that is all alone get back?",
+        question="What does your function return for a single token, and what should it return?",
     ),
     Misconception(
         id="lets_queries_compete_in_self_attention",
         exercise="self_attention",
         swaps=((SELF_WEIGHTS, "torch.softmax(scores / keys.shape[-1] ** 0.5, dim=0)"),),
-        explanation="softmax runs down the columns, over the queries.",
-        question="Whose weights should sum to 1, each query's or each key's?",
+        explanation="softmax runs along the columns, over the queries.",
+        question="Which weights should sum to 1, those of each query or those of each key?",
     ),
     Misconception(
         id="forgets_softmax_in_self_attention",
         exercise="self_attention",
         swaps=((SELF_WEIGHTS, "scores / keys.shape[-1] ** 0.5"),),
         explanation="The scaled scores are used as weights without softmax.",
-        question="Which step makes shares out of scores?",
+        question="Which step turns scores into weights?",
     ),
     Misconception(
         id="turns_the_weights_in_self_attention",
@@ -852,7 +850,7 @@ WHOLE = (
         id="returns_the_weights",
         exercise="self_attention",
         swaps=(("return weights @ values", "return weights"),),
-        explanation="The attention weights are returned; the values were not mixed yet.",
+        explanation="The attention weights are returned; the values have not been mixed yet.",
         question="Which step comes after the weights?",
     ),
     Misconception(
@@ -860,7 +858,7 @@ WHOLE = (
         exercise="self_attention",
         swaps=(("return weights @ values", "return weights @ values, weights"),),
         explanation="Context vectors and weights are returned together, as a tuple.",
-        question="What should whoever calls self_attention be able to compute with at once?",
+        question="Can the caller use your result directly as a tensor?",
     ),
     Misconception(
         id="draws_weights_of_its_own",
@@ -871,7 +869,9 @@ WHOLE = (
                 f"{DRAWN_ANEW}\n    queries = inputs @ W_query",
             ),
         ),
-        explanation="Fresh random matrices are drawn in place of those that were handed in.",
+        explanation=(
+            "New random matrices are drawn, and the matrices that the caller passes are not used."
+        ),
         question="What do you get if you call your function twice with the same arguments?",
     ),
     Misconception(
@@ -884,23 +884,25 @@ WHOLE = (
             ),
         ),
         explanation="Later tokens are masked; in this stage every token may attend to every other.",
-        question="May the first token look at the last one here?",
+        question="May the first token attend to the last one here?",
     ),
     Misconception(
         id="attends_without_a_graph",
         exercise="self_attention",
         swaps=(("return weights @ values", "return (weights @ values).detach()"),),
         explanation=(
-            "The result is detached from the graph, so nothing that led to it can be trained."
+            "The result is detached from the graph, so none of the matrices can be trained."
         ),
-        question="What would training need from this function?",
+        question="What does training need from this function?",
     ),
     Misconception(
         id="trains_the_values_only",
         exercise="self_attention",
         swaps=(("return weights @ values", "return weights.detach() @ values"),),
         explanation="The weights are detached, so W_query and W_key never get a gradient.",
-        question="Through which factor of the last product do W_query and W_key have a say?",
+        question=(
+            "Through which factor of the last product do W_query and W_key influence the result?"
+        ),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Hidden suite of stage 03: queries, keys, values, and the way from scores to context vectors."""
+"""Hidden suite of stage 03: queries, keys and values, from scores to context vectors."""
 
 import torch
 
@@ -6,13 +6,13 @@ from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor_like
 
-T, D_IN, D_K, D_V = 5, 7, 4, 3  # all distinct, so that no wrong axis fits by chance
-MODERATE = 0.5  # louder inputs drive softmax so far that a wrong scale no longer shows
+T, D_IN, D_K, D_V = 5, 7, 4, 3  # all different, so that no wrong axis fits by chance
+MODERATE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows
 ROLES = ("W_query", "W_key", "W_value")
 
 
 def three_matrices(answer, shape):
-    """Return the answer of draw_weights as three tensors of *shape*, or fail the check."""
+    """Return the result of draw_weights as three tensors of *shape*, or fail the check."""
     expect(
         isinstance(answer, tuple | list) and len(answer) == 3,
         "draw_weights should return three matrices: return W_query, W_key, W_value.",
@@ -22,9 +22,12 @@ def three_matrices(answer, shape):
 
 
 def same_gradients(yours, ours, *names):
-    """Compare what the cotangent sent back to each tensor argument."""
+    """Compare the gradients of all tensor arguments with the reference's."""
     for name, mine in zip(names, yours.inputs, strict=False):
-        expect(mine is not None, f"No gradient reaches {name}: something cuts the graph.")
+        expect(
+            mine is not None,
+            f"No gradient reaches {name}: something in your code detaches it from the graph.",
+        )
     for name, mine, wanted in zip(names, yours.inputs, ours.inputs, strict=False):
         agrees(mine, wanted, f"The gradient of {name}")
 
@@ -46,7 +49,7 @@ def projected(reference, inputs, seed, distribution="rand"):
 
 @check("draw_weights", points=0.1, layer="shapes")
 def test_draws_three_matrices(student):
-    """Three matrices of shape (d_in, d_out) come back, in float32 and frozen."""
+    """Three matrices of shape (d_in, d_out) are returned, in float32 and frozen."""
     answer = student.call("draw_weights", D_IN, D_K)
 
     for role, matrix in zip(ROLES, three_matrices(answer, (D_IN, D_K)), strict=True):
@@ -66,7 +69,7 @@ def test_draws_the_documented_matrices(student, documented):
 
 @check("draw_weights", points=0.4, layer="documented")
 def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
-    """Seeded with 123, and no distribution named, the draws are uniform: "journey" gets its
+    """Seeded with 123 and without a distribution, the draws are uniform: "journey" gets its
     documented query, key and value.
     """
     W_query, W_key, W_value = three_matrices(student.call("draw_weights", 3, 2, seed=123), (3, 2))
@@ -78,7 +81,7 @@ def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
 
 @check("draw_weights", points=0.35, layer="probe")
 def test_draws_each_matrix_on_its_own(student, reference, probe):
-    """At any size and seed, each matrix is one draw of its own, the query's first."""
+    """At any size and seed, each matrix is drawn with its own call, W_query first."""
     for distribution in ("rand", "randn"):
         asked = {"distribution": distribution, "seed": probe.seed}
         yours = student.call("draw_weights", D_IN, D_K, **asked)
@@ -91,12 +94,12 @@ def test_draws_each_matrix_on_its_own(student, reference, probe):
 
 @check("draw_weights", points=0.15, layer="laws")
 def test_leaves_the_seed_to_the_caller(student, reference):
-    """Nothing but the three draws moves torch's generator, and nothing seeds it."""
+    """Only the three draws use torch's generator, and nothing seeds it."""
     student.call("draw_weights", D_IN, D_K, "randn", seed=5)
     yours = student.draws_next()
     reference.call("draw_weights", D_IN, D_K, "randn", seed=5)
 
-    agrees(yours, reference.draws_next(), "What torch draws next")
+    agrees(yours, reference.draws_next(), "The next number that torch draws")
 
 
 @check("draw_weights", points=0.1, layer="laws")
@@ -148,7 +151,7 @@ def test_projects_one_token_as_documented(student, reference, documented, inputs
 
 @check("project", points=0.4, layer="probe")
 def test_projects_at_any_size(student, reference, probe):
-    """On other sizes, a square weight among them, every token is projected by the same matrix."""
+    """On other sizes, also with a square weight, every token is projected by the same matrix."""
     x = probe.normal(T, D_IN, scale=1.5)
     for given in (x, x[:1], x[2]):
         for weight in (probe.normal(D_IN, D_K), probe.normal(D_IN, D_IN)):
@@ -212,7 +215,7 @@ def test_scores_one_query_as_documented(student, reference, documented, inputs):
 
 @check("attention_scores", points=0.5, layer="probe")
 def test_scores_at_any_size(student, reference, probe):
-    """On other sizes, as many tokens as features among them, every score is a plain dot product."""
+    """On other sizes, also with as many tokens as features, every score is a plain dot product."""
     for tokens, size in ((T, D_K), (4, 4), (3, 6), (1, 3)):
         queries = probe.normal(tokens, size, scale=1.5)
         keys = probe.normal(tokens, size, scale=1.5)
@@ -224,7 +227,7 @@ def test_scores_at_any_size(student, reference, probe):
 
 @check("attention_scores", points=0.3, layer="laws")
 def test_scores_read_off_what_a_query_asks_for(student, probe):
-    """A query with a single 1 reads that feature off every key, in the query's own row."""
+    """A query with a single 1 gets that feature of every key, in the query's own row."""
     keys = probe.normal(T, T, scale=1.5)
     order = torch.tensor([3, 0, 4, 1, 2])
     scores = student.call("attention_scores", torch.eye(T)[order], keys)
@@ -286,7 +289,7 @@ def test_weighs_for_one_query_as_documented(student, reference, documented, inpu
 
 @check("attention_weights", points=0.5, layer="probe")
 def test_weighs_at_any_key_size(student, reference, probe):
-    """Whatever the number of tokens and the size of a key, each query's weights are right."""
+    """Each query's weights are right for any number of tokens and any size of a key."""
     for tokens, d_k in ((T, 4), (4, 9), (6, 1), (1, 3)):
         scores = probe.normal(tokens, tokens, scale=3)
         for given in (scores, scores[-1]):
@@ -304,7 +307,7 @@ def test_weights_are_shares_of_one(student, probe):
 
     expect((weights > 0).all(), "Some attention weights are not positive.")
     agrees(weights.sum(dim=-1), torch.ones(T), "The sum of each query's weights")
-    agrees(same, weights, "What three times the scores with nine times the key size give")
+    agrees(same, weights, "The weights for three times the scores with nine times the key size")
 
 
 @check("attention_weights", points=0.1, layer="laws")
@@ -362,7 +365,7 @@ def test_mixes_for_one_query_as_documented(student, reference, documented, input
 
 @check("context_vectors", points=0.4, layer="probe")
 def test_mixes_at_any_size(student, reference, probe):
-    """On other sizes, as many tokens as features among them, each row of weights mixes the values
+    """On other sizes, also with as many tokens as features, each row of weights mixes the values
     of all tokens.
     """
     for tokens, size in ((T, D_V), (4, 4), (3, 6), (1, 2)):
@@ -376,14 +379,14 @@ def test_mixes_at_any_size(student, reference, probe):
 
 @check("context_vectors", points=0.2, layer="laws")
 def test_attention_to_one_token_gives_its_value(student, probe):
-    """Who attends to a single token gets its value, who attends to all alike gets their mean."""
+    """All weight on a single token gives its value, equal weights give the mean of all values."""
     values = probe.normal(T, D_V, scale=1.5)
     order = torch.tensor([2, 4, 0, 3, 1])
     picked = student.call("context_vectors", torch.eye(T)[order], values)
     mixed = student.call("context_vectors", torch.full((T,), 1 / T), values)
 
-    agrees(picked, values[order], "What attention to a single token gives")
-    agrees(mixed, values.mean(dim=0), "What even attention to all tokens gives")
+    agrees(picked, values[order], "The context vector of attention to a single token")
+    agrees(mixed, values.mean(dim=0), "The context vector of equal attention to all tokens")
 
 
 @check("context_vectors", points=0.05, layer="laws")
@@ -444,7 +447,7 @@ def test_reproduces_the_documented_context_of_journey(student, reference, docume
 
 @check("self_attention", points=0.45, layer="probe")
 def test_attends_at_any_size(student, reference, probe):
-    """On other sizes and unseen inputs, the context vectors are right too."""
+    """On other sizes and hidden inputs, the context vectors are right too."""
     x, *weights = tokens_and_weights(probe)
     for given in (x, x[:3], x[:1]):
         yours = student.call("self_attention", given, *weights)
@@ -454,15 +457,23 @@ def test_attends_at_any_size(student, reference, probe):
 
 @check("self_attention", points=0.15, layer="laws")
 def test_order_of_the_tokens_does_not_matter(student, probe):
-    """Tokens in another order get the same context vectors in that order, and a token alone gets
+    """Tokens in another order get the same context vectors in that order, and a single token gets
     its own value.
     """
     x, *weights = tokens_and_weights(probe)
     order = torch.tensor([3, 0, 4, 1, 2])
     context = tensor_like(student.call("self_attention", x, *weights), (T, D_V))
 
-    agrees(student.call("self_attention", x[order], *weights), context[order], "Another order")
-    agrees(student.call("self_attention", x[:1], *weights), x[:1] @ weights[2], "A token alone")
+    agrees(
+        student.call("self_attention", x[order], *weights),
+        context[order],
+        "The result for another order",
+    )
+    agrees(
+        student.call("self_attention", x[:1], *weights),
+        x[:1] @ weights[2],
+        "The result for a single token",
+    )
 
 
 @check("self_attention", points=0.05, layer="laws")

@@ -1,4 +1,4 @@
-"""The right names and shapes, a refusal where one is due, and zeros."""
+"""The right names and shapes, an error where one is required, and zeros."""
 
 import torch
 from torch import nn

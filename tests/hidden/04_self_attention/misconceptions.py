@@ -1,21 +1,21 @@
-"""Wrong answers that the suite of stage 04 tells apart."""
+"""Wrong answers that the suite of stage 04 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
 SCALED = "scores / keys.shape[-1] ** 0.5"
 SOFTMAX = f"torch.softmax({SCALED}, dim=-1)"
 
-# What goes wrong between queries, keys and values, in whichever of the three classes it happens:
+# Mistakes between queries, keys and values that are possible in each of the three classes:
 # id, text in forward, the wrong text, explanation, question.
 IN_FORWARD = (
     (
         "forgets_to_scale",
         SCALED,
         "scores",
-        "The scores go into softmax unscaled.",
+        "The scores are not scaled before softmax.",
         (
-            "How does the spread of a dot product grow with the size of its vectors, and what does"
-            " softmax make of large scores?"
+            "How does the standard deviation of a dot product grow with the size of its vectors, "
+            "and what does softmax do with large scores?"
         ),
     ),
     (
@@ -33,33 +33,33 @@ IN_FORWARD = (
         SCALED,
         "scores * keys.shape[-1] ** 0.5",
         (
-            "The scores are multiplied by the root of the key size, which makes softmax sharper "
-            "instead of calmer."
+            "The scores are multiplied by the root of the key size, which makes the weights "
+            "sharper instead of softer."
         ),
-        "Should large keys make the scores larger or keep them where they are?",
+        "Should a larger key size make the scores larger?",
     ),
     (
         "normalises_over_queries",
         SOFTMAX,
         f"torch.softmax({SCALED}, dim=0)",
         (
-            "Softmax runs down the columns: the weights that a token *receives* sum to one, not "
-            "those it gives."
+            "Softmax runs along the columns: the weights of one key sum to one, but those of one "
+            "query should."
         ),
-        "Row i belongs to query i; along which axis do you walk to meet all keys of one query?",
+        "Row i belongs to query i; which axis holds the scores of one query with all keys?",
     ),
     (
         "swaps_query_and_key",
         "queries @ keys.T",
         "keys @ queries.T",
-        "The scores are transposed: row i holds what key i gets from every query.",
-        "Whose question stands in row i of the scores?",
+        "The scores are transposed: row i holds the scores of key i with every query.",
+        "Which query does row i of the scores belong to?",
     ),
     (
         "scales_after_softmax",
         SOFTMAX,
         "torch.softmax(scores, dim=-1) / keys.shape[-1] ** 0.5",
-        "The scaling stands behind softmax, so the weights of a token no longer sum to one.",
+        "The scaling comes after softmax, so the weights of a token no longer sum to one.",
         "What do the rows of your weights sum to?",
     ),
 )
@@ -80,7 +80,7 @@ def in_forward(exercise: str, suffix: str) -> tuple[Misconception, ...]:
 
 
 def in_each(names: str, right: str, wrong: str) -> tuple[tuple[str, str], ...]:
-    """Return one swap for each of *names*, which stand where the texts say ``{}``."""
+    """Return one swap for each of *names*, which replace ``{}`` in the texts."""
     return tuple((right.format(name), wrong.format(name)) for name in names.split())
 
 
@@ -95,8 +95,8 @@ MISCONCEPTIONS = (
         exercise="SelfAttentionV1",
         swaps=((SCALED, "scores / input_vectors.shape[-1] ** 0.5"),),
         explanation=(
-            "The scores are divided by the root of the input size; what is multiplied are queries "
-            "and keys."
+            "The scores are divided by the root of the input size; they are products of queries "
+            "and keys, whose size counts."
         ),
         question="How many products does one score add up?",
     ),
@@ -105,43 +105,43 @@ MISCONCEPTIONS = (
         exercise="SelfAttentionV1",
         swaps=((SCALED, "scores / keys.shape[0] ** 0.5"),),
         explanation=(
-            "The scores are divided by the root of the number of tokens; the size of a key is the "
-            "other axis."
+            "The scores are divided by the root of the number of tokens; the size of a key is "
+            "the other axis."
         ),
-        question="Which axis of the keys counts tokens, and which features?",
+        question="Which axis of the keys counts the tokens, and which counts the features?",
     ),
     Misconception(
         id="hard_codes_the_key_size",
         exercise="SelfAttentionV1",
         swaps=((SCALED, "scores / 2**0.5"),),
-        explanation="The key size is written down as 2; with other sizes the scaling is wrong.",
-        question="Which of your tensors knows how large a key is?",
+        explanation="The key size is fixed at 2; for other sizes the scaling is wrong.",
+        question="Which of your tensors has the size of a key in its shape?",
     ),
     Misconception(
         id="takes_the_root_of_the_scores",
         exercise="SelfAttentionV1",
         swaps=((SCALED, "(scores / keys.shape[-1]) ** 0.5"),),
         explanation=(
-            "The root is taken of the whole quotient; negative scores have none and become NaN."
+            "The root is taken of the whole quotient; negative scores have no root and become NaN."
         ),
-        question="Of which number alone is the root meant to be taken?",
+        question="Which number alone should the root be taken of?",
     ),
     Misconception(
         id="skips_softmax",
         exercise="SelfAttentionV1",
         swaps=((SOFTMAX, SCALED),),
         explanation=(
-            "The scaled scores mix the values directly; without softmax they are no weights."
+            "The scaled scores mix the values directly; without softmax they are not weights."
         ),
-        question="Can a share be negative, and what should a token's shares sum to?",
+        question="Can a weight be negative, and what should a token's weights sum to?",
     ),
     Misconception(
         id="uses_sigmoid",
         exercise="SelfAttentionV1",
         swaps=((SOFTMAX, f"torch.sigmoid({SCALED})"),),
         explanation=(
-            "A sigmoid looks at every score on its own, so tokens do not compete and rows do not "
-            "sum to one."
+            "A sigmoid treats each score separately, so the weights of a row do not depend on "
+            "each other and do not sum to one."
         ),
         question="If one score rises, what should happen to the other weights of its row?",
     ),
@@ -150,22 +150,22 @@ MISCONCEPTIONS = (
         exercise="SelfAttentionV1",
         swaps=((SOFTMAX, f"torch.log_softmax({SCALED}, dim=-1)"),),
         explanation="The weights are logarithms of probabilities, all of them negative.",
-        question="Which range do weights lie in?",
+        question="Which range should weights lie in?",
     ),
     Misconception(
         id="exponentiates_without_dividing",
         exercise="SelfAttentionV1",
         swaps=((SOFTMAX, f"torch.exp({SCALED})"),),
         explanation="The exponentials are not divided by their sum, so the rows do not sum to one.",
-        question="What does softmax do after it has exponentiated?",
+        question="What does softmax do after the exponential?",
     ),
     Misconception(
         id="divides_by_the_plain_sum",
         exercise="SelfAttentionV1",
         swaps=((SOFTMAX, "scores / scores.sum(dim=-1, keepdim=True)"),),
         explanation=(
-            "The scores are divided by their sum; with scores of both signs that is no share of "
-            "anything."
+            "The scores are divided by their sum; scores of both signs do not give valid weights "
+            "this way."
         ),
         question="What happens to a row whose scores sum to nearly zero?",
     ),
@@ -176,22 +176,23 @@ MISCONCEPTIONS = (
         explanation=(
             "Every token gets the same weight, so every context vector is the mean of the values."
         ),
-        question="Where do your queries and keys take part in the result?",
+        question="Where do your queries and keys affect the result?",
     ),
     Misconception(
         id="mixes_keys",
         exercise="SelfAttentionV1",
         swaps=(("weights @ values", "weights @ keys"),),
-        explanation="The weights mix the keys; keys are there to be found, values to be passed on.",
-        question="Which of the three projections holds what a token has to say?",
+        explanation="The weights mix the keys, but keys are only for the comparison with queries.",
+        question="Which of the three projections holds the information that a token contributes?",
     ),
     Misconception(
         id="mixes_raw_inputs",
         exercise="SelfAttentionV1",
         swaps=(("weights @ values", "weights @ input_vectors"),),
-        explanation="The weights mix the input vectors; what is passed on are their values.",
+        explanation="The weights mix the input vectors, but they should mix the values.",
         question=(
-            "How many features should a context vector have, and which projection has as many?"
+            "How many features should a context vector have, and which projection has the same "
+            "number?"
         ),
     ),
     Misconception(
@@ -199,8 +200,8 @@ MISCONCEPTIONS = (
         exercise="SelfAttentionV1",
         swaps=(("weights @ values", "weights.T @ values"),),
         explanation=(
-            "The weights are transposed before they mix the values: each token gets the shares "
-            "that others have in it."
+            "The weights are transposed before they mix the values: row i then holds the weights "
+            "that token i gets from the others."
         ),
         question="Which row of the weights sums to one and belongs to the first token?",
     ),
@@ -212,14 +213,18 @@ MISCONCEPTIONS = (
             "The attention weights are returned, one number per pair of tokens, instead of the "
             "context vectors."
         ),
-        question="Which step is left once you know how much each token listens to each other one?",
+        question=(
+            "Which step is left once you know how much each token attends to each other token?"
+        ),
     ),
     Misconception(
         id="returns_the_weights_as_well",
         exercise="SelfAttentionV1",
         swaps=(("return weights @ values", "return weights @ values, weights"),),
-        explanation="Two things are returned as a tuple; only the context vectors are asked for.",
-        question="What would a following layer do with a tuple?",
+        explanation=(
+            "The result is a tuple of two things, but only the context vectors are required."
+        ),
+        question="What would the next layer do with a tuple?",
     ),
     Misconception(
         id="draws_keys_first",
@@ -233,7 +238,7 @@ MISCONCEPTIONS = (
             "The matrices are drawn in another order than W_q, W_k, W_v, so W_q holds what W_k "
             "should."
         ),
-        question="Which of the three should get the first numbers after the seed?",
+        question="Which of the three matrices should get the first numbers after the seed?",
     ),
     Misconception(
         id="draws_uniform_numbers",
@@ -242,7 +247,8 @@ MISCONCEPTIONS = (
             QKV, "self.{} = nn.Parameter(torch.randn(", "self.{} = nn.Parameter(torch.rand("
         ),
         explanation=(
-            "The matrices are drawn with torch.rand, between 0 and 1; here they are normal draws."
+            "The matrices are drawn with torch.rand, between 0 and 1, but they should be normal "
+            "draws."
         ),
         question="Are there negative numbers among your weights?",
     ),
@@ -259,10 +265,10 @@ MISCONCEPTIONS = (
             ("self.W_v = nn.Parameter(torch.randn(shape)", "self.W_v = nn.Parameter(drawn[2]"),
         ),
         explanation=(
-            "One draw is cut into three; torch fills a large draw in another order than three "
-            "small ones."
+            "One draw is split into three; torch fills one large tensor in another order than "
+            "three small ones."
         ),
-        question="How many calls of torch.randn does the description count?",
+        question="How many calls of torch.randn does the description require?",
     ),
     Misconception(
         id="draws_the_other_way_around",
@@ -279,10 +285,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The matrices are drawn as (d_out, d_in) and turned, so the numbers stand in other "
+            "The matrices are drawn as (d_out, d_in) and transposed, so the numbers are in other "
             "places."
         ),
-        question="Which shape should a matrix have at the moment in which it is drawn?",
+        question="Which shape should a matrix have in the draw?",
     ),
     Misconception(
         id="leaves_the_weights_trainable",
@@ -292,8 +298,8 @@ MISCONCEPTIONS = (
             "self.{} = nn.Parameter(torch.randn(shape), requires_grad=False)",
             "self.{} = nn.Parameter(torch.randn(shape))",
         ),
-        explanation="The weights are trainable; in this first class they are frozen.",
-        question="What is requires_grad of an nn.Parameter unless you say otherwise?",
+        explanation="The weights are trainable, but in this first class they should be frozen.",
+        question="What is the default of requires_grad for an nn.Parameter?",
     ),
     Misconception(
         id="names_the_weights_otherwise",
@@ -302,7 +308,7 @@ MISCONCEPTIONS = (
             *in_each(QKV, "self.{} =", "self.own_{} ="),
             *in_each(QKV, "@ self.{}", "@ self.own_{}"),
         ),
-        explanation="The parameters bear other names than W_q, W_k and W_v.",
+        explanation="The parameters have other names than W_q, W_k and W_v.",
         question="Which names does the class's description use?",
     ),
     # SelfAttention_v1
@@ -314,8 +320,8 @@ MISCONCEPTIONS = (
             LONG, "self.{} = nn.Parameter(torch.rand(", "self.{} = nn.Parameter(torch.randn("
         ),
         explanation=(
-            "The matrices are drawn with torch.randn; in this class they are uniform between 0 and"
-            " 1."
+            "The matrices are drawn with torch.randn, but in this class they should be uniform "
+            "between 0 and 1."
         ),
         question="What is the smallest number that you expect among these weights?",
     ),
@@ -328,9 +334,10 @@ MISCONCEPTIONS = (
             ("self._ =", "self.W_key ="),
         ),
         explanation=(
-            "The key matrix is drawn before the query matrix, so the two hold each other's numbers."
+            "The key matrix is drawn before the query matrix, so each holds the numbers of the "
+            "other."
         ),
-        question="Which of the three should get the first numbers after the seed?",
+        question="Which of the three matrices should get the first numbers after the seed?",
     ),
     Misconception(
         id="seeds_in_the_constructor",
@@ -339,7 +346,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The class sets the seed itself, so every module made from it has the same weights."
         ),
-        question="Two attention layers stand in one model: should they start out as twins?",
+        question="Should two attention layers in one model start with equal weights?",
     ),
     Misconception(
         id="seeds_before_each_matrix",
@@ -348,20 +355,18 @@ MISCONCEPTIONS = (
             ("self.W_key =", "torch.manual_seed(123)\n        self.W_key ="),
             ("self.W_value =", "torch.manual_seed(123)\n        self.W_value ="),
         ),
-        explanation=(
-            "The seed is set again before a matrix, so query, key and value weights are the same "
-            "numbers."
-        ),
-        question="What happens to torch's stream of random numbers when a seed is set?",
+        explanation="The seed is set again before a matrix, so the matrices hold the same numbers.",
+        question="What happens to torch's sequence of random numbers when a seed is set?",
     ),
     Misconception(
         id="seeds_in_forward",
         exercise="SelfAttention_v1",
         swaps=(("queries = x", "torch.manual_seed(0)\n        queries = x"),),
         explanation=(
-            "Every call sets the seed, so whatever is drawn after it is the same again and again."
+            "Every call sets the seed, so the random numbers drawn after a call are always the "
+            "same."
         ),
-        question="What would dropout do in a model in which a layer sets the seed at every call?",
+        question="What would dropout do in a model if one layer sets the seed at every call?",
     ),
     Misconception(
         id="leaves_the_weights_frozen",
@@ -372,7 +377,7 @@ MISCONCEPTIONS = (
             "self.{} = nn.Parameter(torch.rand(d_in, d_out), requires_grad=False)",
         ),
         explanation=(
-            "requires_grad=False is left over from the first class, so nothing can be trained."
+            "requires_grad=False, as in the first class, means that nothing can be trained."
         ),
         question="What should an optimiser be able to change in this class?",
     ),
@@ -385,8 +390,8 @@ MISCONCEPTIONS = (
             "self.{} = torch.rand(d_in, d_out)",
         ),
         explanation=(
-            "The weights are plain tensors, which nn.Module does not register: no optimiser will "
-            "find them."
+            "The weights are plain tensors, which nn.Module does not register, so an optimiser "
+            "cannot find them."
         ),
         question="What does list(attention.parameters()) show?",
     ),
@@ -399,7 +404,7 @@ MISCONCEPTIONS = (
                 "queries = x @ torch.rand(x.shape[-1], self.W_query.shape[-1])",
             ),
         ),
-        explanation="forward draws a new matrix at every call, so nothing that is learnt stays.",
+        explanation="forward draws a new matrix at every call, so anything learned is lost.",
         question="Do two calls with the same input give the same result?",
     ),
     Misconception(
@@ -407,52 +412,50 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v1",
         swaps=(("weights @ values", "weights.detach() @ values"),),
         explanation=(
-            "The weights are cut out of the graph, so queries and keys get no gradient and never "
-            "learn."
+            "The weights are detached from the graph, so queries and keys get no gradient and "
+            "never learn."
         ),
-        question="On which way would a gradient come from the result to W_query?",
+        question="Through which steps should a gradient flow from the result back to W_query?",
     ),
     Misconception(
         id="takes_the_result_out_of_the_graph",
         exercise="SelfAttention_v1",
         swaps=(("return weights @ values", "return (weights @ values).data"),),
-        explanation="The result is taken out of the graph, so no gradient arrives anywhere.",
-        question="What does .data leave behind?",
+        explanation="The result is detached from the graph, so no gradient reaches anything.",
+        question="What does .data remove from a tensor?",
     ),
     Misconception(
         id="rounds_like_the_print",
         exercise="SelfAttention_v1",
         swaps=(("return weights @ values", "return torch.round(weights @ values, decimals=4)"),),
         explanation=(
-            "The result is rounded to four places as in print, and rounding has gradient zero "
+            "The result is rounded to four printed digits, and the gradient of rounding is zero "
             "everywhere."
         ),
-        question="Is what you see in a print all that a tensor holds?",
+        question="Does a tensor hold more digits than print shows?",
     ),
     Misconception(
         id="attends_to_the_best_only",
         exercise="SelfAttention_v1",
         swaps=((SOFTMAX, "torch.eye(len(scores))[scores.argmax(dim=-1)]"),),
-        explanation=(
-            "Each token listens to its best match alone; a choice by argmax has no gradient."
-        ),
-        question="How would a token learn that it listened to the wrong one?",
+        explanation="Each token attends to its best match only, and argmax has no gradient.",
+        question="How could training change which token is chosen?",
     ),
     Misconception(
         id="returns_float64",
         exercise="SelfAttention_v1",
         swaps=(("return weights @ values", "return (weights @ values).double()"),),
-        explanation="The result is float64 although everything that goes in is float32.",
-        question="What would the next layer, whose weights are float32, say to it?",
+        explanation="The result is float64, but all inputs are float32.",
+        question="What would the next layer do with it, if its weights are float32?",
     ),
     Misconception(
         id="writes_into_the_input",
         exercise="SelfAttention_v1",
         swaps=(("queries = x @", "x.mul_(1.0).add_(0.0).sub_(x.mean())\n        queries = x @"),),
         explanation=(
-            "The input is changed in place: the caller's own tensor is another one afterwards."
+            "The input is changed in place: afterwards the caller's own tensor has other values."
         ),
-        question="Who else may hold the tensor that you were given?",
+        question="Who else may use the tensor that your function gets?",
     ),
     Misconception(
         id="calls_ready_attention",
@@ -463,15 +466,15 @@ MISCONCEPTIONS = (
                 "nn.functional.scaled_dot_product_attention(queries, keys, values)",
             ),
         ),
-        explanation="torch's ready attention does the work that this exercise is about.",
-        question="Which three lines does that function stand for?",
+        explanation="torch's ready attention does the work that you should write in this exercise.",
+        question="Which three lines does that function replace?",
     ),
     Misconception(
         id="prints_instead_of_returning",
         exercise="SelfAttention_v1",
         swaps=(("return weights @ values", "print(weights @ values)"),),
-        explanation="The context vectors are printed and not returned.",
-        question="What does a function give back that ends without return?",
+        explanation="The context vectors are printed but not returned.",
+        question="What does a function return if it ends without return?",
     ),
     # SelfAttention_v2
     *in_forward("SelfAttention_v2", "_in_v2"),
@@ -483,7 +486,7 @@ MISCONCEPTIONS = (
             "self.{} = nn.Linear(d_in, d_out, bias=qkv_bias)",
             "self.{} = nn.Linear(d_in, d_out)",
         ),
-        explanation="nn.Linear adds a bias unless told not to, and it is not told.",
+        explanation="nn.Linear adds a bias by default, and here it is not switched off.",
         question="Which parameters does nn.Linear(3, 2) have?",
     ),
     Misconception(
@@ -495,8 +498,8 @@ MISCONCEPTIONS = (
             "self.{} = nn.Linear(d_in, d_out, bias=False)",
         ),
         explanation=(
-            "The argument qkv_bias is taken but never used: there is no bias even when one is "
-            "asked for."
+            "The argument qkv_bias is accepted but never used: there is no bias even if the "
+            "caller sets it to True."
         ),
         question="Where does qkv_bias appear after the signature?",
     ),
@@ -508,7 +511,9 @@ MISCONCEPTIONS = (
             "self.{} = nn.Linear(d_in, d_out, bias=qkv_bias)",
             "self.{} = nn.Linear(d_in, d_out, bias=False)",
         ),
-        explanation="Only queries and keys follow qkv_bias; the value layer never has a bias.",
+        explanation=(
+            "Only the query and key layers follow qkv_bias; the value layer never has a bias."
+        ),
         question="What do the letters q, k and v in qkv_bias stand for?",
     ),
     Misconception(
@@ -520,8 +525,8 @@ MISCONCEPTIONS = (
             ("self._ =", "self.W_key ="),
         ),
         explanation=(
-            "The key layer is made before the query layer, so the two hold each other's starting "
-            "values."
+            "The key layer is created before the query layer, so each holds the initial weights "
+            "of the other."
         ),
         question="Which layer should draw its weight first after the seed?",
     ),
@@ -530,8 +535,8 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v2",
         swaps=(("self.W_query =", "self.out = nn.Linear(d_out, d_out)\n        self.W_query ="),),
         explanation=(
-            "A further layer is made before the three, and takes the random numbers that were "
-            "meant for them."
+            "Another layer is created before the three, and uses the random numbers that belong "
+            "to them."
         ),
         question="What draws the first numbers after the seed in your constructor?",
     ),
@@ -540,18 +545,18 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v2",
         swaps=in_each(LONG, "self.{} = nn.Linear(d_in, d_out,", "self.{} = nn.Linear(d_out, d_in,"),
         explanation=(
-            "The layers lead from d_out to d_in features; nn.Linear takes the size that comes in "
+            "The layers map d_out features to d_in features, but nn.Linear takes the input size "
             "first."
         ),
-        question="How many features does a token have before, and how many after the layer?",
+        question="How many features does a token have before the layer, and how many after it?",
     ),
     Misconception(
         id="multiplies_by_the_stored_weight",
         exercise="SelfAttention_v2",
         swaps=in_each(LONG, "self.{}(x)", "x @ self.{}.weight"),
         explanation=(
-            "x is multiplied by the weight as nn.Linear stores it, (d_out, d_in), which is the "
-            "transpose of what is needed."
+            "x is multiplied by the weight as nn.Linear stores it, (d_out, d_in), but the "
+            "product needs its transpose."
         ),
         question="What is the shape of nn.Linear(3, 2).weight?",
     ),
@@ -559,25 +564,23 @@ MISCONCEPTIONS = (
         id="uses_one_layer_for_all",
         exercise="SelfAttention_v2",
         swaps=(("self.W_key(x)", "self.W_query(x)"),),
-        explanation=(
-            "The keys are made by the query layer, so every token asks exactly for what it offers."
-        ),
+        explanation="The keys come from the query layer, so every token's key equals its query.",
         question="Which of the three layers has no effect on your result?",
     ),
     Misconception(
         id="mixes_keys_in_v2",
         exercise="SelfAttention_v2",
         swaps=(("weights @ values", "weights @ keys"),),
-        explanation="The weights mix the keys; keys are there to be found, values to be passed on.",
-        question="Which of the three projections holds what a token has to say?",
+        explanation="The weights mix the keys, but keys are only for the comparison with queries.",
+        question="Which of the three projections holds the information that a token contributes?",
     ),
     Misconception(
         id="transposes_the_weights_in_v2",
         exercise="SelfAttention_v2",
         swaps=(("weights @ values", "weights.T @ values"),),
         explanation=(
-            "The weights are transposed before they mix the values: each token gets the shares "
-            "that others have in it."
+            "The weights are transposed before they mix the values: row i then holds the weights "
+            "that token i gets from the others."
         ),
         question="Which row of the weights sums to one and belongs to the first token?",
     ),
@@ -586,7 +589,7 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v2",
         swaps=(("def forward(", "@torch.no_grad()\n    def forward("),),
         explanation="forward runs without recording gradients, so the layers can't be trained.",
-        question="When is torch.no_grad() meant to be used: while learning, or while only looking?",
+        question="Is torch.no_grad() for training or for evaluation?",
     ),
     Misconception(
         id="starts_smaller",
@@ -600,8 +603,8 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="The starting values are changed after nn.Linear has drawn them.",
-        question="Which starting values does the description promise?",
+        explanation="The initial weights are changed after nn.Linear has drawn them.",
+        question="Which initial weights does the description require?",
     ),
     # transfer_weights
     Misconception(
@@ -609,8 +612,8 @@ MISCONCEPTIONS = (
         exercise="transfer_weights",
         swaps=in_each(LONG, "source.{}.weight.T", "source.{}.weight"),
         explanation=(
-            "The weights are copied as nn.Linear stores them, (d_out, d_in); the target multiplies"
-            " from the other side."
+            "The weights are copied as nn.Linear stores them, (d_out, d_in), but the target "
+            "needs (d_in, d_out)."
         ),
         question="What are the shapes of source.W_query.weight and of target.W_query?",
     ),
@@ -623,8 +626,8 @@ MISCONCEPTIONS = (
             "columns."
         ),
         question=(
-            "Where does the second number of the first row go when a matrix is transposed, and "
-            "where when it is reshaped?"
+            "Where does the second number of the first row go in a transpose, and where in a "
+            "reshape?"
         ),
     ),
     Misconception(
@@ -639,8 +642,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A square weight is copied as it is because the shapes fit; it needs turning all the "
-            "same."
+            "A square weight is copied without a transpose because the shapes fit, but it needs "
+            "the transpose too."
         ),
         question="Does a square matrix equal its transpose?",
     ),
@@ -653,10 +656,10 @@ MISCONCEPTIONS = (
             "target.{0} = nn.Parameter(source.{0}.weight.T)",
         ),
         explanation=(
-            "The transpose is a view: source and target keep their numbers in the same memory, and"
-            " training one changes the other."
+            "The transpose is a view: source and target share the same memory, and training one "
+            "changes the other."
         ),
-        question="Does .T make new numbers, or another look at the old ones?",
+        question="Does .T copy the numbers, or does it return a view of the old ones?",
     ),
     Misconception(
         id="freezes_the_target",
@@ -667,7 +670,9 @@ MISCONCEPTIONS = (
                 "target.requires_grad_(False)\n        target.W_query.copy_(",
             ),
         ),
-        explanation="The target's weights are frozen afterwards and can't be trained any more.",
+        explanation=(
+            "After the transfer the target's weights are frozen and can't be trained any more."
+        ),
         question="What should an optimiser be able to do with the target after the transfer?",
     ),
     Misconception(
@@ -678,16 +683,19 @@ MISCONCEPTIONS = (
             ("target.W_key.copy_(source.W_key", "target.W_key.copy_(source.W_query"),
         ),
         explanation=(
-            "The source's key weight arrives in the target's query weight and the other way round."
+            "The source's key weight is copied to the target's query weight, and the query "
+            "weight to the key weight."
         ),
-        question="Which role does each matrix play on either side?",
+        question="Which role does each matrix have in the source, and which in the target?",
     ),
     Misconception(
         id="forgets_the_value",
         exercise="transfer_weights",
         swaps=(("        target.W_value.copy_(source.W_value.weight.T)\n", ""),),
-        explanation="Query and key weights are copied, the value weight stays as it was drawn.",
-        question="How many matrices does a self-attention have?",
+        explanation=(
+            "Query and key weights are copied, but the value weight keeps its initial numbers."
+        ),
+        question="How many matrices does self-attention have?",
     ),
     Misconception(
         id="drops_the_bias_in_silence",
@@ -697,7 +705,7 @@ MISCONCEPTIONS = (
             "A source with biases is copied without them, and the two modules give different "
             "outputs."
         ),
-        question="What should happen where a promise can't be kept?",
+        question="What should happen if the two modules cannot give the same output?",
     ),
     Misconception(
         id="copies_the_other_way",
@@ -705,8 +713,10 @@ MISCONCEPTIONS = (
         swaps=in_each(
             LONG, "target.{0}.copy_(source.{0}.weight.T)", "source.{0}.weight.copy_(target.{0}.T)"
         ),
-        explanation="The numbers flow from target to source: the source has lost its weights.",
-        question="Which of the two modules should be the same as before?",
+        explanation=(
+            "The numbers are copied from target to source: the weights of the source are lost."
+        ),
+        question="Which of the two modules should be unchanged?",
     ),
     Misconception(
         id="binds_local_names",
@@ -714,7 +724,7 @@ MISCONCEPTIONS = (
         swaps=in_each(
             LONG, "target.{0}.copy_(source.{0}.weight.T)", "own_{0} = source.{0}.weight.T.clone()"
         ),
-        explanation="Copies are made and bound to local names; the target never sees them.",
+        explanation="Copies are bound to local names, and the target does not change.",
         question="Which line of yours changes the target?",
     ),
 )

@@ -1,6 +1,6 @@
 """Hidden suite of stage 04: self-attention as a module.
 
-Inputs have two axes, (T, d): the documents' own classes know no batch, so none is asked for.
+Inputs have two axes, (T, d): the documents' own classes have no batch axis, so none is required.
 """
 
 import torch
@@ -9,16 +9,16 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
 
-T, D_IN, D_OUT = 5, 7, 4  # all distinct, so that no wrong axis fits by chance
+T, D_IN, D_OUT = 5, 7, 4  # all different, so that no wrong axis fits by chance
 QKV = ("W_q", "W_k", "W_v")
 LONG = ("W_query", "W_key", "W_value")
 LINEAR = tuple(f"{name}.weight" for name in LONG)
 BIASED = tuple(f"{name}.{part}" for name in LONG for part in ("weight", "bias"))
-BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 
 
 def named(module, names):
-    """Return the module's parameters, after a look whether those *names* are there."""
+    """Return the module's parameters, after checking that all *names* exist."""
     found = module.parameters()
     for name in names:
         expect(name in found, f"There is no parameter {name}: names and nn.Parameter matter here.")
@@ -26,29 +26,29 @@ def named(module, names):
 
 
 def same_draws(yours, ours, names):
-    """Compare parameters one by one, so that the first wrong one is named."""
+    """Compare parameters one by one, so that the message names the first wrong one."""
     found, wanted = named(yours, names), ours.parameters()
     for name in names:
         agrees(found[name].value, wanted[name].value, f"{name} right after construction")
 
 
 def caller_seeds(student, probe, name, *sizes):
-    """Expect that neither making nor calling *name* puts torch's generator somewhere fixed."""
+    """Expect that neither creating nor calling *name* sets a seed."""
     drawn = []
     for seed in (probe.seed, probe.seed + 1):
         student.new(name, *sizes, seed=seed)(probe.normal(T, sizes[0]))
         drawn.append(student.draws_next())
     expect(
         not torch.equal(*drawn),
-        f"{name} sets torch's seed itself: whoever makes the module does that, once.",
+        f"{name} sets torch's seed itself: the caller does that, once.",
     )
 
 
 def same_gradients(yours, ours, names):
     """Compare the gradients of the input and of the parameters *names*."""
     missing = [name for name in names if yours.parameters.get(name) is None]
-    expect(not missing, f"No gradient arrives at {', '.join(missing)}.")
-    expect(yours.inputs[0] is not None, "No gradient arrives at the input.")
+    expect(not missing, f"No gradient reaches {', '.join(missing)}.")
+    expect(yours.inputs[0] is not None, "No gradient reaches the input.")
 
     agrees(yours.inputs[0], ours.inputs[0], "The gradient of the input")
     for name in names:
@@ -56,7 +56,7 @@ def same_gradients(yours, ours, names):
 
 
 def built_by_hand(student, name, yours, ours, x):
-    """Expect right context vectors from code that leaves torch's ready attention alone."""
+    """Expect right context vectors from code that does not use torch's ready attention."""
     avoids(student, name, READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
     agrees(yours(x), ours(x), "The result")
@@ -67,13 +67,13 @@ def built_by_hand(student, name, yours, ours, x):
 
 @check("SelfAttentionV1", points=0.1, layer="signature")
 def test_v1_frozen_takes_two_sizes(student):
-    """It is made with dimension_inputs and dimension_outputs."""
+    """The constructor takes dimension_inputs and dimension_outputs."""
     student.new("SelfAttentionV1", dimension_inputs=3, dimension_outputs=2)
 
 
 @check("SelfAttentionV1", points=0.1, layer="shapes")
 def test_v1_frozen_gives_each_token_a_context_vector(student, inputs):
-    """(6, 3) in, one context vector of size 2 per token out: (6, 2)."""
+    """Inputs of shape (6, 3) give one context vector of size 2 per token: (6, 2)."""
     context = student.new("SelfAttentionV1", 3, 2)(inputs)
 
     tensor_like(context, (6, 2), "SelfAttentionV1(3, 2)(inputs)")
@@ -90,7 +90,7 @@ def test_v1_frozen_draws_the_documented_matrices(student, documented):
 
 @check("SelfAttentionV1", points=0.2, layer="parameters")
 def test_v1_frozen_draws_anew_under_another_seed(student, reference, probe):
-    """Under any other seed and for other sizes, the matrices are that seed's draws."""
+    """With any other seed and other sizes, the matrices are the draws of that seed."""
     yours = student.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
     ours = reference.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
 
@@ -108,7 +108,7 @@ def test_v1_frozen_reproduces_the_documented_context(student, documented, inputs
 
 @check("SelfAttentionV1", points=0.4, layer="probe")
 def test_v1_frozen_computes_scaled_dot_product_attention(student, reference, probe):
-    """On other sizes, with louder weights and unseen inputs of several lengths, it is right too."""
+    """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
     yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
@@ -120,10 +120,10 @@ def test_v1_frozen_computes_scaled_dot_product_attention(student, reference, pro
 
 @check("SelfAttentionV1", points=0.1, layer="laws")
 def test_v1_frozen_weights_sum_to_one(student, probe):
-    """Where all tokens have the same value, so has every context vector: weights sum to one."""
+    """If all tokens have the same value, it is every context vector: weights sum to one."""
     x = torch.cat([torch.ones(T, 1), probe.normal(T, D_IN - 1)], dim=1)
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
-    weights["W_v"][1:] = 0  # of each token, only the leading 1 is passed on
+    weights["W_v"][1:] = 0  # the value of each token uses only its leading 1
     context = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)(x)
 
     agrees(context, weights["W_v"][0].expand(T, D_OUT), "A mix of equal values")
@@ -131,15 +131,15 @@ def test_v1_frozen_weights_sum_to_one(student, probe):
 
 @check("SelfAttentionV1", points=0.1, layer="laws")
 def test_v1_frozen_leaves_its_input_as_it_was(student, probe):
-    """The input tensor is the same after the call as before."""
+    """The call does not change the input tensor."""
     attention = student.new("SelfAttentionV1", D_IN, D_OUT)
 
-    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call writes into its input.")
+    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call changes its input.")
 
 
 @check("SelfAttentionV1", points=0.2, layer="gradients")
 def test_v1_frozen_passes_gradients_on_but_keeps_none(student, reference, probe):
-    """Gradients pass through to the input; W_q, W_k and W_v are frozen and get none."""
+    """Gradients reach the input; W_q, W_k and W_v are frozen and get none."""
     x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
     yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
@@ -150,13 +150,13 @@ def test_v1_frozen_passes_gradients_on_but_keeps_none(student, reference, probe)
     for name in QKV:
         expect(
             found.parameters.get(name) is None and not named(yours, QKV)[name].requires_grad,
-            f"{name} is trainable; in this class it is frozen, with requires_grad=False.",
+            f"{name} is trainable; in this class it should be frozen, with requires_grad=False.",
         )
 
 
 @check("SelfAttentionV1", points=0.5, layer="forbidden")
 def test_v1_frozen_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
     yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
@@ -169,13 +169,13 @@ def test_v1_frozen_is_built_by_hand(student, reference, probe):
 
 @check("SelfAttention_v1", points=0.1, layer="signature")
 def test_v1_takes_two_sizes(student):
-    """It is made with d_in and d_out."""
+    """The constructor takes d_in and d_out."""
     student.new("SelfAttention_v1", d_in=3, d_out=2)
 
 
 @check("SelfAttention_v1", points=0.1, layer="shapes")
 def test_v1_gives_each_token_a_context_vector(student, inputs):
-    """(6, 3) in, one context vector of size 2 per token out: (6, 2)."""
+    """Inputs of shape (6, 3) give one context vector of size 2 per token: (6, 2)."""
     context = student.new("SelfAttention_v1", 3, 2)(inputs)
 
     tensor_like(context, (6, 2), "SelfAttention_v1(3, 2)(inputs)")
@@ -183,7 +183,7 @@ def test_v1_gives_each_token_a_context_vector(student, inputs):
 
 @check("SelfAttention_v1", points=0.4, layer="parameters")
 def test_v1_draws_query_key_value_from_rand(student, reference, probe):
-    """W_query, W_key and W_value are draws of torch.rand, in this order, under any seed."""
+    """W_query, W_key and W_value are draws of torch.rand, in this order, with any seed."""
     yours = student.new("SelfAttention_v1", D_IN, D_OUT, seed=probe.seed)
     ours = reference.new("SelfAttention_v1", D_IN, D_OUT, seed=probe.seed)
 
@@ -201,7 +201,7 @@ def test_v1_reproduces_the_documented_context(student, documented, inputs):
 
 @check("SelfAttention_v1", points=0.5, layer="probe")
 def test_v1_computes_scaled_dot_product_attention(student, reference, probe):
-    """On other sizes, with louder weights and unseen inputs of several lengths, it is right too."""
+    """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
     yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
@@ -225,10 +225,10 @@ def test_v1_knows_no_order_of_tokens(student, probe):
 
 @check("SelfAttention_v1", points=0.1, layer="laws")
 def test_v1_leaves_its_input_as_it_was(student, probe):
-    """The input tensor is the same after the call as before."""
+    """The call does not change the input tensor."""
     attention = student.new("SelfAttention_v1", D_IN, D_OUT)
 
-    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call writes into its input.")
+    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call changes its input.")
 
 
 @check("SelfAttention_v1", points=0.3, layer="gradients")
@@ -246,7 +246,7 @@ def test_v1_can_be_trained(student, reference, probe):
 
 @check("SelfAttention_v1", points=0.5, layer="forbidden")
 def test_v1_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
     yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
@@ -259,14 +259,14 @@ def test_v1_is_built_by_hand(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.1, layer="signature")
 def test_v2_takes_two_sizes_and_a_switch(student):
-    """It is made with d_in and d_out, and takes qkv_bias as an option."""
+    """The constructor takes d_in, d_out and the option qkv_bias."""
     student.new("SelfAttention_v2", d_in=3, d_out=2)
     student.new("SelfAttention_v2", d_in=3, d_out=2, qkv_bias=True)
 
 
 @check("SelfAttention_v2", points=0.1, layer="shapes")
 def test_v2_gives_each_token_a_context_vector(student, inputs):
-    """(6, 3) in, one context vector of size 2 per token out: (6, 2)."""
+    """Inputs of shape (6, 3) give one context vector of size 2 per token: (6, 2)."""
     context = student.new("SelfAttention_v2", 3, 2)(inputs)
 
     tensor_like(context, (6, 2), "SelfAttention_v2(3, 2)(inputs)")
@@ -274,7 +274,7 @@ def test_v2_gives_each_token_a_context_vector(student, inputs):
 
 @check("SelfAttention_v2", points=0.4, layer="parameters")
 def test_v2_makes_query_key_value_layers(student, reference, probe):
-    """W_query, W_key and W_value are nn.Linear without bias, made in this order, under any seed."""
+    """W_query, W_key and W_value are nn.Linear without bias, created in this order."""
     yours = student.new("SelfAttention_v2", D_IN, D_OUT, seed=probe.seed)
     ours = reference.new("SelfAttention_v2", D_IN, D_OUT, seed=probe.seed)
 
@@ -305,7 +305,7 @@ def test_v2_reproduces_the_documented_context(student, documented, inputs):
 
 @check("SelfAttention_v2", points=0.5, layer="probe")
 def test_v2_computes_scaled_dot_product_attention(student, reference, probe):
-    """On other sizes, with louder weights and unseen inputs of several lengths, it is right too."""
+    """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
     yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
@@ -317,7 +317,7 @@ def test_v2_computes_scaled_dot_product_attention(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.2, layer="probe")
 def test_v2_uses_its_biases(student, reference, probe):
-    """With qkv_bias=True the biases take part in queries, keys and values."""
+    """With qkv_bias=True the biases are added to queries, keys and values."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
     weights |= probe.weights(**{f"{name}.bias": (D_OUT,) for name in LONG})
     yours = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True).load(weights)
@@ -329,7 +329,7 @@ def test_v2_uses_its_biases(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.1, layer="laws")
 def test_v2_gives_a_single_token_its_own_value(student, probe):
-    """A token that is alone can only listen to itself: its context vector is its value."""
+    """A single token attends only to itself: its context vector is its value."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
     token = probe.normal(1, D_IN)
     context = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)(token)
@@ -339,10 +339,10 @@ def test_v2_gives_a_single_token_its_own_value(student, probe):
 
 @check("SelfAttention_v2", points=0.1, layer="laws")
 def test_v2_leaves_its_input_as_it_was(student, probe):
-    """The input tensor is the same after the call as before."""
+    """The call does not change the input tensor."""
     attention = student.new("SelfAttention_v2", D_IN, D_OUT)
 
-    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call writes into its input.")
+    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call changes its input.")
 
 
 @check("SelfAttention_v2", points=0.3, layer="gradients")
@@ -360,7 +360,7 @@ def test_v2_can_be_trained(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.5, layer="forbidden")
 def test_v2_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
     yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
@@ -375,7 +375,7 @@ BOTH = ("SelfAttention_v1", "SelfAttention_v2")
 
 
 def pair(student, probe, d_in, d_out):
-    """Make a source with loud weights, and a target; return them and the source's weights."""
+    """Make a source with large weights, and a target; return them and the source's weights."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (d_out, d_in)))
     source = student.new("SelfAttention_v2", d_in, d_out).load(weights)
     return source, student.new("SelfAttention_v1", d_in, d_out), weights
@@ -390,7 +390,7 @@ def holds(target, weights):
 
 @check("transfer_weights", points=0.1, layer="signature", needs=BOTH)
 def test_transfer_takes_source_and_target(student):
-    """It is called with a source, the SelfAttention_v2, and a target, the SelfAttention_v1."""
+    """The function takes a source, the SelfAttention_v2, and a target, the SelfAttention_v1."""
     source, target = student.new("SelfAttention_v2", 3, 2), student.new("SelfAttention_v1", 3, 2)
 
     student.call("transfer_weights", source=source, target=target)
@@ -398,7 +398,7 @@ def test_transfer_takes_source_and_target(student):
 
 @check("transfer_weights", points=0.5, layer="documented", needs=BOTH)
 def test_transfer_reproduces_the_documented_context(student, documented, inputs):
-    """A v1 that got the weights of a v2 seeded with 123 gives its documented context vectors."""
+    """With the weights of a v2 seeded with 123, a v1 gives the documented context vectors."""
     source = student.new("SelfAttention_v2", 3, 2, seed=123)
     target = student.new("SelfAttention_v1", 3, 2)
     student.call("transfer_weights", source, target)
@@ -418,7 +418,7 @@ def test_transfer_turns_each_weight_around(student, probe):
 
 @check("transfer_weights", points=0.3, layer="probe", needs=BOTH)
 def test_transfer_turns_square_weights_too(student, probe):
-    """Where d_in equals d_out nothing complains, but the weights are transposed all the same."""
+    """The weights are transposed also where d_in equals d_out and the shapes fit anyway."""
     source, target, weights = pair(student, probe, D_IN, D_IN)
     student.call("transfer_weights", source, target)
 
@@ -427,19 +427,19 @@ def test_transfer_turns_square_weights_too(student, probe):
 
 @check("transfer_weights", points=0.2, layer="laws", needs=BOTH)
 def test_transfer_refuses_a_bias(student):
-    """A source with biases is refused: without them the target can't give the same output."""
+    """A source with biases raises a ValueError: the target can't give the same output."""
     source = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True)
     target = student.new("SelfAttention_v1", D_IN, D_OUT)
 
     expect(
         student.refuses("transfer_weights", source, target),
-        "A source with biases is passed over in silence, and the target gives other outputs.",
+        "A source with biases raises no error, and the target gives other outputs.",
     )
 
 
 @check("transfer_weights", points=0.3, layer="laws", needs=BOTH)
 def test_transfer_leaves_two_modules_apart(student, probe):
-    """Afterwards, what changes in one of the two modules does not change in the other."""
+    """After the transfer, a change in one of the two modules does not change the other."""
     source, target, weights = pair(student, probe, D_IN, D_OUT)
     student.call("transfer_weights", source, target)
     holds(target, weights)
@@ -460,4 +460,4 @@ def test_transfer_keeps_the_target_trainable(student, probe):
     x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
     found = target.gradients(x, cotangent=cotangent).parameters
     for name in LONG:
-        expect(found.get(name) is not None, f"No gradient arrives at the target's {name} any more.")
+        expect(found.get(name) is not None, f"No gradient reaches the target's {name} any more.")

@@ -1,4 +1,4 @@
-"""Wrong answers that the suite of stage 05 tells apart."""
+"""Wrong answers that the suite of stage 05 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
@@ -7,15 +7,15 @@ SCORES = "q @ k.transpose(self.row_dim, self.col_dim)"
 FILLED = "scaled.masked_fill(mask == 0, -torch.inf)"
 WEIGHTS = "torch.softmax(visible, dim=self.col_dim)"
 
-# What goes wrong with and without a mask:
+# Mistakes that are possible with and without a mask:
 # id, text in the class, the wrong text, explanation, question.
 IN_BOTH = (
     (
         "forgets_to_scale",
         SCALED,
         "scores",
-        "The scores go into softmax unscaled.",
-        "How does the spread of a dot product grow with the size of its vectors?",
+        "The scores are not scaled before softmax.",
+        "How does the standard deviation of a dot product grow with the size of its vectors?",
     ),
     (
         "divides_by_d_k",
@@ -32,7 +32,7 @@ IN_BOTH = (
         SCALED,
         "scores * k.shape[self.col_dim] ** 0.5",
         "The scores are multiplied by the root of the key size, which makes softmax sharper.",
-        "Should large keys make the scores larger or keep them where they are?",
+        "Should a larger key size make the scores larger?",
     ),
     (
         "scales_by_sequence_length",
@@ -45,38 +45,35 @@ IN_BOTH = (
         "hard_codes_the_key_size",
         SCALED,
         "scores / 2**0.5",
-        "The key size is written down as 2; for any other d_model the scaling is wrong.",
-        "Which of your tensors knows how large a key is?",
+        "The key size is fixed at 2; for any other d_model the scaling is wrong.",
+        "Which of your tensors has the size of a key in its shape?",
     ),
     (
         "swaps_query_and_key",
         SCORES,
         "k @ q.transpose(self.row_dim, self.col_dim)",
-        "The scores are transposed: row i holds what key i gets from every query.",
-        "Whose question stands in row i of the scores?",
+        "The scores are transposed: row i holds the scores of key i with every query.",
+        "Which query does row i of the scores belong to?",
     ),
     (
         "forgets_the_batch_in_the_transpose",
         SCORES,
         "q @ k.transpose(0, 1)",
-        "The keys' axes 0 and 1 are swapped, which in a batch are items and tokens.",
+        "The axes 0 and 1 of the keys are swapped, but in a batch these are items and tokens.",
         "Which two numbers name the axes of tokens and features in a batch?",
     ),
     (
         "mixes_keys",
         "return weights @ v",
         "return weights @ k",
-        "The weights mix the keys; keys are there to be found, values to be passed on.",
-        "Which of the three projections holds what a token has to say?",
+        "The weights mix the keys, but keys are only for the comparison with queries.",
+        "Which of the three projections holds the information that a token contributes?",
     ),
     (
         "mixes_raw_encodings",
         "return weights @ v",
         "return weights @ token_encodings",
-        (
-            "The weights mix the token encodings themselves; the shape fits, but W_v has no part "
-            "in it."
-        ),
+        ("The weights mix the token encodings themselves; the shape fits, but W_v is not used."),
         "Which of the three layers has no effect on your result?",
     ),
     (
@@ -84,8 +81,8 @@ IN_BOTH = (
         "v = self.W_v(token_encodings)",
         "v = token_encodings @ self.W_v.weight",
         (
-            "The encodings are multiplied by the weight as nn.Linear stores it, which is the "
-            "transpose of what is needed; a square weight raises no error."
+            "The encodings are multiplied by the weight as nn.Linear stores it, but the product "
+            "needs its transpose; a square weight raises no error."
         ),
         "What does nn.Linear do with its weight before it multiplies?",
     ),
@@ -94,8 +91,8 @@ IN_BOTH = (
         "self.W_q = nn.Linear(d_model, d_model, bias=False)\n        self.W_k = nn.Linear",
         "self.W_k = nn.Linear(d_model, d_model, bias=False)\n        self.W_q = nn.Linear",
         (
-            "The key layer is made before the query layer, so the two hold each other's starting "
-            "values."
+            "The key layer is created before the query layer, so each holds the initial weights "
+            "of the other."
         ),
         "Which layer should draw its weight first after the seed?",
     ),
@@ -103,7 +100,7 @@ IN_BOTH = (
         "leaves_a_bias_on",
         "self.W_v = nn.Linear(d_model, d_model, bias=False)",
         "self.W_v = nn.Linear(d_model, d_model)",
-        "nn.Linear adds a bias unless told not to.",
+        "nn.Linear adds a bias by default, and here it is not switched off.",
         "Which parameters does nn.Linear(2, 2) have?",
     ),
     (
@@ -111,10 +108,10 @@ IN_BOTH = (
         "return weights @ v",
         "return weights.detach() @ v",
         (
-            "The weights are cut out of the graph, so queries and keys get no gradient and never "
-            "learn."
+            "The weights are detached from the graph, so queries and keys get no gradient and "
+            "never learn."
         ),
-        "On which way would a gradient come from the result to W_q?",
+        "Through which steps should a gradient flow from the result back to W_q?",
     ),
 )
 
@@ -143,25 +140,25 @@ MISCONCEPTIONS = (
             ("torch.softmax(scaled, dim=self.col_dim)", "torch.softmax(scaled, dim=self.row_dim)"),
         ),
         explanation=(
-            "Softmax runs along row_dim: the weights that a token receives sum to one, not those "
-            "it gives."
+            "Softmax runs along row_dim: the weights of one key sum to one, but those of one "
+            "query should."
         ),
         question=(
-            "Row i belongs to query i; along which axis do you walk to meet all keys of one query?"
+            "Row i belongs to query i; which axis holds the scores of one query with all keys?"
         ),
     ),
     Misconception(
         id="forgets_the_batch_in_softmax",
         exercise="SelfAttention",
         swaps=(("torch.softmax(scaled, dim=self.col_dim)", "torch.softmax(scaled, dim=1)"),),
-        explanation="Softmax runs along axis 1, which in a batch counts queries, not keys.",
+        explanation="Softmax runs along axis 1, but in a batch this axis counts queries, not keys.",
         question="Which axis of (B, T, T) holds the keys of one query?",
     ),
     Misconception(
         id="forgets_the_batch_in_the_key_size",
         exercise="SelfAttention",
         swaps=((SCALED, "scores / k.shape[1] ** 0.5"),),
-        explanation="The key size is read from axis 1, which in a batch counts tokens.",
+        explanation="The key size is read from axis 1, but in a batch this axis counts tokens.",
         question="Which axis of (B, T, d) is as long as a key?",
     ),
     Misconception(
@@ -172,8 +169,8 @@ MISCONCEPTIONS = (
             ("self.col_dim = col_dim", "self.col_dim = row_dim"),
         ),
         explanation=(
-            "row_dim and col_dim are stored the wrong way around, so key size and softmax read "
-            "the tokens' axis."
+            "row_dim and col_dim are exchanged when they are stored, so key size and softmax use "
+            "the axis of the tokens."
         ),
         question="Which of the two axes counts features?",
     ),
@@ -186,8 +183,8 @@ MISCONCEPTIONS = (
             "columns."
         ),
         question=(
-            "Where does the second number of the first row go when a matrix is transposed, and "
-            "where when it is reshaped?"
+            "Where does the second number of the first row go in a transpose, and where in a "
+            "reshape?"
         ),
     ),
     Misconception(
@@ -204,9 +201,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The scores are averaged over the batch, so each item listens by what others ask."
+            "The scores are averaged over the batch, so the weights of each item depend on the "
+            "other items."
         ),
-        question="Should the result for one item change when another one joins the batch?",
+        question="Should the result for one item change when another item is added to the batch?",
     ),
     Misconception(
         id="flattens_the_batch",
@@ -226,18 +224,18 @@ MISCONCEPTIONS = (
             ("return weights @ v", "return (weights @ v).reshape(shape)"),
         ),
         explanation=(
-            "The batch is laid out as one long sequence, so tokens listen to tokens of other items."
+            "The batch is treated as one long sequence, so tokens attend to tokens of other items."
         ),
-        question="Whom may a token of one item listen to?",
+        question="Which tokens may a token of one item attend to?",
     ),
     Misconception(
         id="skips_softmax",
         exercise="SelfAttention",
         swaps=(("torch.softmax(scaled, dim=self.col_dim)", "scaled"),),
         explanation=(
-            "The scaled scores mix the values directly; without softmax they are no weights."
+            "The scaled scores mix the values directly; without softmax they are not weights."
         ),
-        question="Can a share be negative, and what should a token's shares sum to?",
+        question="Can a weight be negative, and what should a token's weights sum to?",
     ),
     Misconception(
         id="divides_by_the_plain_sum",
@@ -249,8 +247,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The scores are divided by their sum; with scores of both signs that is no share of "
-            "anything."
+            "The scores are divided by their sum; scores of both signs do not give valid weights "
+            "this way."
         ),
         question="What happens to a row whose scores sum to nearly zero?",
     ),
@@ -259,8 +257,8 @@ MISCONCEPTIONS = (
         exercise="SelfAttention",
         swaps=(("torch.softmax(scaled, dim=self.col_dim)", "torch.sigmoid(scaled)"),),
         explanation=(
-            "A sigmoid looks at every score on its own, so tokens do not compete and rows do not "
-            "sum to one."
+            "A sigmoid treats each score separately, so the weights of a row do not depend on "
+            "each other and do not sum to one."
         ),
         question="If one score rises, what should happen to the other weights of its row?",
     ),
@@ -272,7 +270,7 @@ MISCONCEPTIONS = (
             ("return weights @ v", "return weights / k.shape[self.col_dim] ** 0.5 @ v"),
         ),
         explanation=(
-            "The scaling stands behind softmax, so the weights of a token no longer sum to one."
+            "The scaling comes after softmax, so the weights of a token no longer sum to one."
         ),
         question="What do the rows of your weights sum to?",
     ),
@@ -281,8 +279,8 @@ MISCONCEPTIONS = (
         exercise="SelfAttention",
         swaps=(("return weights @ v", "return weights.transpose(self.row_dim, self.col_dim) @ v"),),
         explanation=(
-            "The weights are transposed before they mix the values: each token gets the shares "
-            "that others have in it."
+            "The weights are transposed before they mix the values: row i then holds the weights "
+            "that token i gets from the others."
         ),
         question="Which row of the weights sums to one and belongs to the first token?",
     ),
@@ -295,15 +293,15 @@ MISCONCEPTIONS = (
         explanation=(
             "The scores compare the token encodings themselves; queries and keys are never used."
         ),
-        question="What would change in your result if W_q held other numbers?",
+        question=(
+            "What would change in your result if W_q held other numbers, and what should change?"
+        ),
     ),
     Misconception(
         id="uses_one_layer_for_all",
         exercise="SelfAttention",
         swaps=(("k = self.W_k(", "k = self.W_q("),),
-        explanation=(
-            "The keys are made by the query layer, so every token asks exactly for what it offers."
-        ),
+        explanation="The keys come from the query layer, so every token's key equals its query.",
         question="Which of the three layers has no effect on your result?",
     ),
     Misconception(
@@ -314,7 +312,9 @@ MISCONCEPTIONS = (
             "The attention weights are returned, one number per pair of tokens, instead of the "
             "context vectors."
         ),
-        question="Which step is left once you know how much each token listens to each other one?",
+        question=(
+            "Which step is left once you know how much each token attends to each other token?"
+        ),
     ),
     Misconception(
         id="ignores_d_model",
@@ -325,7 +325,7 @@ MISCONCEPTIONS = (
                 "self.W_v = nn.Linear(2, 2, bias=False)",
             ),
         ),
-        explanation="The value layer has size 2 whatever d_model says.",
+        explanation="The value layer always has size 2, for every d_model.",
         question="Where does d_model appear in your constructor?",
     ),
     Misconception(
@@ -335,7 +335,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The class sets the seed itself, so every module made from it has the same weights."
         ),
-        question="Two attention layers stand in one model: should they start out as twins?",
+        question="Should two attention layers in one model start with equal weights?",
     ),
     Misconception(
         id="hides_the_future_unasked",
@@ -350,7 +350,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="The future is hidden here too, although nobody gave a mask.",
+        explanation="The future is hidden here too, although this class takes no mask.",
         question="Which of the two classes takes a mask?",
     ),
     Misconception(
@@ -359,15 +359,17 @@ MISCONCEPTIONS = (
         swaps=(
             ("return weights @ v", "return nn.functional.scaled_dot_product_attention(q, k, v)"),
         ),
-        explanation="torch's ready attention does the work that this exercise is about.",
-        question="Which three lines does that function stand for?",
+        explanation="torch's ready attention does the work that you should write in this exercise.",
+        question="Which three lines does that function replace?",
     ),
     # causal_mask
     Misconception(
         id="keeps_the_upper_triangle",
         exercise="causal_mask",
         swaps=(("torch.tril(", "torch.triu("),),
-        explanation="The upper triangle is kept: each token sees the future and not the past.",
+        explanation=(
+            "The upper triangle is kept: each token may attend to the future and not to the past."
+        ),
         question="Which entries of row 0 may be 1?",
     ),
     Misconception(
@@ -375,15 +377,16 @@ MISCONCEPTIONS = (
         exercise="causal_mask",
         swaps=(("torch.ones(size, size)", "torch.ones(size, size), diagonal=-1"),),
         explanation=(
-            "The diagonal is hidden: no token sees itself, and the first one sees nothing at all."
+            "The diagonal is hidden: no token may attend to itself, and for the first one all "
+            "tokens are hidden."
         ),
-        question="What may the first token listen to?",
+        question="Which tokens may the first token attend to?",
     ),
     Misconception(
         id="shows_one_token_of_the_future",
         exercise="causal_mask",
         swaps=(("torch.ones(size, size)", "torch.ones(size, size), diagonal=1"),),
-        explanation="The triangle reaches one place too far: each token sees its successor.",
+        explanation="The triangle is one diagonal too wide: each token may attend to the next one.",
         question="How many ones should row 0 have?",
     ),
     Misconception(
@@ -395,7 +398,7 @@ MISCONCEPTIONS = (
                 "torch.triu(torch.ones(size, size), diagonal=1)",
             ),
         ),
-        explanation="The ones mark what is to be hidden, as in other libraries; here a one keeps.",
+        explanation="The ones mark hidden tokens, as in some libraries; here a 1 keeps.",
         question="What does a 1 in the mask mean in this stage?",
     ),
     Misconception(
@@ -403,14 +406,17 @@ MISCONCEPTIONS = (
         exercise="causal_mask",
         swaps=(("torch.tril(torch.ones(size, size))", "torch.ones(size, size)"),),
         explanation="The mask is full of ones and hides nothing.",
-        question="Which part of the square lies in the future?",
+        question="Which part of the square belongs to later tokens?",
     ),
     Misconception(
         id="sees_only_itself",
         exercise="causal_mask",
         swaps=(("torch.tril(torch.ones(size, size))", "torch.eye(size)"),),
-        explanation="Only the diagonal is kept: each token sees itself and nothing of the past.",
-        question="How many tokens may the last one see?",
+        explanation=(
+            "Only the diagonal is kept: each token may attend only to itself, and not to earlier "
+            "tokens."
+        ),
+        question="How many tokens may the last token attend to?",
     ),
     Misconception(
         id="fills_the_mask_with_minus_infinity",
@@ -419,9 +425,10 @@ MISCONCEPTIONS = (
             ("torch.tril(torch.ones(size, size))", "torch.full((size, size), -torch.inf).triu(1)"),
         ),
         explanation=(
-            "This is a mask to add to scores, zeros and -inf; here ones and zeros are asked for."
+            "This mask of zeros and -inf is for adding to scores; here a mask of ones and zeros "
+            "is required."
         ),
-        question="Which two numbers does the mask of this stage consist of?",
+        question="Which two numbers may a mask of this stage contain?",
     ),
     Misconception(
         id="divides_each_row_by_its_length",
@@ -433,22 +440,22 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "These are weights for an average, whose rows sum to one; a mask only says yes or no."
+            "These are weights for an average, whose rows sum to one; a mask holds only 0 and 1."
         ),
-        question="What is the largest and what the smallest number in a mask?",
+        question="What is the largest number in a mask, and what is the smallest?",
     ),
     Misconception(
         id="hard_codes_the_size",
         exercise="causal_mask",
         swaps=(("torch.ones(size, size)", "torch.ones(3, 3)"),),
-        explanation="The mask is 3 by 3 whatever size is asked for.",
+        explanation="The mask is always 3 by 3, for every size.",
         question="Where does size appear in your function?",
     ),
     Misconception(
         id="adds_an_axis_for_the_batch",
         exercise="causal_mask",
         swaps=(("torch.ones(size, size)", "torch.ones(1, size, size)"),),
-        explanation="The mask has a third axis; asked for are rows and columns only.",
+        explanation="The mask has a third axis, but it should have rows and columns only.",
         question="Which shape does the description name?",
     ),
     # MaskedSelfAttention
@@ -458,28 +465,28 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=((WEIGHTS, "torch.softmax(visible, dim=self.row_dim)"),),
         explanation=(
-            "Softmax runs along row_dim: the weights that a token receives sum to one, not those "
-            "it gives."
+            "Softmax runs along row_dim: the weights of one key sum to one, but those of one "
+            "query should."
         ),
         question=(
-            "Row i belongs to query i; along which axis do you walk to meet all keys of one query?"
+            "Row i belongs to query i; which axis holds the scores of one query with all keys?"
         ),
     ),
     Misconception(
         id="forgets_the_batch_in_softmax_under_a_mask",
         exercise="MaskedSelfAttention",
         swaps=((WEIGHTS, "torch.softmax(visible, dim=1)"),),
-        explanation="Softmax runs along axis 1, which in a batch counts queries, not keys.",
+        explanation="Softmax runs along axis 1, but in a batch this axis counts queries, not keys.",
         question="Which axis of (B, T, T) holds the keys of one query?",
     ),
     Misconception(
         id="ignores_the_mask",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled"),),
-        explanation="The mask is never applied: every token sees all of them.",
-        question="Which line of yours reads the mask?",
+        explanation="The mask is never applied: every token attends to all tokens.",
+        question="Which line of yours uses the mask?",
         ties=("discards_the_masked_scores",),
-        why_tied="A mask that is applied to a tensor nobody uses gives what no mask gives.",
+        why_tied="If the masked tensor is not used, the result is the same as without a mask.",
     ),
     Misconception(
         id="discards_the_masked_scores",
@@ -487,75 +494,78 @@ MISCONCEPTIONS = (
         swaps=(
             (f"visible = {FILLED}", f"{FILLED}\n        visible = scaled  # as if filled in place"),
         ),
-        explanation="masked_fill returns a new tensor, and that one is thrown away.",
+        explanation="masked_fill returns a new tensor, but the new tensor is not used.",
         question="What is the difference between masked_fill and masked_fill_?",
         ties=("ignores_the_mask",),
-        why_tied="A mask that is applied to a tensor nobody uses gives what no mask gives.",
+        why_tied="If the masked tensor is not used, the result is the same as without a mask.",
     ),
     Misconception(
         id="fills_with_zero",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled.masked_fill(mask == 0, 0.0)"),),
-        explanation="Hidden scores are set to 0, and softmax makes a positive weight of it.",
-        question="What is the exponential of 0, and of which number is it 0?",
+        explanation=(
+            "Hidden scores are set to 0, and softmax gives a positive weight to a score of 0."
+        ),
+        question="What is the exponential of 0, and which number has the exponential 0?",
         ties=("multiplies_scores_by_the_mask",),
-        why_tied="Times 0 and filled with 0 are the same scores.",
+        why_tied="Multiplying by 0 and filling with 0 give the same scores.",
     ),
     Misconception(
         id="fills_with_minus_one",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled.masked_fill(mask == 0, -1.0)"),),
         explanation=(
-            "Hidden scores are set to -1, which lowers their weight but does not remove it."
+            "Hidden scores are set to -1, which makes their weights smaller but does not remove "
+            "them."
         ),
-        question="How small must a score be for its exponential to vanish?",
+        question="How small must a score be so that its exponential is 0?",
     ),
     Misconception(
         id="fills_with_plus_infinity",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled.masked_fill(mask == 0, torch.inf)"),),
         explanation="Hidden scores are set to plus infinity, and softmax gives NaN.",
-        question="Which sign makes a score hopeless?",
+        question="Which score gets the smallest weight from softmax?",
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled * mask + (1 - mask) * -torch.inf"),),
         explanation=(
-            "Where the mask is 1, zero is multiplied by infinity, which is NaN and spoils the "
+            "Where the mask is 1, zero is multiplied by infinity, which gives NaN for the "
             "visible scores."
         ),
-        question="What is 0 times infinity, and can you do without computing it?",
+        question="What is 0 times infinity, and can you avoid this product?",
     ),
     Misconception(
         id="multiplies_scores_by_the_mask",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled * mask"),),
         explanation=(
-            "Hidden scores become 0 by the multiplication, and softmax makes a positive weight of "
-            "it."
+            "The product makes hidden scores 0, and softmax gives a positive weight to a score "
+            "of 0."
         ),
         question="What is the exponential of 0?",
         ties=("fills_with_zero",),
-        why_tied="Times 0 and filled with 0 are the same scores.",
+        why_tied="Multiplying by 0 and filling with 0 give the same scores.",
     ),
     Misconception(
         id="adds_the_mask",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled + mask"),),
         explanation=(
-            "The mask of ones and zeros is added to the scores, which only favours the visible "
-            "ones a little."
+            "The mask of ones and zeros is added to the scores, which makes the visible scores "
+            "only a little larger."
         ),
-        question="What would have to be added to a score so that nothing of it remains?",
+        question="Which number must be added to a score so that its weight becomes 0?",
     ),
     Misconception(
         id="masks_after_softmax",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled"), ("return weights @ v", "return weights * mask @ v")),
         explanation=(
-            "The mask is applied to the weights after softmax, so the remaining ones no longer "
-            "sum to one."
+            "The mask is applied to the weights after softmax, so the remaining weights no "
+            "longer sum to one."
         ),
         question="What do the rows of your weights sum to after the mask?",
     ),
@@ -566,17 +576,17 @@ MISCONCEPTIONS = (
             (FILLED, "scaled"),
             ("return weights @ v", "return weights.masked_fill(mask == 0, -torch.inf) @ v"),
         ),
-        explanation=(
-            "-inf is written into the weights after softmax, where nothing turns it into 0 any "
-            "more."
-        ),
-        question="Which step makes a 0 of -inf, and does it come before or after yours?",
+        explanation="-inf is written into the weights after softmax, so nothing turns it into 0.",
+        question="Which step turns -inf into 0, and does it come before or after your masking?",
     ),
     Misconception(
         id="reads_the_mask_the_wrong_way",
         exercise="MaskedSelfAttention",
         swaps=(("mask == 0", "mask == 1"),),
-        explanation="What the mask keeps is hidden, and what it hides is kept.",
+        explanation=(
+            "The mask is used with the opposite meaning: visible tokens are hidden, and hidden "
+            "tokens are visible."
+        ),
         question="What does a 1 in the mask mean in this stage?",
     ),
     Misconception(
@@ -584,30 +594,36 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=(("mask == 0", "mask.T == 0"),),
         explanation=(
-            "The mask is transposed: columns are read as rows, and the past is hidden instead of "
-            "the future."
+            "The mask is transposed: its columns are used as rows, and the past is hidden "
+            "instead of the future."
         ),
-        question="Whose view does row i of the mask describe?",
+        question="Which query does row i of the mask belong to?",
     ),
     Misconception(
         id="makes_a_mask_of_its_own",
         exercise="MaskedSelfAttention",
         swaps=(("mask == 0", "torch.ones(scaled.shape[-2:]).triu(1) == 1"),),
-        explanation="The future is hidden whatever the given mask says.",
-        question="What should happen under a mask that hides nothing?",
+        explanation="The future is hidden, whatever mask the caller passes.",
+        question="What should happen with a mask that hides nothing?",
     ),
     Misconception(
         id="makes_a_mask_that_shows_one_more",
         exercise="MaskedSelfAttention",
         swaps=(("mask == 0", "torch.ones(scaled.shape[-2:]).triu(2) == 1"),),
-        explanation="A mask made inside reaches one place too far: each token sees its successor.",
-        question="Who decides what is hidden, the class or whoever calls it?",
+        explanation=(
+            "The class makes its own mask, which is one diagonal too wide: each token attends to "
+            "the next one."
+        ),
+        question="Who decides what is hidden, the class or the caller?",
     ),
     Misconception(
         id="hides_the_diagonal_as_well",
         exercise="MaskedSelfAttention",
         swaps=(("mask == 0", "mask.tril(-1) == 0"),),
-        explanation="No token sees itself, so the first one sees nothing and its row is NaN.",
+        explanation=(
+            "No token may attend to itself, so for the first one all tokens are hidden and its "
+            "row is NaN."
+        ),
         question="Which entry of row 0 has to stay visible?",
     ),
     Misconception(
@@ -615,11 +631,11 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled"), ("return weights @ v", "return weights @ (mask @ v)")),
         explanation=(
-            "The mask is multiplied with the values, which sums them up instead of hiding any "
-            "from anyone."
+            "The mask is multiplied with the values, which adds them up and hides no token."
         ),
         question=(
-            "A mask speaks of pairs of tokens; which of your tensors has an entry for each pair?"
+            "A mask has one entry for each pair of tokens; which of your tensors has the same "
+            "shape?"
         ),
     ),
     Misconception(
@@ -627,18 +643,20 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled + mask.sub_(1).mul_(1e9)"),),
         explanation=(
-            "The mask is changed in place: the next call with it hides nothing as it should."
+            "The mask is changed in place, so the next call with it no longer hides the right "
+            "tokens."
         ),
-        question="Who else may hold the mask that you were given?",
+        question="Who else may use the mask that your function gets?",
     ),
     Misconception(
         id="seeds_in_forward",
         exercise="MaskedSelfAttention",
         swaps=(("q = self.W_q", "torch.manual_seed(0)\n        q = self.W_q"),),
         explanation=(
-            "Every call sets the seed, so whatever is drawn after it is the same again and again."
+            "Every call sets the seed, so the random numbers drawn after a call are always the "
+            "same."
         ),
-        question="What would dropout do in a model in which a layer sets the seed at every call?",
+        question="What would dropout do in a model if one layer sets the seed at every call?",
     ),
     Misconception(
         id="calls_ready_attention_under_a_mask",
@@ -649,7 +667,7 @@ MISCONCEPTIONS = (
                 "return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask == 1)",
             ),
         ),
-        explanation="torch's ready attention does the work that this exercise is about.",
-        question="Which four lines does that function stand for?",
+        explanation="torch's ready attention does the work that you should write in this exercise.",
+        question="Which four lines does that function replace?",
     ),
 )

@@ -1,7 +1,7 @@
 """Hidden suite of stage 05: self-attention on sequences and batches, without and with a mask.
 
-Masked inputs are drawn less loud than others: masking after softmax and dividing by the row's sum
-is right as well, until the weights that stay visible are too small for float32.
+Masked inputs are smaller than others: masking after softmax and dividing by the row's sum is right
+as well, as long as the weights that stay visible are not too small for float32.
 """
 
 import torch
@@ -10,15 +10,15 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
 
-B, T, D = 3, 6, 4  # all distinct, so that no wrong axis fits by chance
+B, T, D = 3, 6, 4  # all different, so that no wrong axis fits by chance
 LINEAR = ("W_q.weight", "W_k.weight", "W_v.weight")
 BATCHED = {"row_dim": 1, "col_dim": 2}
-QUIET = 0.7  # scores still of some units
-BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
+SMALL = 0.7  # still large enough for scores above 1
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 
 
 def named(module):
-    """Return the module's parameters, after a look whether the three weights are there."""
+    """Return the module's parameters, after checking that the three weights exist."""
     found = module.parameters()
     for name in LINEAR:
         expect(name in found, f"There is no parameter {name}: names and nn.Linear matter here.")
@@ -28,7 +28,7 @@ def named(module):
 
 
 def same_draws(yours, ours):
-    """Compare parameters one by one, so that the first wrong one is named."""
+    """Compare parameters one by one, so that the message names the first wrong one."""
     found, wanted = named(yours), ours.parameters()
     for name in LINEAR:
         agrees(found[name].value, wanted[name].value, f"{name} right after construction")
@@ -43,37 +43,37 @@ def like_documents(module, documented):
 
 
 def caller_seeds(student, probe, name, *more):
-    """Expect that neither making nor calling *name* puts torch's generator somewhere fixed."""
+    """Expect that neither creating nor calling *name* sets a seed."""
     drawn = []
     for seed in (probe.seed, probe.seed + 1):
         student.new(name, D, seed=seed)(probe.normal(T, D), *more)
         drawn.append(student.draws_next())
     expect(
         not torch.equal(*drawn),
-        f"{name} sets torch's seed itself: whoever makes the module does that, once.",
+        f"{name} sets torch's seed itself: the caller does that, once.",
     )
 
 
 def same_gradients(yours, ours):
     """Compare the gradients of the input and of the three weights."""
     missing = [name for name in LINEAR if yours.parameters.get(name) is None]
-    expect(not missing, f"No gradient arrives at {', '.join(missing)}.")
-    expect(yours.inputs[0] is not None, "No gradient arrives at the input.")
+    expect(not missing, f"No gradient reaches {', '.join(missing)}.")
+    expect(yours.inputs[0] is not None, "No gradient reaches the input.")
 
     agrees(yours.inputs[0], ours.inputs[0], "The gradient of the input")
     for name in LINEAR:
         agrees(yours.parameters[name], ours.parameters[name], f"The gradient of {name}")
 
 
-def twins(student, reference, probe, name, **axes):
-    """Make *name* twice, on either side, with the same loud weights."""
+def both_modules(student, reference, probe, name, **axes):
+    """Make *name* in the student's module and the reference, with the same large weights."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D, D)))
     yours, ours = student.new(name, D, **axes), reference.new(name, D, **axes)
     return yours.load(weights), ours.load(weights), weights
 
 
 def past(size):
-    """Make the causal mask as the documents do."""
+    """Make the causal mask in the way of the documents."""
     return torch.tril(torch.ones(size, size))
 
 
@@ -82,7 +82,7 @@ def past(size):
 
 @check("SelfAttention", points=0.1, layer="signature")
 def test_takes_size_and_axes(student):
-    """It is made with d_model, row_dim and col_dim; each may be left out."""
+    """The constructor takes d_model, row_dim and col_dim; each is optional."""
     student.new("SelfAttention", d_model=3, row_dim=0, col_dim=1)
     student.new("SelfAttention")
 
@@ -108,7 +108,7 @@ def test_makes_the_documented_layers(student, documented, encodings):
 
 @check("SelfAttention", points=0.3, layer="parameters")
 def test_makes_other_layers_under_another_seed(student, reference, probe):
-    """Under any other seed and for another d_model, the weights are that seed's draws."""
+    """With any other seed and another d_model, the weights are the draws of that seed."""
     yours = student.new("SelfAttention", D, seed=probe.seed)
 
     same_draws(yours, reference.new("SelfAttention", D, seed=probe.seed))
@@ -125,18 +125,18 @@ def test_reproduces_the_documented_context(student, documented, encodings):
 
 @check("SelfAttention", points=0.2, layer="documented")
 def test_gives_a_single_token_its_documented_value(student, documented, encodings):
-    """Seeded with 42, a token that is alone gets its own value, the documented one."""
+    """Seeded with 42, a single token gets its own value, the documented one."""
     attention = student.new("SelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
     alone = [attention(encodings[i : i + 1]) for i in range(3)]
     values = torch.cat([tensor_like(value, (1, 2), "A single token's result") for value in alone])
 
-    documented["001.values"].matches(values, "What single tokens give")
+    documented["001.values"].matches(values, "The result of single tokens")
 
 
 @check("SelfAttention", points=0.6, layer="probe")
 def test_computes_scaled_dot_product_attention(student, reference, probe):
-    """On another size, with louder weights and unseen inputs of any length, it is right too."""
-    yours, ours, _ = twins(student, reference, probe, "SelfAttention")
+    """The result is right for another size, larger weights and hidden inputs of any length."""
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
 
     for length in (T, T + 3, 1):
         x = probe.normal(length, D, scale=1.5)
@@ -145,8 +145,8 @@ def test_computes_scaled_dot_product_attention(student, reference, probe):
 
 @check("SelfAttention", points=0.7, layer="probe")
 def test_attends_within_each_item_of_a_batch(student, reference, probe):
-    """With row_dim=1 and col_dim=2, each item of a batch is attended to as if it were alone."""
-    yours, ours, _ = twins(student, reference, probe, "SelfAttention", **BATCHED)
+    """With row_dim=1 and col_dim=2, each item of a batch gets the same result as alone."""
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", **BATCHED)
 
     for length in (T, T + 3):
         x = probe.normal(B, length, D, scale=1.5)
@@ -156,7 +156,7 @@ def test_attends_within_each_item_of_a_batch(student, reference, probe):
 @check("SelfAttention", points=0.2, layer="laws")
 def test_knows_no_order_of_tokens(student, reference, probe):
     """Tokens in another order give the same context vectors in that order."""
-    yours, _, _ = twins(student, reference, probe, "SelfAttention")
+    yours, _, _ = both_modules(student, reference, probe, "SelfAttention")
     x, order = probe.normal(T, D), torch.tensor([3, 0, 5, 4, 1, 2])
 
     context = tensor_like(yours(x), (T, D))
@@ -166,16 +166,16 @@ def test_knows_no_order_of_tokens(student, reference, probe):
 
 @check("SelfAttention", points=0.1, layer="laws")
 def test_leaves_its_input_as_it_was(student, probe):
-    """The input tensor is the same after the call as before."""
+    """The call does not change the input tensor."""
     attention = student.new("SelfAttention", D)
 
-    expect(attention.keeps_inputs(probe.normal(T, D)), "The call writes into its input.")
+    expect(attention.keeps_inputs(probe.normal(T, D)), "The call changes its input.")
 
 
 @check("SelfAttention", points=0.4, layer="gradients")
 def test_can_be_trained(student, reference, probe):
     """The right gradients reach the input and the weights of all three layers."""
-    yours, ours, _ = twins(student, reference, probe, "SelfAttention", **BATCHED)
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", **BATCHED)
     x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
 
     same_gradients(yours.gradients(x, cotangent=cotangent), ours.gradients(x, cotangent=cotangent))
@@ -183,8 +183,8 @@ def test_can_be_trained(student, reference, probe):
 
 @check("SelfAttention", points=0.4, layer="forbidden")
 def test_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
-    yours, ours, _ = twins(student, reference, probe, "SelfAttention")
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
     x = probe.normal(T, D)
 
     avoids(student, "SelfAttention", READY_ATTENTION, BY_HAND)
@@ -211,7 +211,7 @@ def test_mask_of_three_is_the_documented_one(student, documented):
 
 @check("causal_mask", points=0.4, layer="documented")
 def test_mask_of_eight_is_the_documented_one(student, documented):
-    """causal_mask(8) is the triangle that document 004 builds its averages on."""
+    """causal_mask(8) is the triangle that document 004 uses for its averages."""
     answer = tensor_like(student.call("causal_mask", 8), (8, 8), "causal_mask(8)")
 
     documented["004.mask"].matches(answer.float(), "causal_mask(8)")  # any dtype of 0 and 1
@@ -219,7 +219,7 @@ def test_mask_of_eight_is_the_documented_one(student, documented):
 
 @check("causal_mask", points=0.6, layer="probe")
 def test_mask_is_right_for_any_size(student):
-    """Any number of tokens gets its mask, also a single one."""
+    """The mask is right for any number of tokens, also for a single one."""
     for size in (1, 2, 5, 13):
         answer = tensor_like(student.call("causal_mask", size), (size, size), "The mask")
         agrees(answer.float(), past(size), "The mask")
@@ -230,7 +230,7 @@ def test_mask_is_right_for_any_size(student):
 
 @check("MaskedSelfAttention", points=0.1, layer="signature")
 def test_masked_takes_size_and_axes(student):
-    """It is made with d_model, row_dim and col_dim; each may be left out."""
+    """The constructor takes d_model, row_dim and col_dim; each is optional."""
     student.new("MaskedSelfAttention", d_model=3, row_dim=0, col_dim=1)
     student.new("MaskedSelfAttention")
 
@@ -256,7 +256,7 @@ def test_masked_makes_the_documented_layers(student, documented):
 
 @check("MaskedSelfAttention", points=0.2, layer="parameters")
 def test_masked_makes_other_layers_under_another_seed(student, reference, probe):
-    """Under any other seed and for another d_model, the weights are that seed's draws."""
+    """With any other seed and another d_model, the weights are the draws of that seed."""
     yours = student.new("MaskedSelfAttention", D, seed=probe.seed)
 
     same_draws(yours, reference.new("MaskedSelfAttention", D, seed=probe.seed))
@@ -265,7 +265,7 @@ def test_masked_makes_other_layers_under_another_seed(student, reference, probe)
 
 @check("MaskedSelfAttention", points=0.5, layer="documented")
 def test_masked_reproduces_the_documented_context(student, documented, encodings):
-    """Seeded with 42 and under the causal mask, the context vectors are the documented ones."""
+    """Seeded with 42, with the causal mask, the context vectors are the documented ones."""
     attention = student.new("MaskedSelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
     context = attention(encodings, mask=past(3))
@@ -274,7 +274,7 @@ def test_masked_reproduces_the_documented_context(student, documented, encodings
 
 @check("MaskedSelfAttention", points=0.2, layer="documented")
 def test_masked_gives_values_where_each_sees_itself(student, documented, encodings):
-    """Under a mask that lets each token see only itself, the documented values come out."""
+    """If each token may attend only to itself, the result is the documented values."""
     attention = student.new("MaskedSelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
     documented["001.values"].matches(attention(encodings, torch.eye(3)), "The result")
@@ -282,30 +282,30 @@ def test_masked_gives_values_where_each_sees_itself(student, documented, encodin
 
 @check("MaskedSelfAttention", points=0.6, layer="probe")
 def test_masked_hides_the_future(student, reference, probe):
-    """On another size and unseen inputs of several lengths, the causal mask hides the future."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention")
+    """For another size and hidden inputs of several lengths, the causal mask hides the future."""
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
 
     for length in (T, T - 1, 1):
-        x = probe.normal(length, D, scale=QUIET)
+        x = probe.normal(length, D, scale=SMALL)
         agrees(yours(x, past(length)), ours(x, past(length)))
 
 
 @check("MaskedSelfAttention", points=0.6, layer="probe")
 def test_masked_hides_the_future_in_each_item(student, reference, probe):
-    """With row_dim=1 and col_dim=2, the mask holds for each item of a batch."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention", **BATCHED)
+    """With row_dim=1 and col_dim=2, the mask applies to each item of a batch."""
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention", **BATCHED)
 
     for length in (T, T - 1):
-        x = probe.normal(B, length, D, scale=QUIET)
+        x = probe.normal(B, length, D, scale=SMALL)
         agrees(yours(x, past(length)), ours(x, past(length)))
 
 
 @check("MaskedSelfAttention", points=0.4, layer="probe")
 def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
-    """A mask with other gaps than the future is obeyed as well."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention")
-    x = probe.normal(T, D, scale=QUIET)
-    some = (probe.uniform(T, T) < 0.5).float().fill_diagonal_(1)  # nobody sees nothing
+    """A mask that hides other tokens than the future works as well."""
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
+    some = (probe.uniform(T, T) < 0.5).float().fill_diagonal_(1)  # every token sees at least itself
     some[0, 1:], some[1:, 0] = 1, 0  # not symmetric, and never a triangle
 
     agrees(yours(x, some), ours(x, some))
@@ -313,42 +313,42 @@ def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.2, layer="laws")
 def test_masked_first_sees_itself_and_last_sees_all(student, reference, probe):
-    """The first token gets its own value; the last one what it gets when nothing is hidden."""
-    yours, _, weights = twins(student, reference, probe, "MaskedSelfAttention")
-    x = probe.normal(T, D, scale=QUIET)
+    """The first token gets its own value; the last one gets the same as without a mask."""
+    yours, _, weights = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
 
     masked = tensor_like(yours(x, past(T)), (T, D))
-    everything = tensor_like(yours(x, torch.ones(T, T)), (T, D), "The result without gaps")
+    everything = tensor_like(yours(x, torch.ones(T, T)), (T, D), "The result with a mask of ones")
     agrees(masked[0], x[0] @ weights["W_v.weight"].T, "The first token's result")
     agrees(masked[-1], everything[-1], "The last token's result")
 
 
 @check("MaskedSelfAttention", points=0.3, layer="laws")
 def test_masked_past_does_not_know_the_future(student, reference, probe):
-    """Another last token changes its own context vector and none before it."""
-    yours, _, _ = twins(student, reference, probe, "MaskedSelfAttention")
-    x = probe.normal(T, D, scale=QUIET)
+    """A change of the last token changes its own context vector and none before it."""
+    yours, _, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
     other = torch.cat([x[:-1], probe.normal(1, D)])
 
     before = tensor_like(yours(x, past(T)), (T, D))
     after = tensor_like(yours(other, past(T)), (T, D))
-    agrees(after[:-1], before[:-1], "What earlier tokens get once the last one is another")
+    agrees(after[:-1], before[:-1], "The result of earlier tokens after a change of the last one")
     expect(not torch.allclose(after[-1], before[-1]), "The last token has no effect on itself.")
 
 
 @check("MaskedSelfAttention", points=0.1, layer="laws")
 def test_masked_leaves_input_and_mask_as_they_were(student, probe):
-    """Input and mask are the same after the call as before."""
+    """The call does not change the input and the mask."""
     attention = student.new("MaskedSelfAttention", D)
 
     kept = attention.keeps_inputs(probe.normal(T, D), past(T))
-    expect(kept, "The call writes into its input or into the mask.")
+    expect(kept, "The call changes its input or the mask.")
 
 
 @check("MaskedSelfAttention", points=0.4, layer="gradients")
 def test_masked_can_be_trained(student, reference, probe):
     """The right gradients reach the input and all three layers, and none is NaN."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention", **BATCHED)
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention", **BATCHED)
     x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
 
     same_gradients(
@@ -359,9 +359,9 @@ def test_masked_can_be_trained(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.5, layer="forbidden")
 def test_masked_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
-    yours, ours, _ = twins(student, reference, probe, "MaskedSelfAttention")
-    x = probe.normal(T, D, scale=QUIET)
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
 
     avoids(student, "MaskedSelfAttention", READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(x, past(T)), READY_ATTENTION, BY_HAND)

@@ -1,4 +1,4 @@
-"""The wrong answers that the suite of stage 06 must tell from the right one."""
+"""Wrong answers that the suite of stage 06 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
@@ -9,7 +9,7 @@ MISCONCEPTIONS = (
         exercise="scaled_scores",
         swaps=((" / d**0.5", ""),),
         explanation="The scores are plain dot products: they are not divided by the root of d.",
-        question="How does the variance of a dot product grow with the length of its vectors?",
+        question="How does the variance of a dot product grow with the size of its vectors?",
     ),
     Misconception(
         id="divides_by_the_size_itself",
@@ -22,11 +22,10 @@ MISCONCEPTIONS = (
         id="multiplies_by_the_root",
         exercise="scaled_scores",
         swaps=((" / d**0.5", " * d**0.5"),),
-        explanation=(
-            "The scores are multiplied by the root of d, which sharpens the softmax further."
-        ),
+        explanation="The scores are multiplied by the root of d, which makes softmax even sharper.",
         question=(
-            "Should the scores of long vectors grow or shrink to vary like those of short ones?"
+            "Should the scores of long vectors become larger or smaller, so that they have the "
+            "same variance as those of short ones?"
         ),
     ),
     Misconception(
@@ -40,8 +39,8 @@ MISCONCEPTIONS = (
         id="scales_by_a_fixed_head_size",
         exercise="scaled_scores",
         swaps=(("d = keys.shape[-1]", "d = 16"),),
-        explanation="The head size of the document's example, 16, is written into the function.",
-        question="What would your function answer for vectors of another length?",
+        explanation="The head size of the document's example, 16, is fixed in the function.",
+        question="What would your function return for vectors of another size?",
     ),
     Misconception(
         id="takes_the_root_of_the_scores",
@@ -51,7 +50,7 @@ MISCONCEPTIONS = (
             (" / d**0.5", " / d) ** 0.5"),
         ),
         explanation=(
-            "The root is taken of the whole score, which is NaN wherever a score is negative."
+            "The root of the whole score is taken, which is NaN wherever a score is negative."
         ),
         question="To which part of the expression does the exponent belong?",
     ),
@@ -66,24 +65,27 @@ MISCONCEPTIONS = (
         id="swaps_queries_and_keys",
         exercise="scaled_scores",
         swaps=(("queries @ keys.transpose(-2, -1)", "keys @ queries.transpose(-2, -1)"),),
-        explanation="Keys stand in the rows and queries in the columns: the scores are transposed.",
-        question="Whose scores should one row hold: those of one who asks, or of one who is asked?",
+        explanation=(
+            "The rows belong to keys and the columns to queries: the scores are transposed."
+        ),
+        question="Which scores should one row hold: those of one query, or those of one key?",
     ),
     Misconception(
         id="transposes_the_batch_away",
         exercise="scaled_scores",
         swaps=(("transpose(-2, -1)", "transpose(0, 1)"),),
         explanation=(
-            "The batch axis changes places with the tokens, as it would be right without a batch."
+            "The batch axis and the token axis are exchanged; this transpose is right only "
+            "without a batch."
         ),
-        question="Which two of the three axes must change places, and which must stay?",
+        question="Which two of the three axes must be exchanged, and which must stay?",
     ),
     Misconception(
         id="reverses_all_axes",
         exercise="scaled_scores",
         swaps=(("keys.transpose(-2, -1)", "keys.permute(2, 1, 0)"),),
-        explanation="All three axes are reversed, the batch axis among them.",
-        question="On a batch, what does .T do to the first axis?",
+        explanation="All three axes are reversed, including the batch axis.",
+        question="What does .T do to the first axis of a batch?",
     ),
     Misconception(
         id="reshapes_instead_of_transposing",
@@ -92,14 +94,14 @@ MISCONCEPTIONS = (
         explanation=(
             "Reshaping keeps the order of the numbers, so that parts of several keys get mixed."
         ),
-        question="After a reshape to (B, d, T), do the numbers of one key still stand together?",
+        question="After a reshape to (B, d, T), are the numbers of one key still in one column?",
     ),
     Misconception(
         id="multiplies_without_adding",
         exercise="scaled_scores",
         swaps=(("queries @ keys.transpose(-2, -1)", "queries * keys"),),
-        explanation="Queries and keys are multiplied number by number and never added up.",
-        question="How many numbers should one query and one key give together?",
+        explanation="Queries and keys are multiplied element by element and never added up.",
+        question="How many scores should one query and one key give?",
     ),
     Misconception(
         id="compares_directions_only",
@@ -109,8 +111,8 @@ MISCONCEPTIONS = (
             ("keys.transpose", "nn.functional.normalize(keys, dim=-1).transpose"),
             (" / d**0.5", ""),
         ),
-        explanation="The vectors are brought to length one first: this is cosine similarity.",
-        question="Does the length of a query or key play a part in a dot product?",
+        explanation="The vectors are scaled to length one first: this is cosine similarity.",
+        question="Does the length of a query or key affect a dot product?",
     ),
     Misconception(
         id="scales_the_callers_queries",
@@ -128,8 +130,8 @@ MISCONCEPTIONS = (
         id="cuts_the_scores_from_the_graph",
         exercise="scaled_scores",
         swaps=(("keys.transpose(-2, -1)", "keys.detach().transpose(-2, -1)"),),
-        explanation="The keys are detached, so no gradient ever reaches them.",
-        question="How would the key layer learn if its result left the graph here?",
+        explanation="The keys are detached, so no gradient reaches them.",
+        question="How can the key layer learn if its result leaves the graph here?",
     ),
     # causal_pattern
     Misconception(
@@ -137,7 +139,7 @@ MISCONCEPTIONS = (
         exercise="causal_pattern",
         swaps=(("torch.softmax(masked", "torch.softmax(scores"),),
         explanation=(
-            "The softmax runs over the unmasked scores, so every token sees every other one."
+            "The softmax runs over the unmasked scores, so every token attends to every other one."
         ),
         question="masked_fill returns a new tensor: which tensor goes into your softmax?",
     ),
@@ -145,14 +147,18 @@ MISCONCEPTIONS = (
         id="hides_the_past",
         exercise="causal_pattern",
         swaps=(("torch.tril(", "torch.triu("),),
-        explanation="The upper triangle stays visible: tokens see the future and not the past.",
+        explanation=(
+            "The upper triangle stays visible: tokens attend to the future and not to the past."
+        ),
         question="In row i, on which side of the diagonal are the tokens that came before?",
     ),
     Misconception(
         id="hides_what_is_visible",
         exercise="causal_pattern",
         swaps=(("visible == 0", "visible == 1"),),
-        explanation="Minus infinity stands where the triangle holds ones: the mask is inverted.",
+        explanation=(
+            "Minus infinity is written where the triangle holds ones: the mask is inverted."
+        ),
         question="Does a one in your triangle mean `keep` or `hide`?",
     ),
     Misconception(
@@ -160,39 +166,40 @@ MISCONCEPTIONS = (
         exercise="causal_pattern",
         swaps=(("T, T, device=scores.device)", "T, T, device=scores.device), diagonal=-1"),),
         explanation=(
-            "The diagonal is hidden too, so the first token sees nothing and its row is NaN."
+            "The diagonal is hidden too, so for the first token all tokens are hidden and its "
+            "row is NaN."
         ),
-        question="What may the very first token look at?",
+        question="Which tokens may the first token attend to?",
     ),
     Misconception(
         id="lets_the_next_token_through",
         exercise="causal_pattern",
         swaps=(("T, T, device=scores.device)", "T, T, device=scores.device), diagonal=1"),),
-        explanation="The triangle reaches one diagonal too far: each token sees the one after it.",
+        explanation=(
+            "The triangle is one diagonal too wide: each token attends to the one after it."
+        ),
         question="Which diagonal of the matrix holds a token's score with itself?",
     ),
     Misconception(
         id="fills_with_zero",
         exercise="causal_pattern",
         swaps=(('float("-inf")', "0.0"),),
-        explanation=(
-            "Hidden scores become 0, and softmax turns a score of 0 into a positive weight."
-        ),
-        question="What is the exponential of 0, and what would have to stand there to get 0?",
+        explanation="Hidden scores become 0, and softmax gives a positive weight to a score of 0.",
+        question="What is the exponential of 0, and which number has the exponential 0?",
     ),
     Misconception(
         id="fills_with_minus_one",
         exercise="causal_pattern",
         swaps=(('float("-inf")', "-1.0"),),
-        explanation="Hidden scores become -1, which is not small enough to vanish in the softmax.",
-        question="How small must a score be for its exponential to be zero?",
+        explanation="Hidden scores become -1, but softmax still gives them a positive weight.",
+        question="How small must a score be so that its exponential is zero?",
     ),
     Misconception(
         id="fills_with_plus_infinity",
         exercise="causal_pattern",
         swaps=(('float("-inf")', 'float("inf")'),),
         explanation="Hidden scores become plus infinity, and the softmax of that is NaN.",
-        question="Which sign must an infinite score have to get no weight?",
+        question="Which sign must an infinite score have to get the weight 0?",
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
@@ -203,8 +210,8 @@ MISCONCEPTIONS = (
                 'masked = scores * visible + (1 - visible) * float("-inf")',
             ),
         ),
-        explanation="Zero times minus infinity is NaN, and that stands at every visible place.",
-        question="What is 0 times infinity, and how do you fill in places without multiplying?",
+        explanation="Zero times minus infinity is NaN, so every visible score becomes NaN.",
+        question="What is 0 times infinity, and how do you fill positions without a product?",
     ),
     Misconception(
         id="masks_the_finished_weights",
@@ -214,37 +221,36 @@ MISCONCEPTIONS = (
             ("dim=-1)", "dim=-1) * visible"),
         ),
         explanation="The mask comes after the softmax, so the rows no longer sum to one.",
-        question="After a part of each row is set to zero, what do the rows sum to?",
+        question="If a part of each row is set to zero, what do the rows sum to?",
     ),
     Misconception(
         id="lets_queries_compete",
         exercise="causal_pattern",
         swaps=(("dim=-1)", "dim=-2)"),),
         explanation="The softmax runs over the queries: the columns sum to one, not the rows.",
-        question="Who shares out one whole: each query among keys, or each key among queries?",
+        question="Which weights should sum to one: those of one query, or those of one key?",
     ),
     Misconception(
         id="lets_items_compete",
         exercise="causal_pattern",
         swaps=(("dim=-1)", "dim=0)"),),
         explanation=(
-            "The softmax runs over the items of the batch, which have nothing to do with each "
-            "other."
+            "The softmax runs over the items of the batch, which are independent of each other."
         ),
-        question="What is axis 0 of scores that come in a batch?",
+        question="What does axis 0 of batched scores count?",
     ),
     Misconception(
         id="scales_a_second_time",
         exercise="causal_pattern",
         swaps=(("torch.softmax(masked", "torch.softmax(masked / T**0.5"),),
-        explanation="The scores were scaled already; here they are divided by a root once more.",
-        question="What does the docstring say about the scores that come in?",
+        explanation="The scores are already scaled; here they are divided by a root once more.",
+        question="What does the docstring say about the scores that the function gets?",
     ),
     Misconception(
         id="uses_a_sigmoid",
         exercise="causal_pattern",
         swaps=(("torch.softmax(masked, dim=-1)", "torch.sigmoid(masked)"),),
-        explanation="A sigmoid weighs each score on its own, so the rows do not sum to one.",
+        explanation="A sigmoid treats each score separately, so the rows do not sum to one.",
         question="If one weight in a row grows, what should happen to the others?",
     ),
     Misconception(
@@ -263,8 +269,8 @@ MISCONCEPTIONS = (
                 "nn.functional.one_hot(masked.argmax(dim=-1), T).float()",
             ),
         ),
-        explanation="Only the best score of each row gets a weight, and no gradient passes.",
-        question="Should the second-best token count for nothing at all?",
+        explanation="Only the largest score of each row gets a weight, and no gradient flows.",
+        question="Should the token with the second largest score get no weight at all?",
     ),
     Misconception(
         id="averages_the_visible_tokens",
@@ -275,8 +281,8 @@ MISCONCEPTIONS = (
                 "(visible / visible.sum(dim=-1, keepdim=True)).expand_as(scores)",
             ),
         ),
-        explanation="Every visible token gets the same weight, whatever its score.",
-        question="Where do the scores enter your weights?",
+        explanation="Every visible token gets the same weight, whatever its score is.",
+        question="Where do the scores affect your weights?",
     ),
     Misconception(
         id="masks_the_callers_scores",
@@ -297,7 +303,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The scores are averaged over the batch, so that every item gets the same pattern."
         ),
-        question="What have the sentences of one batch to do with each other?",
+        question="Should the pattern of one sentence depend on the other sentences of the batch?",
     ),
     # AttentionHead
     Misconception(
@@ -309,8 +315,8 @@ MISCONCEPTIONS = (
             ("self.swapped = nn.Linear", "self.query = nn.Linear"),
         ),
         explanation=(
-            "The layers are made in the order query, key, value, so a seed gives them other "
-            "weights."
+            "The layers are created in the order query, key, value, so with the same seed they "
+            "get other weights."
         ),
         question="In which order does the docstring name the layers?",
     ),
@@ -331,7 +337,7 @@ MISCONCEPTIONS = (
                 "self.value = nn.Linear(embedding_dim, head_size)",
             ),
         ),
-        explanation="The three layers have a bias, which nn.Linear adds unless told not to.",
+        explanation="The three layers have a bias, which nn.Linear adds by default.",
         question="Which argument of nn.Linear decides whether there is a bias?",
     ),
     Misconception(
@@ -339,16 +345,16 @@ MISCONCEPTIONS = (
         exercise="AttentionHead",
         swaps=(("q @ k.transpose", "k @ q.transpose"),),
         explanation=(
-            "Keys ask and queries answer: the scores are transposed before they are masked."
+            "Queries and keys are exchanged: the scores are transposed before they are masked."
         ),
-        question="Whose scores should one row hold?",
+        question="Which query does one row of your scores belong to?",
     ),
     Misconception(
         id="forgets_to_scale_in_the_head",
         exercise="AttentionHead",
         swaps=((" / k.shape[-1] ** 0.5", ""),),
         explanation="The head's scores are not divided by the root of the head size.",
-        question="What happens to a softmax whose scores get larger and larger?",
+        question="What happens to softmax when its scores become larger and larger?",
     ),
     Misconception(
         id="scales_by_the_embedding",
@@ -373,22 +379,24 @@ MISCONCEPTIONS = (
         id="forgets_the_mask_in_the_head",
         exercise="AttentionHead",
         swaps=(("torch.softmax(masked", "torch.softmax(scores"),),
-        explanation="The softmax runs over unmasked scores: the head sees the future.",
-        question="Does what your head says about token 0 change when the last token changes?",
+        explanation="The softmax runs over unmasked scores: the head uses the future.",
+        question="Does your result for token 0 change when the last token changes?",
     ),
     Misconception(
         id="looks_only_forward",
         exercise="AttentionHead",
         swaps=(("torch.tril(", "torch.triu("),),
-        explanation="The buffer keeps the upper triangle: tokens see the future and not the past.",
+        explanation=(
+            "The buffer keeps the upper triangle: tokens attend to the future and not to the past."
+        ),
         question="Which half of the matrix belongs to tokens that came before?",
     ),
     Misconception(
         id="leaves_the_mask_whole",
         exercise="AttentionHead",
         swaps=(("self.tril[:T, :T]", "self.tril"),),
-        explanation="The mask always has the block's full size and does not fit shorter inputs.",
-        question="How large are the scores when only T tokens come?",
+        explanation="The mask always has the full block size and does not fit shorter inputs.",
+        question="How large are the scores if there are only T tokens?",
     ),
     Misconception(
         id="cuts_long_inputs",
@@ -399,8 +407,8 @@ MISCONCEPTIONS = (
                 "x, T = x[:, :block_size], block_size",
             ),
         ),
-        explanation="Tokens beyond the block are dropped in silence instead of being refused.",
-        question="How would a caller notice that some tokens got no answer?",
+        explanation="Tokens beyond the block size are dropped without an error.",
+        question="How would a caller notice that some tokens have no result?",
     ),
     Misconception(
         id="widens_the_block_in_silence",
@@ -412,9 +420,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Inputs longer than the block are served with a larger mask instead of being refused."
+            "For inputs longer than block_size the head makes a larger mask, but it should raise "
+            "an error."
         ),
-        question="What did the caller promise by giving a block_size?",
+        question="What does block_size promise about the length of the inputs?",
     ),
     Misconception(
         id="keeps_the_mask_as_plain_attribute",
@@ -426,10 +435,9 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "tril is an ordinary attribute: it stays behind when the module moves to another "
-            "device."
+            "tril is an ordinary attribute: it does not move with the module to another device."
         ),
-        question="How does a module learn that a tensor belongs to it though it is not trained?",
+        question="How does a module register a tensor that is not trained?",
     ),
     Misconception(
         id="trains_the_mask",
@@ -441,7 +449,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="tril is a parameter, so an optimizer would try to train the mask.",
-        question="Should training be able to change who sees whom?",
+        question="Should training be able to change which tokens are visible?",
     ),
     Misconception(
         id="mixes_the_inputs",
@@ -455,7 +463,7 @@ MISCONCEPTIONS = (
         exercise="AttentionHead",
         swaps=(("return weights @ v", "return weights @ k"),),
         explanation="The weights mix the keys, not the values.",
-        question="Keys say where something is found; what says what is found there?",
+        question="Which layer computes what the weights should mix?",
     ),
     Misconception(
         id="weighs_with_columns",
@@ -468,57 +476,61 @@ MISCONCEPTIONS = (
         id="returns_the_weights",
         exercise="AttentionHead",
         swaps=(("return weights @ v", "return weights"),),
-        explanation="The head returns its attention weights instead of context vectors.",
+        explanation="The head returns its attention weights instead of the context vectors.",
         question="What do the weights still have to be multiplied by?",
     ),
     Misconception(
         id="returns_weights_as_well",
         exercise="AttentionHead",
         swaps=(("return weights @ v", "return weights @ v, weights"),),
-        explanation="The head returns a pair, while the context alone was asked for.",
+        explanation="The head returns a pair, but only the context vectors are required.",
         question="What does the arrow in the docstring say about the result?",
     ),
     Misconception(
         id="normalises_over_queries",
         exercise="AttentionHead",
         swaps=(("dim=-1)", "dim=1)"),),
-        explanation="Axis 1 of a batch is the queries: the columns of the weights sum to one.",
-        question="With a batch in front, which axis holds the keys?",
+        explanation=(
+            "In a batch, axis 1 counts the queries, so the columns of the weights sum to one."
+        ),
+        question="Which axis of a batch holds the keys?",
     ),
     Misconception(
         id="transposes_with_the_batch",
         exercise="AttentionHead",
         swaps=(("k.transpose(-2, -1)", "k.transpose(0, 1)"),),
-        explanation="The batch axis and the tokens change places, so keys of several items meet.",
-        question="Which axes are left once the batch axis is set aside?",
+        explanation=(
+            "The batch axis and the token axis are exchanged, so keys of different items are mixed."
+        ),
+        question="Which axes are left apart from the batch axis?",
     ),
     Misconception(
         id="pools_the_scores_of_the_batch",
         exercise="AttentionHead",
         swaps=(("masked = scores.", "masked = scores.mean(dim=0, keepdim=True)."),),
-        explanation="The scores are averaged over the batch, so every item attends alike.",
-        question="Would an item alone in its batch get the same answer?",
+        explanation="The scores are averaged over the batch, so every item has the same weights.",
+        question="Would an item alone in its batch get the same result?",
     ),
     Misconception(
         id="writes_the_block_of_the_example",
         exercise="AttentionHead",
         swaps=(("torch.ones(block_size, block_size)", "torch.ones(8, 8)"),),
-        explanation="The mask has the example's 8 tokens, whatever block_size says.",
-        question="Which argument says how many tokens there may be?",
+        explanation="The mask is always made for the example's 8 tokens; block_size is ignored.",
+        question="Which argument sets the largest number of tokens?",
     ),
     Misconception(
         id="seeds_itself",
         exercise="AttentionHead",
         swaps=(("self.key = nn.Linear", "torch.manual_seed(42)\n        self.key = nn.Linear"),),
         explanation="The head seeds the generator itself: every head gets the same weights.",
-        question="If several heads are built after each other, how do their weights differ?",
+        question="If several heads are created one after the other, how do their weights differ?",
     ),
     Misconception(
         id="seeds_in_every_call",
         exercise="AttentionHead",
         swaps=(("k = self.key(x)", "torch.manual_seed(42)\n        k = self.key(x)"),),
-        explanation="Each call seeds the generator, and everything random after it repeats itself.",
-        question="Who else in a program draws from the generator that you reset here?",
+        explanation="Each call seeds the generator, so all random numbers after it repeat.",
+        question="Which other code in a program uses the generator that you reset here?",
     ),
     Misconception(
         id="remembers_the_first_mask",
@@ -546,15 +558,17 @@ MISCONCEPTIONS = (
                 'self.n = getattr(self, "n", -1) + 1; return weights @ v + 0.1 * self.n',
             ),
         ),
-        explanation="Something of each call is kept and added to the next one.",
-        question="Does the same input give the same answer twice?",
+        explanation="A part of each call is stored and added to the next one.",
+        question="Does the same input give the same result twice?",
     ),
     Misconception(
         id="detaches_the_weights",
         exercise="AttentionHead",
         swaps=(("return weights @ v", "return weights.detach() @ v"),),
-        explanation="The weights leave the graph, so the key and query layers never learn.",
-        question="Through which tensors must the loss reach the key layer?",
+        explanation=(
+            "The weights are detached from the graph, so the key and query layers never learn."
+        ),
+        question="Through which tensors must the gradient of the loss reach the key layer?",
     ),
     Misconception(
         id="calls_the_ready_made_attention",
@@ -565,7 +579,7 @@ MISCONCEPTIONS = (
                 "return nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)",
             ),
         ),
-        explanation="PyTorch's own attention does the work; here it is to be written by hand.",
+        explanation="PyTorch's own attention does the work, but you should write it yourself here.",
         question="Which four steps does that function do for you?",
     ),
     Misconception(
@@ -578,10 +592,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The tokens are served one after the other: the work grows with the length of the "
-            "input."
+            "The tokens are processed one after the other: the number of operations grows with "
+            "the length of the input."
         ),
-        question="Which single product does what your loop does?",
+        question="Which single product computes the same as your loop?",
     ),
     Misconception(
         id="makes_layers_in_every_call",
@@ -590,8 +604,9 @@ MISCONCEPTIONS = (
             ("k = self.key(x)", "k = nn.Linear(x.shape[-1], self.key.out_features, bias=False)(x)"),
         ),
         explanation=(
-            "A fresh key layer is made in every call, so it can't be trained and answers differ."
+            "A new key layer is created in every call, so it can't be trained and the results "
+            "differ."
         ),
-        question="Where must a layer be made to still be there in the next call?",
+        question="Where must a layer be created so that the next call uses the same layer?",
     ),
 )

@@ -6,17 +6,17 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
-B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all distinct, so that no wrong axis fits by chance
-SCALE = 0.5  # scores vary by 3 then: every mistake shows, and no visible weight underflows, so
-# that masking finished weights and normalising them again stays as right as minus infinity
-BY_HAND = (
-    "Compute scores, weights and context vectors yourself here: that is what the stage is about."
+B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all different, so that no wrong axis fits by chance
+SCALE = (
+    0.5  # scores then have a spread of 3: every mistake shows, and no visible weight underflows, so
 )
-AT_ONCE = "Let one matrix product serve all tokens at once."
+# that masking after softmax with a new normalisation is as exact as minus infinity
+BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
+AT_ONCE = "Use one matrix product for all tokens at once."
 
 
 def both_heads(student, reference, probe):
-    """Build the student's head and ours, and load the same loud weights into both."""
+    """Build the student's head and the reference, and load the same large weights into both."""
     weights = probe.weights(key__weight=(HEAD, C), query__weight=(HEAD, C), value__weight=(HEAD, C))
     yours = student.new("AttentionHead", C, HEAD, BLOCK).load(weights)
     ours = reference.new("AttentionHead", C, HEAD, BLOCK).load(weights)
@@ -24,7 +24,7 @@ def both_heads(student, reference, probe):
 
 
 def same_gradients(yours, ours, *inputs):
-    """Compare what arrives at the parameters and at the named *inputs*."""
+    """Compare the gradients of the parameters and of the named *inputs*."""
     arrivals = yours.parameters | dict(zip(inputs, yours.inputs, strict=False))
     expected = ours.parameters | dict(zip(inputs, ours.inputs, strict=False))
     for name, gradient in expected.items():
@@ -46,7 +46,7 @@ def test_scores_compare_every_query_with_every_key(student):
 
 @check("scaled_scores", points=1, layer="probe")
 def test_scores_are_scaled_dot_products(student, reference, probe):
-    """On unseen queries and keys of two sizes, every score is the scaled dot product."""
+    """For hidden queries and keys of two sizes, every score is the scaled dot product."""
     for d in (HEAD, 3):
         queries, keys = probe.normal(B, T, d, scale=1.5), probe.normal(B, T, d, scale=1.5)
 
@@ -58,7 +58,7 @@ def test_scores_are_scaled_dot_products(student, reference, probe):
 
 @check("scaled_scores", points=0.1, layer="probe")
 def test_scores_of_a_single_token(student, reference, probe):
-    """A single token has a single score, that of its query with its own key."""
+    """A single token has a single score, the score of its query with its own key."""
     queries, keys = probe.normal(B, 1, HEAD), probe.normal(B, 1, HEAD)
 
     agrees(
@@ -68,7 +68,7 @@ def test_scores_of_a_single_token(student, reference, probe):
 
 @check("scaled_scores", points=0.4, layer="laws")
 def test_scores_vary_alike_at_every_size(student, probe):
-    """Long vectors give scores that vary no more than those of short ones."""
+    """The variance of the scores does not grow with the size of the vectors."""
     for d in (4, 64, 256):
         queries, keys = probe.normal(B, 40, d), probe.normal(B, 40, d)
         scores = tensor_like(student.call("scaled_scores", queries, keys), (B, 40, 40))
@@ -82,7 +82,7 @@ def test_scores_vary_alike_at_every_size(student, probe):
 
 @check("scaled_scores", points=0.2, layer="laws")
 def test_scores_of_a_row_belong_to_one_query(student, probe):
-    """Another query changes its own row of its own item, and nothing else."""
+    """A change of one query changes only its own row of its own item."""
     queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
     others = queries.clone()
     others[1, 2] += 3
@@ -90,21 +90,21 @@ def test_scores_of_a_row_belong_to_one_query(student, probe):
     before = tensor_like(student.call("scaled_scores", queries, keys), (B, T, T))
     after = tensor_like(student.call("scaled_scores", others, keys), (B, T, T))
     changed = (before - after).abs() > 1e-6
-    expect(changed[1, 2].any(), "Another query leaves its row of scores as it was.")
+    expect(changed[1, 2].any(), "A change of one query does not change its row of scores.")
     changed[1, 2] = False
-    expect(not changed.any(), "Another query changes scores that are not its own.")
+    expect(not changed.any(), "A change of one query changes the scores of other queries.")
 
 
 @check("scaled_scores", points=0.1, layer="laws")
 def test_scores_leave_queries_and_keys_alone(student, reference, probe):
-    """The scores are right, and queries and keys are afterwards what they were."""
+    """The scores are right, and queries and keys are unchanged."""
     queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
 
     agrees(
         student.call("scaled_scores", queries, keys), reference.call("scaled_scores", queries, keys)
     )
     kept = student.keeps_inputs("scaled_scores", queries, keys)
-    expect(kept, "scaled_scores writes into the queries or keys that it is given.")
+    expect(kept, "scaled_scores changes the queries or keys that you pass to it.")
 
 
 @check("scaled_scores", points=0.3, layer="gradients")
@@ -138,7 +138,7 @@ def test_scores_need_no_loop_over_tokens(student, reference, probe):
 
 @check("causal_pattern", points=0.2, layer="shapes")
 def test_pattern_has_a_weight_for_every_score(student):
-    """(4, 8, 8) scores in, (4, 8, 8) weights out."""
+    """Scores of shape (4, 8, 8) give weights of shape (4, 8, 8)."""
     pattern = student.call("causal_pattern", torch.zeros(4, 8, 8))
 
     tensor_like(pattern, (4, 8, 8), "causal_pattern of (4, 8, 8) scores")
@@ -146,7 +146,7 @@ def test_pattern_has_a_weight_for_every_score(student):
 
 @check("causal_pattern", points=0.8, layer="probe")
 def test_pattern_is_a_softmax_over_what_is_visible(student, reference, probe):
-    """On unseen scores of three lengths, every row is the softmax over its visible scores."""
+    """For hidden inputs of three lengths, every row is the softmax over its visible scores."""
     for length in (T, 4, 1):
         scores = probe.normal(B, length, length, scale=2)
 
@@ -155,7 +155,7 @@ def test_pattern_is_a_softmax_over_what_is_visible(student, reference, probe):
 
 @check("causal_pattern", points=0.4, layer="laws")
 def test_pattern_shares_out_one_whole_among_the_visible(student, probe):
-    """Each row sums to one, no weight is negative, and the future gets exactly nothing."""
+    """Each row sums to one, no weight is negative, and later tokens get exactly zero."""
     pattern = tensor_like(
         student.call("causal_pattern", probe.normal(B, T, T, scale=2)), (B, T, T), "The pattern"
     )
@@ -169,7 +169,7 @@ def test_pattern_shares_out_one_whole_among_the_visible(student, probe):
 
 @check("causal_pattern", points=0.2, layer="laws")
 def test_pattern_of_equal_scores_averages(student, probe):
-    """Where all scores are equal, each token shares its attention evenly among what it sees."""
+    """Where all scores are equal, all visible tokens get equal weights."""
     visible = torch.tril(torch.ones(T, T))
     averaging = (visible / visible.sum(dim=-1, keepdim=True)).expand(B, T, T)
     equal = probe.normal(B, 1, 1).expand(B, T, T).contiguous()
@@ -179,23 +179,27 @@ def test_pattern_of_equal_scores_averages(student, probe):
 
 @check("causal_pattern", points=0.3, layer="laws")
 def test_pattern_ignores_scores_of_the_future(student, probe):
-    """Other scores of future tokens change nothing; the last token weighs them all by softmax."""
+    """A change of hidden scores changes no weight; the last row is the softmax of all scores."""
     scores = probe.normal(B, T, T, scale=2)
     others = scores.tril() + probe.normal(B, T, T, scale=2).triu(diagonal=1)
 
     pattern = tensor_like(student.call("causal_pattern", scores), (B, T, T), "The pattern")
-    agrees(student.call("causal_pattern", others), pattern, "With other future scores the pattern")
+    agrees(
+        student.call("causal_pattern", others),
+        pattern,
+        "After a change of hidden scores the pattern",
+    )
     agrees(pattern[:, -1], torch.softmax(scores[:, -1], dim=-1), "The last token's row")
 
 
 @check("causal_pattern", points=0.1, layer="laws")
 def test_pattern_leaves_the_scores_alone(student, reference, probe):
-    """The pattern is right, and the scores are afterwards what they were."""
+    """The pattern is right, and the scores are unchanged."""
     scores = probe.normal(B, T, T)
 
     agrees(student.call("causal_pattern", scores), reference.call("causal_pattern", scores))
     kept = student.keeps_inputs("causal_pattern", scores)
-    expect(kept, "causal_pattern writes into the scores that it is given.")
+    expect(kept, "causal_pattern changes the scores that you pass to it.")
 
 
 @check("causal_pattern", points=0.3, layer="gradients")
@@ -225,15 +229,15 @@ def test_pattern_needs_no_loop_over_tokens(student, reference, probe):
 
 @check("AttentionHead", points=0.1, layer="signature")
 def test_head_is_built_by_the_names_of_its_arguments(student):
-    """It takes embedding_dim, head_size and block_size, by position or by name."""
+    """The constructor takes embedding_dim, head_size and block_size, by position or by name."""
     head = student.new("AttentionHead", embedding_dim=6, head_size=3, block_size=4)
 
-    tensor_like(head(torch.ones(2, 4, 6)), (2, 4, 3), "The head's answer to (2, 4, 6)")
+    tensor_like(head(torch.ones(2, 4, 6)), (2, 4, 3), "The head's result for (2, 4, 6)")
 
 
 @check("AttentionHead", points=0.2, layer="shapes")
 def test_head_gives_each_token_a_vector_of_head_size(student, documented):
-    """With the document's sizes, (4, 8, 32) in and head_size 16, it returns (4, 8, 16)."""
+    """With the document's sizes, input (4, 8, 32) and head_size 16, it returns (4, 8, 16)."""
     context = student.new("AttentionHead", 32, 16, 8)(torch.ones(4, 8, 32))
 
     shape = tuple(documented["004.head.context.shape"].tensor.tolist())
@@ -242,7 +246,7 @@ def test_head_gives_each_token_a_vector_of_head_size(student, documented):
 
 @check("AttentionHead", points=0.5, layer="parameters")
 def test_head_makes_key_query_and_value_in_this_order(student, reference):
-    """Seeded with 42, the layers are made in the order key, query, value, and without bias."""
+    """Seeded with 42, the layers are created in the order key, query, value, without bias."""
     yours = student.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
     ours = reference.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
 
@@ -266,7 +270,7 @@ def test_head_computes_what_the_document_computes(student, reference, documented
 
 @check("AttentionHead", points=0.8, layer="probe")
 def test_head_attends_with_any_weights(student, reference, probe):
-    """With other weights, other sizes and fewer tokens than the block holds, it is right too."""
+    """The result is right for other weights and sizes and for fewer tokens than block_size."""
     yours, ours, _ = both_heads(student, reference, probe)
     x = probe.normal(B, T, C, scale=SCALE)
 
@@ -275,7 +279,7 @@ def test_head_attends_with_any_weights(student, reference, probe):
 
 @check("AttentionHead", points=0.4, layer="probe")
 def test_head_serves_every_length_in_turn(student, reference, probe):
-    """One head serves long and short inputs one after the other, a single token included."""
+    """One head works for long and short inputs one after the other, also for a single token."""
     yours, ours, _ = both_heads(student, reference, probe)
     x = probe.normal(B, BLOCK, C, scale=SCALE)
 
@@ -286,7 +290,7 @@ def test_head_serves_every_length_in_turn(student, reference, probe):
 
 @check("AttentionHead", points=0.4, layer="laws")
 def test_head_never_looks_ahead(student, reference, probe):
-    """Other tokens at the end change what the last tokens get, and nothing before them."""
+    """A change of the last tokens changes their own results and no earlier result."""
     yours, _, _ = both_heads(student, reference, probe)
     x = probe.normal(B, T, C, scale=SCALE)
     others = x.clone()
@@ -294,13 +298,20 @@ def test_head_never_looks_ahead(student, reference, probe):
 
     before = tensor_like(yours(x), (B, T, HEAD), "The context")
     after = tensor_like(yours(others), (B, T, HEAD), "The context")
-    expect(not torch.allclose(before[:, 4:], after[:, 4:]), "Tokens do not hear their own change.")
-    agrees(after[:, :4], before[:, :4], "With other tokens at the end, what the first tokens get")
+    expect(
+        not torch.allclose(before[:, 4:], after[:, 4:]),
+        "A change of the last tokens does not change their own results.",
+    )
+    agrees(
+        after[:, :4],
+        before[:, :4],
+        "After a change of the last tokens, the result of the first tokens",
+    )
 
 
 @check("AttentionHead", points=0.2, layer="laws")
 def test_head_gives_the_first_token_its_own_value(student, reference, probe):
-    """The first token sees nothing but itself, so its context vector is its own value."""
+    """The first token attends only to itself, so its context vector is its own value."""
     yours, _, weights = both_heads(student, reference, probe)
     x = probe.normal(B, T, C, scale=SCALE)
 
@@ -310,37 +321,41 @@ def test_head_gives_the_first_token_its_own_value(student, reference, probe):
 
 @check("AttentionHead", points=0.2, layer="laws")
 def test_head_keeps_the_items_of_a_batch_apart(student, reference, probe):
-    """Each item of a batch gets what it would get alone, and the input stays as it was."""
+    """Each item of a batch gets the same result as alone, and the input is unchanged."""
     yours, ours, _ = both_heads(student, reference, probe)
     x = probe.normal(B, T, C, scale=SCALE)
 
     together = tensor_like(yours(x), (B, T, HEAD), "The context")
     agrees(together, ours(x), "The context")
     for item in range(B):
-        agrees(yours(x[item : item + 1]), together[item : item + 1], "An item on its own")
-    expect(yours.keeps_inputs(x), "AttentionHead writes into the input that it is given.")
+        agrees(
+            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
+        )
+    expect(yours.keeps_inputs(x), "AttentionHead changes the input that you pass to it.")
 
 
 @check("AttentionHead", points=0.2, layer="laws")
 def test_head_refuses_more_tokens_than_its_block(student, probe):
-    """block_size tokens are served; for one more it raises."""
+    """The head accepts block_size tokens and raises an error for one more."""
     head = student.new("AttentionHead", C, HEAD, BLOCK)
 
     tensor_like(head(probe.normal(B, BLOCK, C)), (B, BLOCK, HEAD), "The context of a full block")
     for more in (1, 2, BLOCK):
         refused = head.refuses(probe.normal(B, BLOCK + more, C))
-        expect(refused, "More tokens than block_size are answered instead of refused.")
+        expect(
+            refused, "More tokens than block_size give a result; they should raise a ValueError."
+        )
 
 
 @check("AttentionHead", points=0.2, layer="laws")
 def test_head_keeps_tril_as_a_buffer(student):
-    """`tril` is a buffer: it moves with the module, and no optimizer trains it."""
+    """`tril` is a buffer: it moves with the module and is not trained."""
     head = student.new("AttentionHead", C, HEAD, BLOCK)
 
     expect("tril" not in head.parameters(), "tril is a parameter; an optimizer would train it.")
     expect("tril" in head.buffers(), "AttentionHead has no buffer named tril.")
     place = head.move("meta").get("tril", "")
-    expect(place.startswith("meta"), "tril stays behind when the module moves.")
+    expect(place.startswith("meta"), "tril does not move with the module.")
 
 
 @check("AttentionHead", points=0.1, layer="laws")
@@ -370,7 +385,7 @@ def test_head_passes_gradients_back(student, reference, probe):
 
 @check("AttentionHead", points=0.5, layer="forbidden")
 def test_head_is_built_by_hand(student, reference, probe):
-    """It computes attention itself, without torch's ready-made one."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours, _ = both_heads(student, reference, probe)
     x = probe.normal(B, T, C, scale=SCALE)
 

@@ -1,4 +1,4 @@
-"""The wrong answers that the suite of stage 07 must tell from the right one."""
+"""Wrong answers that the suite of stage 07 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
@@ -8,14 +8,16 @@ MISCONCEPTIONS = (
         id="forgets_to_renormalize",
         exercise="mask_then_renormalize",
         swaps=((" / masked.sum(dim=-1, keepdim=True)", ""),),
-        explanation="The weights of the future are zero, but the rows no longer sum to one.",
-        question="What share of its attention does the first token have left?",
+        explanation="The weights of later tokens are zero, but the rows no longer sum to one.",
+        question="What does the first row sum to after the mask?",
     ),
     Misconception(
         id="forgets_to_mask_the_weights",
         exercise="mask_then_renormalize",
         swaps=((" * torch.ones_like(weights).tril()", ""),),
-        explanation="Nothing is masked: the rows are only divided by their sums, which are one.",
+        explanation=(
+            "Nothing is masked: the rows are only divided by their sums, which are already one."
+        ),
         question="Which entries of a row belong to tokens that come later?",
     ),
     Misconception(
@@ -23,7 +25,7 @@ MISCONCEPTIONS = (
         exercise="mask_then_renormalize",
         swaps=(("dim=-1", "dim=0"),),
         explanation="The columns are made to sum to one, not the rows.",
-        question="Who shares out one whole: each query, or each key?",
+        question="Which should sum to one: the weights of each query, or those of each key?",
     ),
     Misconception(
         id="divides_along_the_wrong_axis",
@@ -38,28 +40,32 @@ MISCONCEPTIONS = (
         id="divides_by_the_whole_sum",
         exercise="mask_then_renormalize",
         swaps=(("masked.sum(dim=-1, keepdim=True)", "masked.sum()"),),
-        explanation="Everything is divided by the sum of all rows together.",
+        explanation="Each entry is divided by the sum of the whole matrix.",
         question="Should all rows together sum to one, or each of them?",
     ),
     Misconception(
         id="keeps_the_future",
         exercise="mask_then_renormalize",
         swaps=((".tril()", ".triu()"),),
-        explanation="The upper triangle is kept: tokens see the future and not the past.",
+        explanation="The upper triangle is kept: tokens attend to the future and not to the past.",
         question="In row i, on which side of the diagonal are the tokens that came before?",
     ),
     Misconception(
         id="drops_the_diagonal",
         exercise="mask_then_renormalize",
         swaps=((".tril()", ".tril(diagonal=-1)"),),
-        explanation="The diagonal is masked too: the first row is empty, and 0 / 0 is NaN.",
-        question="What may the very first token look at?",
+        explanation=(
+            "The diagonal is masked too: the first row is all zeros, and 0 divided by 0 is NaN."
+        ),
+        question="Which tokens may the first token attend to?",
     ),
     Misconception(
         id="keeps_the_next_token",
         exercise="mask_then_renormalize",
         swaps=((".tril()", ".tril(diagonal=1)"),),
-        explanation="The triangle reaches one diagonal too far: each token sees the one after it.",
+        explanation=(
+            "The triangle is one diagonal too wide: each token attends to the one after it."
+        ),
         question="Which diagonal of the matrix holds a token's weight for itself?",
     ),
     Misconception(
@@ -72,7 +78,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="A second softmax turns the zeros into positive weights again.",
-        question="What does softmax make of a zero, and what does a plain division make of it?",
+        question="What does softmax do with a zero, and what does a plain division do with it?",
     ),
     Misconception(
         id="averages_what_is_visible",
@@ -81,7 +87,7 @@ MISCONCEPTIONS = (
         explanation=(
             "Each row is divided by the number of visible tokens, not by their weights' sum."
         ),
-        question="By what must a row be divided so that it sums to one?",
+        question="Which number must a row be divided by so that it sums to one?",
     ),
     Misconception(
         id="adds_infinity_to_weights",
@@ -93,9 +99,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Minus infinity belongs into scores before a softmax; sums of rows with it are useless."
+            "Minus infinity belongs into scores before a softmax; with it, the sums of the rows "
+            "are infinite."
         ),
-        question="Which number stands for `no attention` among finished weights?",
+        question="Which number means `no attention` in weights after softmax?",
     ),
     Misconception(
         id="masks_the_callers_weights",
@@ -118,10 +125,8 @@ MISCONCEPTIONS = (
                 "torch.round(masked / masked.sum(dim=-1, keepdim=True), decimals=4)",
             ),
         ),
-        explanation=(
-            "The result is rounded to the printed digits, and rounding lets no gradient through."
-        ),
-        question="Is a tensor rounded because its print is?",
+        explanation="The result is rounded to the printed digits, and rounding stops the gradient.",
+        question="Does printing with four digits change the numbers in a tensor?",
     ),
     Misconception(
         id="renormalizes_row_by_row",
@@ -132,15 +137,18 @@ MISCONCEPTIONS = (
                 "torch.stack([row / row.sum() for row in masked])",
             ),
         ),
-        explanation="The rows are divided one after the other: the work grows with their number.",
-        question="Which shape of the sums lets one division serve all rows?",
+        explanation=(
+            "The rows are divided one after the other: the number of operations grows with the "
+            "number of rows."
+        ),
+        question="Which shape of the sums allows one division for all rows?",
     ),
     # mask_with_infinity
     Misconception(
         id="forgets_to_scale",
         exercise="mask_with_infinity",
         swaps=((" / d_k**0.5", ""),),
-        explanation="The scores come in raw and are never divided by the root of d_k.",
+        explanation="The raw scores are never divided by the root of d_k.",
         question="What is the second argument for?",
     ),
     Misconception(
@@ -157,21 +165,24 @@ MISCONCEPTIONS = (
         explanation=(
             "The scores are multiplied by the root of d_k, which sharpens the softmax further."
         ),
-        question="Should scores of long keys be made larger or smaller?",
+        question="Should the scores of long keys become larger or smaller?",
     ),
     Misconception(
         id="scales_by_the_number_of_tokens",
         exercise="mask_with_infinity",
         swaps=((" / d_k**0.5", " / scores.shape[-1] ** 0.5"),),
-        explanation="The scale is the root of the number of tokens, not of the length of a key.",
-        question="What do the scores say about the length of the keys?",
+        explanation=(
+            "The scale is the root of the number of tokens, but it should be the root of the key "
+            "size."
+        ),
+        question="Which argument holds the size of a key?",
     ),
     Misconception(
         id="scales_by_the_keys_of_the_example",
         exercise="mask_with_infinity",
         swaps=((" / d_k**0.5", " / 2**0.5"),),
-        explanation="The example's key length 2 is written into the function.",
-        question="What would your function answer for another d_k?",
+        explanation="The key size of the example, 2, is fixed in the function.",
+        question="What would your function return for another d_k?",
     ),
     Misconception(
         id="scales_after_the_softmax",
@@ -185,7 +196,7 @@ MISCONCEPTIONS = (
         exercise="mask_with_infinity",
         swaps=(("torch.softmax(masked", "torch.softmax(scores"),),
         explanation=(
-            "The softmax runs over the unmasked scores, so every token sees every other one."
+            "The softmax runs over the unmasked scores, so every token attends to every other one."
         ),
         question="masked_fill returns a new tensor: which tensor goes into your softmax?",
     ),
@@ -193,24 +204,22 @@ MISCONCEPTIONS = (
         id="fills_with_zero",
         exercise="mask_with_infinity",
         swaps=(('float("-inf")', "0.0"),),
-        explanation=(
-            "Hidden scores become 0, and softmax turns a score of 0 into a positive weight."
-        ),
+        explanation="Hidden scores become 0, and softmax gives a positive weight to a score of 0.",
         question="What is the exponential of 0?",
     ),
     Misconception(
         id="fills_with_minus_one",
         exercise="mask_with_infinity",
         swaps=(('float("-inf")', "-1.0"),),
-        explanation="Hidden scores become -1, which is not small enough to vanish in the softmax.",
-        question="How small must a score be for its exponential to be zero?",
+        explanation="Hidden scores become -1, but softmax still gives them a positive weight.",
+        question="How small must a score be so that its exponential is zero?",
     ),
     Misconception(
         id="fills_with_plus_infinity",
         exercise="mask_with_infinity",
         swaps=(('float("-inf")', 'float("inf")'),),
         explanation="Hidden scores become plus infinity, and the softmax of that is NaN.",
-        question="Which sign must an infinite score have to get no weight?",
+        question="Which sign must an infinite score have to get the weight 0?",
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
@@ -221,37 +230,42 @@ MISCONCEPTIONS = (
                 'scores * ~future + future * float("-inf")',
             ),
         ),
-        explanation="Zero times minus infinity is NaN, and that stands at every visible place.",
-        question="What is 0 times infinity, and how do you fill in places without multiplying?",
+        explanation="Zero times minus infinity is NaN, so every visible score becomes NaN.",
+        question="What is 0 times infinity, and how do you fill positions without a product?",
     ),
     Misconception(
         id="hides_what_is_visible",
         exercise="mask_with_infinity",
         swaps=(("== 1", "== 0"),),
-        explanation="Minus infinity stands where the scores are visible: the mask is inverted.",
-        question="Does your mask say what to keep or what to hide?",
+        explanation="Minus infinity is written into the visible scores: the mask is inverted.",
+        question="Does a 1 in your mask mean `keep` or `hide`?",
     ),
     Misconception(
         id="hides_the_token_from_itself",
         exercise="mask_with_infinity",
         swaps=(("diagonal=1", "diagonal=0"),),
         explanation=(
-            "The diagonal is hidden too, so the first token sees nothing and its row is NaN."
+            "The diagonal is hidden too, so for the first token all tokens are hidden and its "
+            "row is NaN."
         ),
-        question="What may the very first token look at?",
+        question="Which tokens may the first token attend to?",
     ),
     Misconception(
         id="lets_the_next_token_through",
         exercise="mask_with_infinity",
         swaps=(("diagonal=1", "diagonal=2"),),
-        explanation="The mask starts one diagonal too late: each token sees the one after it.",
-        question="Which diagonal holds a token's score with the token right after it?",
+        explanation=(
+            "The mask starts one diagonal too late: each token attends to the one after it."
+        ),
+        question="Which diagonal holds a token's score with the next token?",
     ),
     Misconception(
         id="hides_the_past",
         exercise="mask_with_infinity",
         swaps=((".triu(diagonal=1)", ".tril(diagonal=-1)"),),
-        explanation="The lower triangle is hidden: tokens see the future and not the past.",
+        explanation=(
+            "The lower triangle is hidden: tokens attend to the future and not to the past."
+        ),
         question="In row i, on which side of the diagonal are the tokens that come later?",
     ),
     Misconception(
@@ -262,20 +276,20 @@ MISCONCEPTIONS = (
             ("dim=-1)", "dim=-1) * ~future"),
         ),
         explanation="The mask comes after the softmax, and the rows no longer sum to one.",
-        question="After a part of each row is set to zero, what do the rows sum to?",
+        question="If a part of each row is set to zero, what do the rows sum to?",
     ),
     Misconception(
         id="lets_queries_compete",
         exercise="mask_with_infinity",
         swaps=(("dim=-1)", "dim=0)"),),
         explanation="The softmax runs over the queries: the columns sum to one, not the rows.",
-        question="Who shares out one whole: each query among keys, or each key among queries?",
+        question="Which weights should sum to one: those of one query, or those of one key?",
     ),
     Misconception(
         id="returns_masked_scores",
         exercise="mask_with_infinity",
         swaps=(("torch.softmax(masked / d_k**0.5, dim=-1)", "masked / d_k**0.5"),),
-        explanation="The scores are masked and scaled, but they never became weights.",
+        explanation="The scores are masked and scaled, but they are not turned into weights.",
         question="Which step turns scores into positive numbers that sum to one?",
     ),
     Misconception(
@@ -296,8 +310,10 @@ MISCONCEPTIONS = (
         id="detaches_the_scores",
         exercise="mask_with_infinity",
         swaps=(("masked = scores.", "masked = scores.detach()."),),
-        explanation="The scores leave the graph, so no gradient reaches queries and keys.",
-        question="How would the layers behind the scores learn?",
+        explanation=(
+            "The scores are detached from the graph, so no gradient reaches queries and keys."
+        ),
+        question="How can the layers before the scores learn?",
     ),
     # CausalAttention
     Misconception(
@@ -309,8 +325,8 @@ MISCONCEPTIONS = (
             ("self.swapped = nn.Linear", "self.W_key = nn.Linear"),
         ),
         explanation=(
-            "The layers are made in the order key, query, value, so a seed gives them other "
-            "weights."
+            "The layers are created in the order key, query, value, so with the same seed they "
+            "get other weights."
         ),
         question="In which order does the docstring name the layers?",
     ),
@@ -332,7 +348,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The layers have a bias whatever qkv_bias says: nn.Linear adds one unless told not to."
+            "The layers always have a bias, also if qkv_bias is false: nn.Linear adds one by "
+            "default."
         ),
         question="Which argument of nn.Linear decides whether there is a bias?",
     ),
@@ -353,7 +370,7 @@ MISCONCEPTIONS = (
                 "self.W_value = nn.Linear(d_in, d_out, bias=False)",
             ),
         ),
-        explanation="The argument qkv_bias is ignored: there is no bias even on request.",
+        explanation="The argument qkv_bias is ignored: there is no bias even with qkv_bias=True.",
         question="Where does your constructor use its last argument?",
     ),
     Misconception(
@@ -361,29 +378,29 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=(("values = self.W_value(x)", "values = x @ self.W_value.weight.T"),),
         explanation="The value layer's weight is used without its bias.",
-        question="What does calling a layer do beyond multiplying by its weight?",
+        question="What does calling a layer do apart from multiplying by its weight?",
     ),
     Misconception(
         id="swaps_queries_and_keys",
         exercise="CausalAttention",
         swaps=(("queries @ keys.transpose", "keys @ queries.transpose"),),
         explanation=(
-            "Keys ask and queries answer: the scores are transposed before they are masked."
+            "Queries and keys are exchanged: the scores are transposed before they are masked."
         ),
-        question="Whose scores should one row hold?",
+        question="Which query does one row of your scores belong to?",
     ),
     Misconception(
         id="forgets_to_scale_in_the_module",
         exercise="CausalAttention",
         swaps=((" / keys.shape[-1] ** 0.5", ""),),
         explanation="The scores are not divided by the root of d_out.",
-        question="What happens to a softmax whose scores get larger and larger?",
+        question="What happens to softmax when its scores become larger and larger?",
     ),
     Misconception(
         id="scales_by_d_in",
         exercise="CausalAttention",
         swaps=(("keys.shape[-1] ** 0.5", "x.shape[-1] ** 0.5"),),
-        explanation="The scale is the root of d_in, not of the length of a key.",
+        explanation="The scale is the root of d_in, but it should be the root of the key size.",
         question="How many products does one score add up?",
     ),
     Misconception(
@@ -397,28 +414,33 @@ MISCONCEPTIONS = (
         id="forgets_the_mask",
         exercise="CausalAttention",
         swaps=(("torch.softmax(masked", "torch.softmax(scores"),),
-        explanation="The softmax runs over unmasked scores: every token sees the future.",
-        question="Does what token 0 gets change when the last token changes?",
+        explanation="The softmax runs over unmasked scores: every token attends to the future.",
+        question="Does the result of token 0 change when the last token changes?",
     ),
     Misconception(
         id="looks_only_forward",
         exercise="CausalAttention",
         swaps=((".triu(diagonal=1)", ".tril(diagonal=-1)"),),
-        explanation="The mask hides the lower triangle: tokens see the future and not the past.",
+        explanation=(
+            "The mask hides the lower triangle: tokens attend to the future and not to the past."
+        ),
         question="Which half of the matrix belongs to tokens that come later?",
     ),
     Misconception(
         id="hides_the_diagonal",
         exercise="CausalAttention",
         swaps=((".triu(diagonal=1)", ".triu()"),),
-        explanation="The diagonal is hidden too: the first token sees nothing, and its row is NaN.",
-        question="What may the very first token look at?",
+        explanation=(
+            "The diagonal is hidden too: for the first token all tokens are hidden, and its row "
+            "is NaN."
+        ),
+        question="Which tokens may the first token attend to?",
     ),
     Misconception(
         id="mixes_up_keep_and_hide",
         exercise="CausalAttention",
         swaps=(("future == 1", "future == 0"),),
-        explanation="The mask marks what may be seen, and exactly that is hidden.",
+        explanation="The mask marks the visible tokens, but the code hides the marked ones.",
         question="Does a true entry of your mask mean `keep` or `hide`?",
     ),
     Misconception(
@@ -426,7 +448,7 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=(("self.mask[:T, :T]", "self.mask"),),
         explanation="The mask always has the full context length and does not fit shorter inputs.",
-        question="How large are the scores when only T tokens come?",
+        question="How large are the scores if there are only T tokens?",
     ),
     Misconception(
         id="cuts_long_inputs",
@@ -437,18 +459,17 @@ MISCONCEPTIONS = (
                 "x, T = x[:, :context_length], context_length",
             ),
         ),
-        explanation="Tokens beyond the context are dropped in silence instead of being refused.",
-        question="How would a caller notice that some tokens got no answer?",
+        explanation="Tokens beyond the context length are dropped without an error.",
+        question="How would a caller notice that some tokens have no result?",
     ),
     Misconception(
         id="keeps_the_mask_as_plain_attribute",
         exercise="CausalAttention",
         swaps=(('self.register_buffer("mask", future == 1)', "self.mask = future == 1"),),
         explanation=(
-            "mask is an ordinary attribute: it stays behind when the module moves to another "
-            "device."
+            "mask is an ordinary attribute: it does not move with the module to another device."
         ),
-        question="How does a module learn that a tensor belongs to it though it is not trained?",
+        question="How does a module register a tensor that is not trained?",
     ),
     Misconception(
         id="trains_the_mask",
@@ -460,18 +481,19 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "mask is a parameter, though frozen; it is no weight and belongs into a buffer."
+            "mask is a parameter, although a frozen one; it is not a weight and should be a buffer."
         ),
-        question="What do parameters() and an optimizer make of your mask?",
+        question="What do parameters() and an optimizer do with your mask?",
     ),
     Misconception(
         id="transposes_with_the_batch",
         exercise="CausalAttention",
         swaps=(("keys.transpose(-2, -1)", "keys.transpose(0, 1)"),),
         explanation=(
-            "The batch axis and the tokens change places, as it would be right without a batch."
+            "The batch axis and the token axis are exchanged; this transpose is right only "
+            "without a batch."
         ),
-        question="Which axes are left once the batch axis is set aside?",
+        question="Which axes are left apart from the batch axis?",
     ),
     Misconception(
         id="reshapes_instead_of_transposing",
@@ -481,45 +503,48 @@ MISCONCEPTIONS = (
             "Reshaping keeps the order of the numbers, so that parts of several keys get mixed."
         ),
         question=(
-            "After a reshape to (B, d_out, T), do the numbers of one key still stand together?"
+            "After a reshape to (B, d_out, T), are the numbers of one key still in one column?"
         ),
     ),
     Misconception(
         id="normalises_over_queries",
         exercise="CausalAttention",
         swaps=(("dim=-1)", "dim=1)"),),
-        explanation="Axis 1 of a batch is the queries: the columns of the weights sum to one.",
-        question="With a batch in front, which axis holds the keys?",
+        explanation=(
+            "In a batch, axis 1 counts the queries, so the columns of the weights sum to one."
+        ),
+        question="Which axis of a batch holds the keys?",
     ),
     Misconception(
         id="attends_as_the_first_item_does",
         exercise="CausalAttention",
         swaps=(("masked = scores.", "masked = scores[:1]."),),
         explanation=(
-            "The scores of the first item serve the whole batch; a batch of equal texts hides it."
+            "The scores of the first item are used for the whole batch; with a batch of equal "
+            "texts this mistake does not show."
         ),
-        question="What have the sentences of one batch to do with each other?",
+        question="Should the weights of one sentence depend on the other sentences of the batch?",
     ),
     Misconception(
         id="pools_the_scores_of_the_batch",
         exercise="CausalAttention",
         swaps=(("masked = scores.", "masked = scores.mean(dim=0, keepdim=True)."),),
-        explanation="The scores are averaged over the batch, so every item attends alike.",
-        question="Would an item alone in its batch get the same answer?",
+        explanation="The scores are averaged over the batch, so every item has the same weights.",
+        question="Would an item alone in its batch get the same result?",
     ),
     Misconception(
         id="mixes_the_keys",
         exercise="CausalAttention",
         swaps=(("return weights @ values", "return weights @ keys"),),
         explanation="The weights mix the keys, not the values.",
-        question="Keys say where something is found; what says what is found there?",
+        question="Which layer computes what the weights should mix?",
     ),
     Misconception(
         id="mixes_the_inputs",
         exercise="CausalAttention",
         swaps=(("return weights @ values", "return weights @ x"),),
         explanation="The weights mix the raw inputs, not their values.",
-        question="What is the third layer for?",
+        question="What is the value layer for?",
     ),
     Misconception(
         id="weighs_with_columns",
@@ -532,14 +557,14 @@ MISCONCEPTIONS = (
         id="returns_weights_as_well",
         exercise="CausalAttention",
         swaps=(("return weights @ values", "return weights @ values, weights"),),
-        explanation="The module returns a pair, while the context alone was asked for.",
+        explanation="The module returns a pair, but only the context vectors are required.",
         question="What does the arrow in the docstring say about the result?",
     ),
     Misconception(
         id="forgets_dropout",
         exercise="CausalAttention",
         swaps=(("        weights = self.dropout(weights)\n", ""),),
-        explanation="Dropout is never applied: training sees every weight in every call.",
+        explanation="Dropout is never applied: training uses every weight in every call.",
         question="Where in forward do you use the dropout layer?",
     ),
     Misconception(
@@ -551,8 +576,8 @@ MISCONCEPTIONS = (
                 "weights = nn.functional.dropout(weights, self.dropout.p)",
             ),
         ),
-        explanation="F.dropout drops by default in eval mode as well, so answers there vary.",
-        question="How does the function learn whether the module is in training?",
+        explanation="F.dropout drops by default in eval mode as well, so results there vary.",
+        question="How does the function know whether the module is in training?",
     ),
     Misconception(
         id="drops_in_eval_mode_only",
@@ -563,8 +588,8 @@ MISCONCEPTIONS = (
                 "weights = nn.functional.dropout(weights, self.dropout.p, not self.training)",
             ),
         ),
-        explanation="Dropout works in eval mode and rests in training: the flag is turned round.",
-        question="What is self.training after eval() was called?",
+        explanation="Dropout is applied in eval mode and not in training: the flag is inverted.",
+        question="What is the value of self.training after eval() was called?",
     ),
     Misconception(
         id="drops_scores",
@@ -574,9 +599,10 @@ MISCONCEPTIONS = (
             ("masked / keys.shape[-1] ** 0.5", "self.dropout(masked / keys.shape[-1] ** 0.5)"),
         ),
         explanation=(
-            "Scores are dropped, not weights: a score of 0 still gets attention after softmax."
+            "Scores are dropped, not weights: after softmax a score of 0 still gets a positive "
+            "weight."
         ),
-        question="Which numbers should become zero, those before or those after the softmax?",
+        question="Which numbers should become zero, those before or those after softmax?",
     ),
     Misconception(
         id="drops_parts_of_the_context",
@@ -585,8 +611,10 @@ MISCONCEPTIONS = (
             ("        weights = self.dropout(weights)\n", ""),
             ("return weights @ values", "return self.dropout(weights @ values)"),
         ),
-        explanation="Dropout hits the context vectors, while the attention weights stay complete.",
-        question="Which tensor does the docstring want thinned out?",
+        explanation=(
+            "Dropout is applied to the context vectors, and the attention weights are not dropped."
+        ),
+        question="Which tensor does the docstring name for dropout?",
     ),
     Misconception(
         id="drops_parts_of_the_values",
@@ -595,8 +623,10 @@ MISCONCEPTIONS = (
             ("        weights = self.dropout(weights)\n", ""),
             ("return weights @ values", "return weights @ self.dropout(values)"),
         ),
-        explanation="Dropout hits the values: all tokens lose the same numbers at once.",
-        question="Which tensor does the docstring want thinned out?",
+        explanation=(
+            "Dropout is applied to the values, so the same numbers are missing for all tokens."
+        ),
+        question="Which tensor does the docstring name for dropout?",
     ),
     Misconception(
         id="drops_without_rescaling",
@@ -608,7 +638,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The weights that stay are not divided by 1 - dropout, so training sees less in sum."
+            "The remaining weights are not divided by 1 - dropout, so in training their sum is "
+            "too small."
         ),
         question="On average, what do the rows sum to in training, and what in eval mode?",
     ),
@@ -624,22 +655,30 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="After dropout the rows are made to sum to one again; dropping is not masking.",
-        question="By what are the weights that stay divided, each row by its own sum or all alike?",
+        explanation=(
+            "After dropout the rows are normalised to sum to one again; dropout does not do this."
+        ),
+        question=(
+            "Which number are the remaining weights divided by: the sum of their row, or the "
+            "same number everywhere?"
+        ),
     ),
     Misconception(
         id="takes_dropout_for_the_share_to_keep",
         exercise="CausalAttention",
         swaps=(("nn.Dropout(dropout)", "nn.Dropout(1 - dropout if dropout else 0.0)"),),
-        explanation="The number is taken for the share that stays, so too much is dropped.",
-        question="Is `dropout` the probability to lose a weight or to keep it?",
+        explanation=(
+            "The number is used as the probability of keeping a weight, so the wrong share is "
+            "dropped."
+        ),
+        question="Is `dropout` the probability of losing a weight or of keeping it?",
     ),
     Misconception(
         id="drops_a_fixed_share",
         exercise="CausalAttention",
         swaps=(("nn.Dropout(dropout)", "nn.Dropout(0.5 if dropout else 0.0)"),),
-        explanation="Half of the weights are dropped, whatever was asked for.",
-        question="Where does the argument `dropout` arrive?",
+        explanation="Half of the weights are dropped, for every value of `dropout`.",
+        question="Where is the argument `dropout` used?",
     ),
     Misconception(
         id="drops_alike_in_every_item",
@@ -650,8 +689,8 @@ MISCONCEPTIONS = (
                 "weights * self.dropout(torch.ones_like(weights[:1]))",
             ),
         ),
-        explanation="One pattern of dropped weights serves all items of the batch.",
-        question="Of which shape must the random numbers be for each item to drop on its own?",
+        explanation="One pattern of dropped weights is used for all items of the batch.",
+        question="Which shape must the random numbers have so that each item has its own pattern?",
     ),
     Misconception(
         id="drops_whole_rows",
@@ -662,8 +701,10 @@ MISCONCEPTIONS = (
                 "weights * self.dropout(torch.ones_like(weights[:, :, :1]))",
             ),
         ),
-        explanation="A token loses all of its weights at once, or none.",
-        question="Of which shape must the random numbers be for each weight to drop on its own?",
+        explanation="Either all weights of a token are dropped, or none.",
+        question=(
+            "Which shape must the random numbers have so that each weight is dropped independently?"
+        ),
     ),
     Misconception(
         id="drops_whole_tokens",
@@ -674,8 +715,10 @@ MISCONCEPTIONS = (
                 "weights * self.dropout(torch.ones_like(weights[:, :1]))",
             ),
         ),
-        explanation="A dropped token disappears from every other token's sight at once.",
-        question="Of which shape must the random numbers be for each weight to drop on its own?",
+        explanation="If a token is dropped, its weight is zero in all rows at once.",
+        question=(
+            "Which shape must the random numbers have so that each weight is dropped independently?"
+        ),
     ),
     Misconception(
         id="draws_the_dropped_weights_once",
@@ -690,8 +733,11 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="What drops is drawn once and kept, so training always lacks the same weights.",
-        question="When must the random numbers be drawn for each call to get its own?",
+        explanation=(
+            "The dropped weights are drawn once and stored, so in training the same weights are "
+            "always missing."
+        ),
+        question="When must the random numbers be drawn so that each call has its own?",
     ),
     Misconception(
         id="switches_dropout_off_for_good",
@@ -707,7 +753,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Eval mode sets the probability to zero, and it stays zero in training afterwards."
+            "eval() sets the probability to zero, and it stays zero when training continues."
         ),
         question="After eval() and train(), what is your dropout probability?",
     ),
@@ -720,8 +766,8 @@ MISCONCEPTIONS = (
                 "torch.manual_seed(123)\n        self.W_query = nn.Linear",
             ),
         ),
-        explanation="The module seeds the generator itself: every one gets the same weights.",
-        question="If several are built after each other, how do their weights differ?",
+        explanation="The module seeds the generator itself: every module gets the same weights.",
+        question="If several modules are created one after the other, how do their weights differ?",
     ),
     Misconception(
         id="seeds_in_every_call",
@@ -732,17 +778,17 @@ MISCONCEPTIONS = (
                 "torch.manual_seed(123)\n        weights = self.dropout(weights)",
             ),
         ),
-        explanation=(
-            "Each call seeds the generator, so that the same weights are dropped every time."
-        ),
+        explanation="Each call seeds the generator, so the same weights are dropped every time.",
         question="What should differ between two calls in training?",
     ),
     Misconception(
         id="detaches_the_weights",
         exercise="CausalAttention",
         swaps=(("return weights @ values", "return weights.detach() @ values"),),
-        explanation="The weights leave the graph, so the query and key layers never learn.",
-        question="Through which tensors must the loss reach the key layer?",
+        explanation=(
+            "The weights are detached from the graph, so the query and key layers never learn."
+        ),
+        question="Through which tensors must the gradient of the loss reach the key layer?",
     ),
     Misconception(
         id="calls_the_ready_made_attention",
@@ -758,7 +804,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="PyTorch's own attention does the work; here it is to be written by hand.",
+        explanation="PyTorch's own attention does the work, but you should write it yourself here.",
         question="Which steps does that function do for you?",
     ),
     Misconception(
@@ -771,8 +817,9 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The tokens are served one after the other: the work grows with the input's length."
+            "The tokens are processed one after the other: the number of operations grows with "
+            "the length of the input."
         ),
-        question="Which single product does what your loop does?",
+        question="Which single product computes the same as your loop?",
     ),
 )

@@ -7,17 +7,15 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
-B, T, D_IN, D_OUT, CONTEXT = 3, 5, 13, 4, 9  # all distinct, so that no wrong axis fits by chance
-SCALE = 0.5  # scores vary by 3 then: every mistake shows, and no visible weight underflows, so
-# that masking finished weights and normalising them again stays as right as minus infinity
+B, T, D_IN, D_OUT, CONTEXT = 3, 5, 13, 4, 9  # all different, so that no wrong axis fits by chance
+SCALE = 0.5  # scores then spread by 3: every mistake shows, and no visible weight underflows, so
+# that masking after softmax with a new normalisation is as exact as minus infinity
 LAYERS = ("W_query", "W_key", "W_value")
-BY_HAND = (
-    "Compute scores, weights and context vectors yourself here: that is what the stage is about."
-)
-AT_ONCE = "Let whole matrices do the work of all tokens at once."
+BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
+AT_ONCE = "Use one matrix product for all tokens at once."
 
-DROP = 0.3  # not a half: keeping and dropping must not look alike
-ITEMS, TOKENS = 5, 16  # 680 visible weights: shares of them are known to within 0.02
+DROP = 0.3  # not 0.5: the probabilities of keeping and dropping must differ
+ITEMS, TOKENS = 5, 16  # 680 visible weights: the measured share is within 0.02 of the probability
 
 
 def document_scores(inputs):
@@ -29,7 +27,7 @@ def document_scores(inputs):
 
 
 def both_attentions(student, reference, probe, **shapes):
-    """Build the student's attention and ours, and load the same loud weights into both."""
+    """Build the student's attention and the reference, and load the same large weights."""
     shapes |= {f"{layer}__weight": (D_OUT, D_IN) for layer in LAYERS}
     weights = probe.weights(**shapes)
     arguments = (D_IN, D_OUT, CONTEXT, 0.0, len(weights) > len(LAYERS))
@@ -39,9 +37,9 @@ def both_attentions(student, reference, probe, **shapes):
 
 
 def in_the_open(student, reference, probe):
-    """Build attentions whose context vectors are their own attention weights, twice in a row.
+    """Build modules whose context vectors contain their own attention weights twice.
 
-    Token j carries a one in place j; the value layer passes that on, to two places.
+    Token j has a one at position j, and the value layer copies it to two positions.
     """
     here = torch.eye(TOKENS).expand(ITEMS, TOKENS, TOKENS)
     x = torch.cat((here, probe.normal(ITEMS, TOKENS, 6)), dim=-1)
@@ -60,7 +58,7 @@ def weights_left(attention, x, seed):
     first, second = context.split(TOKENS, dim=-1)
     expect(
         torch.equal(first == 0, second == 0),
-        "In training, parts of values or contexts are dropped: the weights should be, as wholes.",
+        "In training, parts of values or contexts are dropped; drop attention weights instead.",
     )
     return first
 
@@ -71,7 +69,7 @@ def visible(left):
 
 
 def same_gradients(yours, ours):
-    """Compare what arrives at the parameters and at the input."""
+    """Compare the gradients of the parameters and of the input."""
     arrivals = yours.parameters | {"the input": yours.inputs[0]}
     for name, gradient in (ours.parameters | {"the input": ours.inputs[0]}).items():
         arrived = arrivals.get(name)
@@ -84,7 +82,7 @@ def same_gradients(yours, ours):
 
 @check("mask_then_renormalize", points=0.1, layer="shapes")
 def test_renormalized_weights_keep_their_shape(student):
-    """(6, 6) weights in, (6, 6) weights out."""
+    """Weights of shape (6, 6) give weights of shape (6, 6)."""
     weights = student.call("mask_then_renormalize", torch.full((6, 6), 1 / 6))
 
     tensor_like(weights, (6, 6), "mask_then_renormalize of (6, 6) weights")
@@ -92,7 +90,7 @@ def test_renormalized_weights_keep_their_shape(student):
 
 @check("mask_then_renormalize", points=0.5, layer="documented")
 def test_renormalized_weights_are_the_documented_ones(student, documented, inputs):
-    """The weights drawn with seed 789 become the documented causal ones, digit for digit."""
+    """The weights drawn with seed 789 become the documented causal weights, in all digits."""
     weights = torch.softmax(document_scores(inputs) / 2**0.5, dim=-1)
 
     documented["ch03.weights_renormalized"].matches(
@@ -102,16 +100,16 @@ def test_renormalized_weights_are_the_documented_ones(student, documented, input
 
 @check("mask_then_renormalize", points=0.3, layer="documented")
 def test_renormalized_weights_from_the_printed_ones(student, documented):
-    """Printed weights become the documented ones too, whether the future is in them or not."""
+    """Printed weights become the documented ones too, before or after zeroing the future."""
     expected = documented["ch03.weights_renormalized"].tensor
     for name in ("ch03.weights", "ch03.weights_times_mask"):
-        # printed digits in: 1e-4 of `agrees` is wide enough for them, half a unit is not
+        # the input has printed digits: the 1e-4 of `agrees` allows for them, half a unit does not
         agrees(student.call("mask_then_renormalize", documented[name].tensor), expected)
 
 
 @check("mask_then_renormalize", points=0.5, layer="probe")
 def test_renormalized_weights_of_any_rows(student, reference, probe):
-    """On unseen weights of three lengths, what is visible is shared out anew."""
+    """For hidden inputs of three lengths, the visible weights are normalised again."""
     for length in (T, 8, 1):
         weights = torch.softmax(probe.normal(length, length, scale=1.5), dim=-1)
 
@@ -123,19 +121,19 @@ def test_renormalized_weights_of_any_rows(student, reference, probe):
 
 @check("mask_then_renormalize", points=0.2, layer="laws")
 def test_renormalized_rows_sum_to_one_and_keep_proportions(student, probe):
-    """Rows sum to one, the future gets nothing, and visible weights keep their proportions."""
+    """Rows sum to one, later tokens get zero, and visible weights keep their ratios."""
     weights = torch.softmax(probe.normal(T, T), dim=-1)
     result = tensor_like(student.call("mask_then_renormalize", weights), (T, T))
 
     expect((result.triu(diagonal=1) == 0).all(), "A token gives weight to tokens after it.")
     expect(torch.allclose(result.sum(dim=-1), torch.ones(T), atol=1e-4), "Rows do not sum to one.")
     ratios = (result[:, :1] * weights).tril(), (weights[:, :1] * result).tril()
-    expect(torch.allclose(*ratios, atol=1e-4), "Visible weights do not keep their proportions.")
+    expect(torch.allclose(*ratios, atol=1e-4), "Visible weights do not keep their ratios.")
 
 
 @check("mask_then_renormalize", points=0.1, layer="laws")
 def test_renormalizing_leaves_the_weights_alone(student, reference, probe):
-    """The result is right, and the weights that went in are afterwards what they were."""
+    """The result is right, and the caller's weights are unchanged."""
     weights = torch.softmax(probe.normal(T, T), dim=-1)
 
     agrees(
@@ -143,7 +141,7 @@ def test_renormalizing_leaves_the_weights_alone(student, reference, probe):
         reference.call("mask_then_renormalize", weights),
     )
     kept = student.keeps_inputs("mask_then_renormalize", weights)
-    expect(kept, "mask_then_renormalize writes into the weights that it is given.")
+    expect(kept, "mask_then_renormalize changes the weights that you pass to it.")
 
 
 @check("mask_then_renormalize", points=0.2, layer="gradients")
@@ -174,7 +172,7 @@ def test_renormalizing_needs_no_loop_over_tokens(student, reference, probe):
 
 @check("mask_with_infinity", points=0.1, layer="shapes")
 def test_masked_softmax_has_a_weight_for_every_score(student):
-    """(6, 6) scores in, (6, 6) weights out."""
+    """Scores of shape (6, 6) give weights of shape (6, 6)."""
     weights = student.call("mask_with_infinity", torch.zeros(6, 6), 2)
 
     tensor_like(weights, (6, 6), "mask_with_infinity of (6, 6) scores")
@@ -182,7 +180,7 @@ def test_masked_softmax_has_a_weight_for_every_score(student):
 
 @check("mask_with_infinity", points=0.5, layer="documented")
 def test_masked_softmax_gives_the_documented_weights(student, documented, inputs):
-    """The raw scores drawn with seed 789 become the documented weights, digit for digit."""
+    """The raw scores drawn with seed 789 become the documented weights, in all digits."""
     weights = student.call("mask_with_infinity", document_scores(inputs), 2)
 
     documented["ch03.weights_renormalized"].matches(weights, "The result")
@@ -190,18 +188,18 @@ def test_masked_softmax_gives_the_documented_weights(student, documented, inputs
 
 @check("mask_with_infinity", points=0.3, layer="documented")
 def test_masked_softmax_of_the_printed_scores(student, documented):
-    """Only the printed, visible scores count: with any others in the future it is the same."""
+    """Only the printed, visible scores count: scores of later tokens have no effect."""
     printed = documented["ch03.masked_scores"].tensor
     scores = torch.where(printed.isinf(), torch.tensor(0.7), printed)
 
-    # printed digits in: 1e-4 of `agrees` is wide enough for them, half a unit is not
+    # the input has printed digits: the 1e-4 of `agrees` allows for them, half a unit does not
     expected = documented["ch03.weights_renormalized"].tensor
     agrees(student.call("mask_with_infinity", scores, 2), expected)
 
 
 @check("mask_with_infinity", points=0.5, layer="probe")
 def test_masked_softmax_of_any_scores(student, reference, probe):
-    """On unseen scores of three lengths and key sizes, the weights are right."""
+    """For hidden inputs of three lengths and key sizes, the weights are right."""
     for length, d_k in ((T, 12), (8, 3), (1, 2)):
         scores = probe.normal(length, length, scale=4)
 
@@ -213,20 +211,20 @@ def test_masked_softmax_of_any_scores(student, reference, probe):
 
 @check("mask_with_infinity", points=0.2, layer="laws")
 def test_both_routes_come_to_the_same(student, reference, probe):
-    """Masking the scores equals masking the finished weights and normalising them again."""
+    """Masking the scores gives the same as masking the weights and normalising them again."""
     scores = probe.normal(T, T, scale=3)
     weights = torch.softmax(scores / 11**0.5, dim=-1)
 
     agrees(
         student.call("mask_with_infinity", scores, 11),
         reference.call("mask_then_renormalize", weights),
-        "What minus infinity gives",
+        "The result of mask_with_infinity",
     )
 
 
 @check("mask_with_infinity", points=0.1, layer="laws")
 def test_masked_softmax_leaves_the_scores_alone(student, reference, probe):
-    """The weights are right, and the scores are afterwards what they were."""
+    """The weights are right, and the scores are unchanged."""
     scores = probe.normal(T, T)
 
     agrees(
@@ -234,7 +232,7 @@ def test_masked_softmax_leaves_the_scores_alone(student, reference, probe):
         reference.call("mask_with_infinity", scores, 3),
     )
     kept = student.keeps_inputs("mask_with_infinity", scores, 3)
-    expect(kept, "mask_with_infinity writes into the scores that it is given.")
+    expect(kept, "mask_with_infinity changes the scores that you pass to it.")
 
 
 @check("mask_with_infinity", points=0.2, layer="gradients")
@@ -265,17 +263,17 @@ def test_masked_softmax_needs_no_loop_over_tokens(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="signature")
 def test_attention_is_built_by_the_names_of_its_arguments(student):
-    """It takes d_in, d_out, context_length, dropout and qkv_bias, by position or by name."""
+    """The constructor takes d_in, d_out, context_length, dropout and qkv_bias."""
     attention = student.new(
         "CausalAttention", d_in=6, d_out=3, context_length=4, dropout=0.0, qkv_bias=True
     )
 
-    tensor_like(attention(torch.ones(2, 4, 6)), (2, 4, 3), "The answer to (2, 4, 6)")
+    tensor_like(attention(torch.ones(2, 4, 6)), (2, 4, 3), "The result for (2, 4, 6)")
 
 
 @check("CausalAttention", points=0.2, layer="shapes")
 def test_attention_gives_each_token_a_context_vector(student, documented):
-    """A batch of two documents, (2, 6, 3), becomes (2, 6, 2)."""
+    """A batch of two texts, (2, 6, 3), becomes (2, 6, 2)."""
     batch = torch.ones(*documented["ch03.batch.shape"].tensor.tolist())
     context = student.new("CausalAttention", 3, 2, 6, 0.0)(batch)
 
@@ -285,14 +283,14 @@ def test_attention_gives_each_token_a_context_vector(student, documented):
 
 @check("CausalAttention", points=0.4, layer="parameters")
 def test_attention_draws_the_documented_weights(student, documented):
-    """Seeded with 123, W_query, W_key and W_value are made in this order, and without bias."""
+    """Seeded with 123, W_query, W_key and W_value are created in this order, without bias."""
     parameters = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123).parameters()
 
     for layer in LAYERS:
         name = f"{layer}.weight"
         expect(name in parameters, f"CausalAttention has no parameter {name}.")
         documented[f"ch03.causal.{name.lower()}"].matches(parameters[name].value, name)
-        expect(f"{layer}.bias" not in parameters, f"{layer} has a bias though none was asked for.")
+        expect(f"{layer}.bias" not in parameters, f"{layer} has a bias, but qkv_bias is false.")
 
 
 @check("CausalAttention", points=0.1, layer="parameters")
@@ -318,7 +316,7 @@ def test_attention_reproduces_the_documented_context(student, documented, inputs
 
 @check("CausalAttention", points=0.7, layer="probe")
 def test_attention_attends_with_any_weights(student, reference, probe):
-    """With other weights and sizes, items that differ and room to spare, it is right too."""
+    """The result is right for other weights and sizes, different items and shorter inputs."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x = probe.normal(B, T, D_IN, scale=SCALE)
 
@@ -327,7 +325,7 @@ def test_attention_attends_with_any_weights(student, reference, probe):
 
 @check("CausalAttention", points=0.2, layer="probe")
 def test_attention_uses_its_biases(student, reference, probe):
-    """With qkv_bias=True, the biases are a part of queries, keys and values."""
+    """With qkv_bias=True, the biases are added to queries, keys and values."""
     biases = {f"{layer}__bias": (D_OUT,) for layer in LAYERS}
     yours, ours, _ = both_attentions(student, reference, probe, **biases)
     x = probe.normal(B, T, D_IN, scale=SCALE)
@@ -337,7 +335,7 @@ def test_attention_uses_its_biases(student, reference, probe):
 
 @check("CausalAttention", points=0.3, layer="probe")
 def test_attention_serves_every_length_in_turn(student, reference, probe):
-    """One module serves long and short inputs one after the other, a single token included."""
+    """One module works for long and short inputs one after the other, also for a single token."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x = probe.normal(B, CONTEXT, D_IN, scale=SCALE)
 
@@ -348,7 +346,7 @@ def test_attention_serves_every_length_in_turn(student, reference, probe):
 
 @check("CausalAttention", points=0.3, layer="laws")
 def test_attention_never_looks_ahead(student, reference, probe):
-    """Other tokens at the end change what they get, and nothing before; the first sees itself."""
+    """The last tokens change only their own results; the first token attends only to itself."""
     yours, _, weights = both_attentions(student, reference, probe)
     x = probe.normal(B, T, D_IN, scale=SCALE)
     others = x.clone()
@@ -356,45 +354,52 @@ def test_attention_never_looks_ahead(student, reference, probe):
 
     before = tensor_like(yours(x), (B, T, D_OUT), "The context")
     after = tensor_like(yours(others), (B, T, D_OUT), "The context")
-    expect(not torch.allclose(before[:, 3:], after[:, 3:]), "Tokens do not hear their own change.")
-    agrees(after[:, :3], before[:, :3], "With other tokens at the end, what the first tokens get")
+    unchanged = torch.allclose(before[:, 3:], after[:, 3:])
+    expect(not unchanged, "A change of the last tokens does not change their own results.")
+    sentence = "After a change of the last tokens, the result of the first tokens"
+    agrees(after[:, :3], before[:, :3], sentence)
     agrees(before[:, 0], x[:, 0] @ weights["W_value.weight"].T, "The first token's context vector")
 
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
-    """Each item of a batch gets what it would get alone, and the input stays as it was."""
+    """Each item of a batch gets the same result as alone, and the input is unchanged."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x = probe.normal(B, T, D_IN, scale=SCALE)
 
     together = tensor_like(yours(x), (B, T, D_OUT), "The context")
     agrees(together, ours(x), "The context")
     for item in range(B):
-        agrees(yours(x[item : item + 1]), together[item : item + 1], "An item on its own")
-    expect(yours.keeps_inputs(x), "CausalAttention writes into the input that it is given.")
+        agrees(
+            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
+        )
+    expect(yours.keeps_inputs(x), "CausalAttention changes the input that you pass to it.")
 
 
 @check("CausalAttention", points=0.1, layer="laws")
 def test_attention_refuses_more_tokens_than_its_context(student, probe):
-    """context_length tokens are served; for one more it raises."""
+    """The module accepts context_length tokens and raises an error for one more."""
     attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
 
     full = attention(probe.normal(B, CONTEXT, D_IN))
-    tensor_like(full, (B, CONTEXT, D_OUT), "The answer to a full context")
+    tensor_like(full, (B, CONTEXT, D_OUT), "The result for a full context")
     for more in (1, 2, CONTEXT):
         refused = attention.refuses(probe.normal(B, CONTEXT + more, D_IN))
-        expect(refused, "More tokens than context_length are answered instead of refused.")
+        expect(
+            refused,
+            "More tokens than context_length give a result; they should raise a ValueError.",
+        )
 
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_attention_keeps_its_mask_as_a_buffer(student):
-    """`mask` is a buffer: it moves with the module, and no optimizer trains it."""
+    """`mask` is a buffer: it moves with the module and is not trained."""
     attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
 
     expect("mask" not in attention.parameters(), "mask is a parameter; it would be trained.")
     expect("mask" in attention.buffers(), "CausalAttention has no buffer named mask.")
     place = attention.move("meta").get("mask", "")
-    expect(place.startswith("meta"), "mask stays behind when the module moves.")
+    expect(place.startswith("meta"), "mask does not move with the module.")
 
 
 @check("CausalAttention", points=0.1, layer="laws")
@@ -414,7 +419,7 @@ def test_attention_leaves_the_seed_to_the_caller(student, probe):
 
 @check("CausalAttention", points=0.3, layer="laws")
 def test_nothing_drops_in_eval_mode(student, reference, probe):
-    """In eval mode nothing is dropped: call after call, the context vectors are the full ones."""
+    """In eval mode nothing is dropped: every call gives the full context vectors."""
     yours, ours, x = in_the_open(student, reference, probe)
     yours.eval()
 
@@ -424,43 +429,50 @@ def test_nothing_drops_in_eval_mode(student, reference, probe):
 
 @check("CausalAttention", points=0.5, layer="laws")
 def test_weights_drop_whole_and_the_others_grow(student, reference, probe):
-    """In training, a weight is dropped after softmax or divided by 1 - dropout; no third thing."""
+    """In training, each weight after softmax is either set to zero or divided by 1 - dropout."""
     yours, ours, x = in_the_open(student, reference, probe)
     left = weights_left(yours, x, probe.seed)
     full = weights_left(ours.eval(), x, probe.seed)
 
     expect((visible(left) == 0).any(), "In training, no weight is dropped.")
     expect((visible(left) != 0).any(), "In training, every weight is dropped.")
-    agrees(left, torch.where(left == 0, left, full / (1 - DROP)), "What is left of the weights")
+    agrees(
+        left, torch.where(left == 0, left, full / (1 - DROP)), "The weights that are not dropped"
+    )
 
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_weights_drop_as_often_as_told(student, reference, probe):
-    """In training, the share of dropped weights is about what `dropout` says."""
+    """In training, the share of dropped weights is about `dropout`."""
     yours, _, x = in_the_open(student, reference, probe)
     dropped = (visible(weights_left(yours, x, probe.seed)) == 0).float().mean()
 
     # six standard deviations of a share of 680
-    expect(abs(float(dropped) - DROP) < 0.11, "Another share of the weights is dropped.")
+    expect(abs(float(dropped) - DROP) < 0.11, "The share of dropped weights is not `dropout`.")
 
 
 @check("CausalAttention", points=0.3, layer="laws")
 def test_weights_drop_each_on_its_own(student, reference, probe):
-    """Every weight of every item drops on its own, not by whole rows, columns or items."""
+    """Every weight of every item is dropped independently, not in whole rows, columns or items."""
     yours, _, x = in_the_open(student, reference, probe)
     gone = weights_left(yours, x, probe.seed) == 0
 
-    expect(0 < visible(gone).sum() < visible(gone).numel(), "In training, all or nothing drops.")
+    expect(
+        0 < visible(gone).sum() < visible(gone).numel(),
+        "In training, either all weights are dropped or none.",
+    )
     expect((gone[0] != gone[1:]).any(), "The same weights are dropped in every item.")
     last = gone[:, -1]
-    expect(last.any(dim=-1).ne(last.all(dim=-1)).any(), "A token's weights drop all together.")
-    lower = gone[:, TOKENS // 2 :, : TOKENS // 2]  # rows that all see these columns
-    expect((lower[:, :1] != lower[:, 1:]).any(), "All tokens lose the same others.")
+    expect(
+        last.any(dim=-1).ne(last.all(dim=-1)).any(), "All weights of a token are dropped together."
+    )
+    lower = gone[:, TOKENS // 2 :, : TOKENS // 2]  # rows in which all these columns are visible
+    expect((lower[:, :1] != lower[:, 1:]).any(), "The same columns are dropped in every row.")
 
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_every_call_in_training_drops_anew(student, reference, probe):
-    """Each call in training drops other weights, also after a time in eval mode."""
+    """Each call in training drops different weights, also after a change to eval mode and back."""
     yours, _, x = in_the_open(student, reference, probe)
     first = weights_left(yours, x, probe.seed) == 0
     second = weights_left(yours, x, probe.seed + 1) == 0
@@ -468,7 +480,7 @@ def test_every_call_in_training_drops_anew(student, reference, probe):
     expect((first != second).any(), "Two calls in training drop the same weights.")
     yours.eval()(x)
     left = visible(weights_left(yours.train(), x, probe.seed))
-    expect((left == 0).any(), "After a time in eval mode, training drops nothing any more.")
+    expect((left == 0).any(), "After eval mode, training does not drop weights any more.")
 
 
 @check("CausalAttention", points=0.3, layer="gradients")
@@ -482,7 +494,7 @@ def test_attention_passes_gradients_back(student, reference, probe):
 
 @check("CausalAttention", points=0.5, layer="forbidden")
 def test_attention_is_built_by_hand(student, reference, probe):
-    """It computes attention itself, without torch's ready-made one."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours, _ = both_attentions(student, reference, probe)
     x = probe.normal(B, T, D_IN, scale=SCALE)
 

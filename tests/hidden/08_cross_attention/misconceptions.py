@@ -1,4 +1,4 @@
-"""Wrong answers that the suite of stage 08 must see, and what to say about each."""
+"""Wrong answers that the suite of stage 08 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
@@ -53,16 +53,16 @@ SOURCES = (
         exercise="Attention",
         swaps=((K, "k = self.W_k(encodings_for_q)"), (V, "v = self.W_v(encodings_for_q)")),
         explanation=(
-            "Queries, keys and values all come from encodings_for_q: that is self-attention again."
+            "Queries, keys and values all come from encodings_for_q: this is self-attention again."
         ),
-        question="Which of the three sources does your forward never look at?",
+        question="Which of the three sources does your forward never use?",
     ),
     Misconception(
         id="takes_keys_from_the_asking_side",
         exercise="Attention",
         swaps=((K, "k = self.W_k(encodings_for_q)"),),
         explanation="The keys come from encodings_for_q instead of encodings_for_k.",
-        question="Whose tokens should a query be compared with?",
+        question="Which tokens should a query be compared with?",
     ),
     Misconception(
         id="takes_values_from_the_keys_source",
@@ -83,35 +83,38 @@ SOURCES = (
         exercise="Attention",
         swaps=((V, "v = self.W_v(encodings_for_q)"),),
         explanation="The values come from encodings_for_q instead of encodings_for_v.",
-        question="Who hands over content here, the one that asks or the one that is asked?",
+        question=(
+            "Which source holds the content that is mixed, that of the queries or that of the "
+            "values?"
+        ),
     ),
     Misconception(
         id="swaps_the_sources_of_keys_and_values",
         exercise="Attention",
         swaps=((K, "k = self.W_k(encodings_for_v)"), (V, "v = self.W_v(encodings_for_k)")),
-        explanation="Keys are made from encodings_for_v and values from encodings_for_k.",
-        question="Which source serves for finding, and which for content?",
+        explanation="Keys are computed from encodings_for_v and values from encodings_for_k.",
+        question="Which source is for the comparison with queries, and which is for the content?",
     ),
     Misconception(
         id="lets_keys_ask",
         exercise="Attention",
         swaps=((SCORES, "scores = k @ q.transpose(self.row_dim, self.col_dim)"),),
-        explanation="Keys and queries have changed places, so the scores have a row for each key.",
-        question="If 3 tokens ask 5 others, how many rows should the scores have?",
+        explanation="Keys and queries are exchanged, so the scores have a row for each key.",
+        question="If there are 3 queries and 5 keys, how many rows should the scores have?",
     ),
     Misconception(
         id="mixes_the_keys",
         exercise="Attention",
         swaps=((MIXED, "return weights @ k"),),
         explanation="The keys are mixed instead of the values.",
-        question="Which of the three layers has no part in your result?",
+        question="Which of the three layers has no effect on your result?",
     ),
     Misconception(
         id="mixes_the_raw_encodings",
         exercise="Attention",
         swaps=((MIXED, "return weights @ encodings_for_v"),),
-        explanation="The raw encodings are mixed; they never pass through W_v.",
-        question="Which of the three layers has no part in your result?",
+        explanation="The raw encodings are mixed; W_v is not applied to them.",
+        question="Which of the three layers has no effect on your result?",
     ),
     Misconception(
         id="compares_the_raw_encodings",
@@ -122,8 +125,8 @@ SOURCES = (
                 "scores = encodings_for_q @ encodings_for_k.transpose(self.row_dim, self.col_dim)",
             ),
         ),
-        explanation="The raw encodings are compared; queries and keys are made and not used.",
-        question="Which of the three layers have no part in your scores?",
+        explanation="The raw encodings are compared; queries and keys are computed but not used.",
+        question="Which of the three layers have no effect on your scores?",
     ),
 )
 
@@ -132,8 +135,8 @@ LAYERS = (
         id="makes_the_key_layer_first",
         exercise="Attention",
         swaps=((f"{LAYER_Q}\n        {LAYER_K}", f"{LAYER_K}\n        {LAYER_Q}"),),
-        explanation="W_k is made before W_q, so each of them starts from the other's numbers.",
-        question="Which layer should get the first numbers that the generator gives out?",
+        explanation="W_k is created before W_q, so each has the initial weights of the other.",
+        question="Which layer should get the first numbers from the generator?",
     ),
     Misconception(
         id="leaves_the_bias_on",
@@ -143,8 +146,8 @@ LAYERS = (
             (LAYER_K, "self.W_k = nn.Linear(d_model, d_model)"),
             (LAYER_V, "self.W_v = nn.Linear(d_model, d_model)"),
         ),
-        explanation="The layers have a bias, the default of nn.Linear.",
-        question="What does nn.Linear add to the product unless it is told not to?",
+        explanation="The layers have a bias, which is the default of nn.Linear.",
+        question="What does nn.Linear add to the product by default?",
     ),
     Misconception(
         id="multiplies_by_the_stored_weight",
@@ -154,9 +157,7 @@ LAYERS = (
             (K, "k = encodings_for_k @ self.W_k.weight"),
             (V, "v = encodings_for_v @ self.W_v.weight"),
         ),
-        explanation=(
-            "nn.Linear keeps its weight as (out, in); x @ weight uses it the wrong way round."
-        ),
+        explanation="nn.Linear stores its weight as (out, in), but x @ weight needs (in, out).",
         question="Which product does nn.Linear compute with its weight?",
     ),
     Misconception(
@@ -164,33 +165,34 @@ LAYERS = (
         exercise="Attention",
         swaps=((LAYER_Q, f"torch.manual_seed(42)\n        {LAYER_Q}"),),
         explanation=(
-            "The constructor sets a seed of its own, so all modules start alike whatever their "
-            "caller seeds."
+            "The constructor sets its own seed, so all modules have the same initial weights, "
+            "whatever seed the caller sets."
         ),
-        question="If two heads are built one after the other, should they be equal?",
+        question="If two heads are created one after the other, should they be equal?",
     ),
     Misconception(
         id="seeds_in_forward",
         exercise="Attention",
         swaps=((Q, f"torch.manual_seed(42)\n        {Q}"),),
         explanation=(
-            "forward seeds torch's generator on every call, for everyone who draws afterwards."
+            "forward seeds torch's generator on every call, which affects all random numbers "
+            "drawn afterwards."
         ),
-        question="What would dropout do if every call began from the same seed?",
+        question="What would dropout do if every call started from the same seed?",
     ),
     Misconception(
         id="shares_one_layer",
         exercise="Attention",
         swaps=((LAYER_K, "self.W_k = self.W_q"), (LAYER_V, "self.W_v = self.W_q")),
-        explanation="One layer serves as W_q, W_k and W_v.",
+        explanation="One layer is used as W_q, W_k and W_v.",
         question="How many parameters should the module have?",
     ),
     Misconception(
         id="starts_from_weights_of_its_own",
         exercise="Attention",
         swaps=((LAYER_Q, f"{LAYER_Q}\n        nn.init.xavier_uniform_(self.W_q.weight)"),),
-        explanation="The weights are drawn anew after nn.Linear has drawn them.",
-        question="What has nn.Linear done to its weight when it is made?",
+        explanation="The weights are drawn again after nn.Linear has drawn them.",
+        question="What does nn.Linear do with its weight when it is created?",
     ),
     Misconception(
         id="expects_encodings_of_size_two",
@@ -200,7 +202,7 @@ LAYERS = (
             (LAYER_K, "self.W_k = nn.Linear(2, 2, bias=False)"),
             (LAYER_V, "self.W_v = nn.Linear(2, 2, bias=False)"),
         ),
-        explanation="The layers are made for encodings of size 2, whatever d_model says.",
+        explanation="The layers always have size 2; d_model is ignored.",
         question="Where in your constructor does d_model make a difference?",
     ),
 )
@@ -211,7 +213,7 @@ SCALING = (
         exercise="Attention",
         swaps=((SCALED, "scaled = scores"),),
         explanation="The scores are not scaled by the square root of the key size.",
-        question="What happens to dot products when the vectors get longer?",
+        question="What happens to dot products when the vectors get more features?",
     ),
     Misconception(
         id="divides_by_d_k",
@@ -231,14 +233,16 @@ SCALING = (
         id="scales_by_the_number_of_keys",
         exercise="Attention",
         swaps=((SCALED, "scaled = scores / k.shape[self.row_dim] ** 0.5"),),
-        explanation="The scale is the root of the number of keys, not that of their size.",
-        question="Which axis of k counts features?",
+        explanation=(
+            "The scale is the root of the number of keys; it should be the root of the key size."
+        ),
+        question="Which axis of k counts the features?",
     ),
     Misconception(
         id="expects_keys_of_size_two",
         exercise="Attention",
         swaps=((SCALED, "scaled = scores / 2**0.5"),),
-        explanation="The scale is the root of 2 whatever the size of a key.",
+        explanation="The scale is always the root of 2, for every size of a key.",
         question="For which d_model is your forward right?",
     ),
     Misconception(
@@ -256,23 +260,26 @@ SCALING = (
         exercise="Attention",
         swaps=((SOFTMAX, "torch.softmax(scaled, dim=self.row_dim)"),),
         explanation=(
-            "softmax runs over the queries, so each key's weights sum to 1 instead of each query's."
+            "softmax runs over the queries, so the weights of each key sum to 1 instead of those "
+            "of each query."
         ),
-        question="Whose attention is it that has to sum to 1?",
+        question="Which weights have to sum to 1?",
     ),
     Misconception(
         id="keeps_the_softmax_axis_of_one_sequence",
         exercise="Attention",
         swaps=((SOFTMAX, "torch.softmax(scaled, dim=1)"),),
-        explanation="dim=1 is the keys' axis without a batch, but the queries' axis with one.",
+        explanation=(
+            "dim=1 is the axis of the keys without a batch, but the axis of the queries with one."
+        ),
         question="Which axis of the scores holds the keys in a batch, counted from the end?",
     ),
     Misconception(
         id="keeps_the_transpose_of_one_sequence",
         exercise="Attention",
         swaps=((SCORES, "scores = q @ k.transpose(0, 1)"),),
-        explanation="Axes 0 and 1 are exchanged even in a batch, where axis 0 counts items.",
-        question="What are row_dim and col_dim there for?",
+        explanation="Axes 0 and 1 are exchanged also in a batch, where axis 0 counts items.",
+        question="What are row_dim and col_dim for?",
     ),
     Misconception(
         id="reshapes_instead_of_transposing",
@@ -299,20 +306,23 @@ SCALING = (
         explanation=(
             "The scores are averaged over the batch, so one item's attention depends on the others."
         ),
-        question="May an item of a batch notice which other items are there?",
+        question="Should the result of an item depend on the other items in its batch?",
     ),
     Misconception(
         id="forgets_softmax",
         exercise="Attention",
         swaps=((SOFTMAX, "scaled"),),
         explanation="The scaled scores are used as weights without softmax.",
-        question="Which step makes shares out of scores?",
+        question="Which step turns scores into weights?",
     ),
     Misconception(
         id="uses_sigmoid",
         exercise="Attention",
         swaps=((SOFTMAX, "torch.sigmoid(scaled)"),),
-        explanation="sigmoid looks at each score alone, so the keys do not compete for attention.",
+        explanation=(
+            "sigmoid treats each score separately; in softmax each weight depends on all scores "
+            "of its query."
+        ),
         question="If one score grows, what should happen to the other weights of its row?",
     ),
 )
@@ -322,32 +332,34 @@ MASKING = (
         id="ignores_the_mask",
         exercise="Attention",
         swaps=((IF_MASK, "if False:"),),
-        explanation="The mask is taken and never used.",
-        question="Where in your forward does the mask make a difference?",
+        explanation="The function takes the mask but never uses it.",
+        question="Where in your forward does the mask have an effect?",
         ties=("throws_the_masked_scores_away",),
-        why_tied="A mask without effect looks the same for whatever reason.",
+        why_tied="Without an effect of the mask, the results are the same for both mistakes.",
     ),
     Misconception(
         id="throws_the_masked_scores_away",
         exercise="Attention",
         swaps=((FILL, 'scaled.masked_fill(mask == 0, float("-inf"))'),),
-        explanation="masked_fill returns a new tensor, and that is not kept.",
+        explanation="masked_fill returns a new tensor, but the new tensor is not used.",
         question="What does masked_fill change, and what does it return?",
         ties=("ignores_the_mask",),
-        why_tied="A mask without effect looks the same for whatever reason.",
+        why_tied="Without an effect of the mask, the results are the same for both mistakes.",
     ),
     Misconception(
         id="turns_the_mask_around",
         exercise="Attention",
         swaps=((FILL, 'scaled = scaled.masked_fill(mask == 1, float("-inf"))'),),
-        explanation="The mask is read the wrong way round: what it keeps is hidden.",
+        explanation="The mask is used with the opposite meaning: visible keys are hidden.",
         question="Does a 1 in this mask mean visible or hidden?",
     ),
     Misconception(
         id="fills_with_zero",
         exercise="Attention",
         swaps=((FILL, "scaled = scaled.masked_fill(mask == 0, 0.0)"),),
-        explanation="Hidden scores become zero, and softmax still gives a score of zero its share.",
+        explanation=(
+            "Hidden scores become zero, and softmax gives a positive weight to a score of zero."
+        ),
         question="What is exp(0)?",
         ties=("multiplies_scores_by_the_mask",),
         why_tied="Filling with zero and multiplying by zero give the same.",
@@ -357,8 +369,8 @@ MASKING = (
         exercise="Attention",
         swaps=((FILL, "scaled = scaled * mask"),),
         explanation=(
-            "The mask multiplies the scores, so hidden ones become zero, and softmax still gives "
-            "zero its share."
+            "The mask multiplies the scores, so hidden scores become zero, and softmax gives a "
+            "positive weight to zero."
         ),
         question="What is exp(0)?",
         ties=("fills_with_zero",),
@@ -368,18 +380,18 @@ MASKING = (
         id="fills_with_minus_one",
         exercise="Attention",
         swaps=((FILL, "scaled = scaled.masked_fill(mask == 0, -1.0)"),),
-        explanation="Hidden scores become -1, which is a score like any other.",
-        question="Which number's exponential is zero?",
+        explanation="Hidden scores become -1, which softmax treats like any other score.",
+        question="Which number has the exponential zero?",
     ),
     Misconception(
         id="adds_the_mask",
         exercise="Attention",
         swaps=((FILL, "scaled = scaled + mask"),),
         explanation=(
-            "The mask of 0 and 1 is added to the scores: that favours what is visible and hides "
-            "nothing."
+            "The mask of 0 and 1 is added to the scores: visible scores become a little larger, "
+            "and nothing is hidden."
         ),
-        question="What would have to be added to a score so that its weight becomes zero?",
+        question="Which number must be added to a score so that its weight becomes zero?",
     ),
     Misconception(
         id="fills_with_plus_infinity",
@@ -403,8 +415,8 @@ MASKING = (
             (SOFTMAX, f"{SOFTMAX} * (1 if mask is None else mask)"),
         ),
         explanation=(
-            "Finished weights are set to zero and the rest is not shared out again, so the rows "
-            "sum to less than 1."
+            "The weights are set to zero after softmax and not normalised again, so the rows sum "
+            "to less than 1."
         ),
         question="What do the weights of a query sum to after your mask?",
     ),
@@ -412,18 +424,15 @@ MASKING = (
         id="always_needs_a_mask",
         exercise="Attention",
         swaps=((IF_MASK, "if True:"),),
-        explanation="The mask is used even where none was given.",
-        question="What is None == 0?",
+        explanation="The mask is used even if the caller passes none.",
+        question="What is the value of None == 0?",
     ),
     Misconception(
         id="asks_whether_the_mask_is_true",
         exercise="Attention",
         swaps=((IF_MASK, "if mask:"),),
-        explanation=(
-            "`if mask:` asks a tensor of many numbers for a single truth value, which it does not "
-            "have."
-        ),
-        question="What exactly do you want to know about the mask: its truth, or its presence?",
+        explanation="`if mask:` needs a single truth value, but a tensor of many numbers has none.",
+        question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
     Misconception(
         id="makes_a_causal_mask_of_its_own",
@@ -431,8 +440,11 @@ MASKING = (
         swaps=(
             (FILL, 'scaled = scaled.masked_fill(torch.ones_like(mask).tril() == 0, float("-inf"))'),
         ),
-        explanation="Given a mask, the module hides the future instead of what the mask says.",
-        question="Where do the numbers in the mask make a difference?",
+        explanation=(
+            "If there is a mask, the module hides the future instead of the keys that the mask "
+            "hides."
+        ),
+        question="Where do the numbers in the mask have an effect?",
     ),
     Misconception(
         id="always_hides_the_future",
@@ -443,8 +455,8 @@ MASKING = (
                 NO_FUTURE,
             ),
         ),
-        explanation="The future is hidden even though no mask was given.",
-        question="What may a query see when nobody hides anything?",
+        explanation="The future is hidden even if the caller passes no mask.",
+        question="Which keys may a query attend to if there is no mask?",
     ),
     Misconception(
         id="keeps_the_first_mask",
@@ -455,8 +467,10 @@ MASKING = (
                 KEPT.format("mask"),
             ),
         ),
-        explanation="The mask of an earlier call is kept and used again where none is given.",
-        question="What should a second call without a mask know of the first?",
+        explanation=(
+            "The mask of an earlier call is stored and used again when the caller passes none."
+        ),
+        question="Should a call without a mask depend on an earlier call?",
     ),
 )
 
@@ -465,7 +479,7 @@ RETURNING = (
         id="returns_the_weights",
         exercise="Attention",
         swaps=((MIXED, "return weights"),),
-        explanation="The attention weights are returned; the values were not mixed yet.",
+        explanation="The attention weights are returned; the values have not been mixed yet.",
         question="Which step comes after the weights?",
     ),
     Misconception(
@@ -473,21 +487,21 @@ RETURNING = (
         exercise="Attention",
         swaps=((MIXED, "return weights @ v, weights"),),
         explanation="Context vectors and weights are returned together, as a tuple.",
-        question="What should whoever calls the module be able to compute with at once?",
+        question="Can the caller use your result directly as a tensor?",
     ),
     Misconception(
         id="cuts_the_graph",
         exercise="Attention",
         swaps=((MIXED, "return (weights @ v).detach()"),),
         explanation="The result is detached from the graph, so no layer can be trained.",
-        question="What would training need from this module?",
+        question="What does training need from this module?",
     ),
     Misconception(
         id="trains_the_values_only",
         exercise="Attention",
         swaps=((MIXED, "return weights.detach() @ v"),),
         explanation="The weights are detached, so W_q and W_k never get a gradient.",
-        question="Through which factor of the last product do W_q and W_k have a say?",
+        question="Through which factor of the last product do W_q and W_k influence the result?",
     ),
     Misconception(
         id="calls_the_ready_made_attention",
@@ -498,8 +512,8 @@ RETURNING = (
                 READY.format("q, k, v", "mask == 1 if mask is not None else None"),
             ),
         ),
-        explanation="torch's own attention does the work that this stage asks you to do.",
-        question="Which four steps are inside that one call?",
+        explanation="torch's own attention does the work that you should write in this stage.",
+        question="Which four steps does that one call do?",
     ),
     Misconception(
         id="asks_one_query_at_a_time",
@@ -511,9 +525,10 @@ RETURNING = (
             ),
         ),
         explanation=(
-            "The values are mixed in a loop over the queries; one matrix product does it for all."
+            "The values are mixed in a loop over the queries; one matrix product does it for all "
+            "of them."
         ),
-        question="What would your loop cost for a text of a thousand tokens?",
+        question="How many steps would your loop need for a text of a thousand tokens?",
     ),
 )
 
@@ -539,16 +554,16 @@ PADDING = (
         exercise="padding_mask",
         swaps=(("torch.arange(max_length) <", "torch.arange(1, max_length + 1) <"),),
         explanation="Positions are counted from 1, so each row keeps one position too few.",
-        question="How many True does a row of length 3 need?",
+        question="How many True values does a row of length 3 need?",
     ),
     Misconception(
         id="pads_on_the_left",
         exercise="padding_mask",
         swaps=(("torch.arange(max_length) <", "torch.arange(max_length).flip(0) <"),),
-        explanation=(
-            "The tokens are taken to stand at the end of each row, with the padding before them."
+        explanation="The tokens are expected at the end of each row, with the padding before them.",
+        question=(
+            "Where are the tokens of a short sequence in its row, at the beginning or at the end?"
         ),
-        question="Where does a short sequence stand in its row, at the beginning or at the end?",
     ),
     Misconception(
         id="turns_rows_and_columns",
@@ -566,8 +581,8 @@ PADDING = (
         id="is_as_long_as_the_longest",
         exercise="padding_mask",
         swaps=(("torch.arange(max_length)", "torch.arange(int(lengths.max()))"),),
-        explanation="The mask is as wide as the longest length, not as max_length.",
-        question="How wide is the batch that this mask belongs to, and who says so?",
+        explanation="The width of the mask is the longest length, but it should be max_length.",
+        question="How wide is the batch that this mask belongs to, and which argument says so?",
     ),
     Misconception(
         id="gives_numbers_instead_of_truth_values",
@@ -591,8 +606,8 @@ PADDING = (
             ),
         ),
         explanation=(
-            "The mask holds 0 and minus infinity, to be added to scores; True and False were asked"
-            " for."
+            "The mask holds 0 and minus infinity, for adding to scores; it should hold True and "
+            "False."
         ),
         question="Which two values may this mask hold?",
     ),
@@ -605,35 +620,35 @@ PADDING = (
                 "return (torch.arange(max_length) < lengths.unsqueeze(-1)).unsqueeze(1)",
             ),
         ),
-        explanation="The mask has an axis for the queries already: (B, 1, max_length).",
-        question="Whose task is it to fit the mask to the scores?",
+        explanation="The mask already has an axis for the queries: (B, 1, max_length).",
+        question="Which shape does the docstring name for the mask?",
     ),
     Misconception(
         id="marks_the_last_token_only",
         exercise="padding_mask",
         swaps=(("< lengths.unsqueeze(-1)", "== lengths.unsqueeze(-1) - 1"),),
         explanation="Only the last token of each row is True.",
-        question="How many True does a row of length 3 need?",
+        question="How many True values does a row of length 3 need?",
     ),
     Misconception(
         id="gives_all_items_the_same_length",
         exercise="padding_mask",
         swaps=(("< lengths.unsqueeze(-1)", "< lengths.max().expand(len(lengths), 1)"),),
-        explanation="Every row is as long as the longest one.",
+        explanation="Every row has the length of the longest one.",
         question="Why is there a length for each item?",
     ),
     Misconception(
         id="accepts_too_long",
         exercise="padding_mask",
         swaps=(("((lengths < 0) | (lengths > max_length))", "(lengths < 0)"),),
-        explanation="A length above max_length is cut off without a word.",
-        question="What should someone learn whose sequence does not fit into the batch?",
+        explanation="A length above max_length is cut off without an error.",
+        question="How should a caller notice that a sequence does not fit into the batch?",
     ),
     Misconception(
         id="accepts_negative",
         exercise="padding_mask",
         swaps=(("((lengths < 0) | (lengths > max_length))", "(lengths > max_length)"),),
-        explanation="A length below 0 is taken for 0 without a word.",
+        explanation="A length below 0 is treated as 0 without an error.",
         question="Can a sequence have -1 tokens?",
     ),
     Misconception(
@@ -641,30 +656,30 @@ PADDING = (
         exercise="padding_mask",
         swaps=(("(lengths > max_length)", "(lengths >= max_length)"),),
         explanation=(
-            "A length of exactly max_length is refused; such an item merely has no padding."
+            "A length of exactly max_length raises an error, but such an item only has no padding."
         ),
-        question="May a sequence fill its row?",
+        question="May a sequence fill its whole row?",
     ),
     Misconception(
         id="refuses_the_empty",
         exercise="padding_mask",
         swaps=(("(lengths < 0)", "(lengths <= 0)"),),
-        explanation="A length of 0 is refused; such an item is all padding.",
+        explanation="A length of 0 raises an error, but such an item only consists of padding.",
         question="What would the row of an empty sequence look like?",
     ),
     Misconception(
         id="takes_lists_only",
         exercise="padding_mask",
         swaps=(("torch.as_tensor(lengths)", "torch.tensor([] + lengths)"),),
-        explanation="Lengths in a tensor are refused; a list is not the only way to hold them.",
-        question="What turns a list into a tensor and leaves a tensor as it is?",
+        explanation="Lengths in a tensor raise an error, but both lists and tensors are allowed.",
+        question="Which call turns a list into a tensor and leaves a tensor unchanged?",
     ),
     Misconception(
         id="takes_tensors_only",
         exercise="padding_mask",
         swaps=(("lengths = torch.as_tensor(lengths)", "lengths = lengths.clone()"),),
-        explanation="Lengths in a list are refused; a tensor is not the only way to hold them.",
-        question="What turns a list into a tensor and leaves a tensor as it is?",
+        explanation="Lengths in a list raise an error, but both lists and tensors are allowed.",
+        question="Which call turns a list into a tensor and leaves a tensor unchanged?",
     ),
     Misconception(
         id="changes_the_lengths",
@@ -675,7 +690,7 @@ PADDING = (
                 "lengths -= 1\n    return torch.arange(max_length) <= lengths.unsqueeze(-1)",
             ),
         ),
-        explanation="-= writes into the caller's tensor of lengths.",
+        explanation="-= changes the caller's tensor of lengths.",
         question="What happens if someone calls your function twice with the same tensor?",
     ),
     Misconception(
@@ -688,9 +703,10 @@ PADDING = (
             ),
         ),
         explanation=(
-            "The mask is made in a loop over the positions; one comparison does it for all."
+            "The mask is filled in a loop over the positions; one comparison does it for all "
+            "positions."
         ),
-        question="What would your loop cost for a batch of long texts?",
+        question="How many steps would your loop need for a batch of long texts?",
     ),
 )
 
@@ -706,8 +722,11 @@ CROSSING = (
             (KEYS, "keys = self.W_key(decoder_states)"),
             (VALUES, "values = self.W_value(decoder_states)"),
         ),
-        explanation="The encoder asks and the decoder answers: the roles are exchanged.",
-        question="Which of the two sequences is being written and needs to look something up?",
+        explanation=(
+            "The roles are exchanged: the queries come from the encoder, and the keys and values "
+            "from the decoder."
+        ),
+        question="Which of the two sequences needs information from the other one?",
     ),
     Misconception(
         id="attends_to_itself",
@@ -718,8 +737,8 @@ CROSSING = (
             (KEYS, "keys = self.W_key(decoder_states)"),
             (VALUES, "values = self.W_value(decoder_states)"),
         ),
-        explanation="Queries, keys and values all come from the decoder: that is self-attention.",
-        question="Where in your forward do the encoder states make a difference?",
+        explanation="Queries, keys and values all come from the decoder: this is self-attention.",
+        question="Where in your forward do the encoder states have an effect?",
     ),
     Misconception(
         id="confuses_the_two_sizes",
@@ -729,15 +748,15 @@ CROSSING = (
             (W_KEY, "self.W_key = nn.Linear(d_decoder, d_out, bias=False)"),
             (W_VALUE, "self.W_value = nn.Linear(d_decoder, d_out, bias=False)"),
         ),
-        explanation="The layers expect each sequence to have the other one's features.",
-        question="How many features does a decoder state have, and which layer takes it in?",
+        explanation="Each layer expects the number of features of the other sequence.",
+        question="How many features does a decoder state have, and which layer gets it as input?",
     ),
     Misconception(
         id="takes_both_from_the_key_layer",
         exercise="CrossAttention",
         swaps=((VALUES, "values = self.W_key(encoder_states)"),),
         explanation="Keys and values both come from W_key; W_value is never used.",
-        question="Which of the three layers has no part in your result?",
+        question="Which of the three layers has no effect on your result?",
     ),
     Misconception(
         id="swaps_key_and_value_layers",
@@ -746,17 +765,17 @@ CROSSING = (
             (KEYS, "keys = self.W_value(encoder_states)"),
             (VALUES, "values = self.W_key(encoder_states)"),
         ),
-        explanation="W_value makes the keys, and W_key the values.",
-        question="Which layer is for finding, and which for content?",
+        explanation="W_value computes the keys, and W_key the values.",
+        question="Which layer is for the comparison with queries, and which is for the content?",
     ),
     Misconception(
         id="makes_the_key_layer_first_in_cross",
         exercise="CrossAttention",
         swaps=((f"{W_QUERY}\n        {W_KEY}", f"{W_KEY}\n        {W_QUERY}"),),
         explanation=(
-            "W_key is made before W_query, so both start from other numbers than they should."
+            "W_key is created before W_query, so both have other initial weights than they should."
         ),
-        question="Which layer should get the first numbers that the generator gives out?",
+        question="Which layer should get the first numbers from the generator?",
     ),
     Misconception(
         id="leaves_the_bias_on_in_cross",
@@ -766,8 +785,8 @@ CROSSING = (
             (W_KEY, "self.W_key = nn.Linear(d_encoder, d_out)"),
             (W_VALUE, "self.W_value = nn.Linear(d_encoder, d_out)"),
         ),
-        explanation="The layers have a bias, the default of nn.Linear.",
-        question="What does nn.Linear add to the product unless it is told not to?",
+        explanation="The layers have a bias, which is the default of nn.Linear.",
+        question="What does nn.Linear add to the product by default?",
     ),
     Misconception(
         id="names_the_layers_as_in_document_001",
@@ -783,17 +802,17 @@ CROSSING = (
         explanation=(
             "The layers are called W_q, W_k and W_v, as in Attention; here they have longer names."
         ),
-        question="Which names does the docstring of CrossAttention give?",
+        question="Which names does the docstring of CrossAttention use?",
     ),
     Misconception(
         id="seeds_in_the_constructor_of_cross",
         exercise="CrossAttention",
         swaps=((W_QUERY, f"torch.manual_seed(42)\n        {W_QUERY}"),),
         explanation=(
-            "The constructor sets a seed of its own, so all modules start alike whatever their "
-            "caller seeds."
+            "The constructor sets its own seed, so all modules have the same initial weights, "
+            "whatever seed the caller sets."
         ),
-        question="If a model has six of these layers, should they start equal?",
+        question="If a model has six of these layers, should they start with equal weights?",
     ),
     Misconception(
         id="makes_its_layers_in_forward",
@@ -804,9 +823,7 @@ CROSSING = (
                 f"{NEW_LAYER}\n        {QUERIES}",
             ),
         ),
-        explanation=(
-            "forward makes a new query layer on each call, so nothing it has learnt is kept."
-        ),
+        explanation="forward creates a new query layer on each call, so anything learned is lost.",
         question="What do you get if you call the module twice with the same states?",
     ),
     Misconception(
@@ -814,9 +831,12 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_SCORES, "scores = keys @ queries.transpose(-2, -1)"),),
         explanation=(
-            "Keys and queries have changed places, so the scores have a row for each encoder token."
+            "Keys and queries are exchanged, so the scores have a row for each encoder token."
         ),
-        question="If 3 decoder tokens ask 5 encoder tokens, how many rows should the scores have?",
+        question=(
+            "If there are 3 decoder tokens and 5 encoder tokens, how many rows should the scores "
+            "have?"
+        ),
     ),
     Misconception(
         id="reshapes_instead_of_transposing_in_cross",
@@ -841,17 +861,17 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((VALUES, f"{VALUES}\n        keys = keys.view(queries.shape)"),),
         explanation=(
-            "The keys are viewed in the shape of the queries, which needs both sequences to be "
-            "equally long."
+            "The keys are reshaped to the shape of the queries, which works only if both "
+            "sequences have the same length."
         ),
-        question="Has a translation as many words as its original?",
+        question="Does a translation always have as many words as its original?",
     ),
     Misconception(
         id="forgets_to_scale_in_cross",
         exercise="CrossAttention",
         swaps=((X_SCALED, "scaled = scores"),),
         explanation="The scores are not scaled by the square root of the key size.",
-        question="What happens to dot products when the vectors get longer?",
+        question="What happens to dot products when the vectors get more features?",
     ),
     Misconception(
         id="divides_by_d_k_in_cross",
@@ -871,14 +891,20 @@ CROSSING = (
         id="scales_by_the_encoder_size",
         exercise="CrossAttention",
         swaps=((X_SCALED, "scaled = scores / encoder_states.shape[-1] ** 0.5"),),
-        explanation="The scale is the root of d_encoder, the size of a state, not that of a key.",
+        explanation=(
+            "The scale is the root of d_encoder, the size of an encoder state; it should be the "
+            "root of the key size."
+        ),
         question="How many products are added up in one score?",
     ),
     Misconception(
         id="scales_by_the_decoder_size",
         exercise="CrossAttention",
         swaps=((X_SCALED, "scaled = scores / decoder_states.shape[-1] ** 0.5"),),
-        explanation="The scale is the root of d_decoder, the size of a state, not that of a query.",
+        explanation=(
+            "The scale is the root of d_decoder, the size of a decoder state; it should be the "
+            "root of the key size."
+        ),
         question="How many products are added up in one score?",
     ),
     Misconception(
@@ -886,9 +912,10 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_SCALED, "scaled = scores / keys.shape[1] ** 0.5"),),
         explanation=(
-            "The scale is the root of T_k, the number of encoder tokens, not that of the key size."
+            "The scale is the root of T_k, the number of encoder tokens; it should be the root "
+            "of the key size."
         ),
-        question="Which axis of the keys counts features?",
+        question="Which axis of the keys counts the features?",
     ),
     Misconception(
         id="scales_after_softmax_in_cross",
@@ -902,9 +929,9 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_SOFTMAX, "weights = torch.softmax(scaled, dim=1)"),),
         explanation=(
-            "softmax runs over the decoder tokens, so each encoder token's weights sum to 1."
+            "softmax runs over the decoder tokens, so the weights of each encoder token sum to 1."
         ),
-        question="Whose attention is it that has to sum to 1?",
+        question="Which weights have to sum to 1?",
     ),
     Misconception(
         id="averages_over_the_batch",
@@ -913,31 +940,31 @@ CROSSING = (
         explanation=(
             "The scores are averaged over the batch, so one item's attention depends on the others."
         ),
-        question="May an item of a batch notice which other items are there?",
+        question="Should the result of an item depend on the other items in its batch?",
     ),
     Misconception(
         id="ignores_the_padding",
         exercise="CrossAttention",
         swaps=((X_IF_MASK, "if False:"),),
-        explanation="The padding mask is taken and never used.",
-        question="Where in your forward does the padding mask make a difference?",
+        explanation="The function takes the padding mask but never uses it.",
+        question="Where in your forward does the padding mask have an effect?",
         ties=("throws_the_masked_scores_away_in_cross",),
-        why_tied="A mask without effect looks the same for whatever reason.",
+        why_tied="Without an effect of the mask, the results are the same for both mistakes.",
     ),
     Misconception(
         id="throws_the_masked_scores_away_in_cross",
         exercise="CrossAttention",
         swaps=((X_FILL, 'scaled.masked_fill(hidden, float("-inf"))'),),
-        explanation="masked_fill returns a new tensor, and that is not kept.",
+        explanation="masked_fill returns a new tensor, but the new tensor is not used.",
         question="What does masked_fill change, and what does it return?",
         ties=("ignores_the_padding",),
-        why_tied="A mask without effect looks the same for whatever reason.",
+        why_tied="Without an effect of the mask, the results are the same for both mistakes.",
     ),
     Misconception(
         id="hides_the_tokens_instead",
         exercise="CrossAttention",
         swaps=((HIDDEN, "hidden = padding_mask.unsqueeze(-2)"),),
-        explanation="What the mask keeps is hidden, and what it hides is seen.",
+        explanation="Real tokens are hidden, and the padding is visible.",
         question=(
             "Where should the scores become minus infinity: where the mask is True or where it is "
             "False?"
@@ -947,28 +974,35 @@ CROSSING = (
         id="gives_the_padding_mask_no_query_axis",
         exercise="CrossAttention",
         swaps=((HIDDEN, "hidden = ~padding_mask"),),
-        explanation="The mask (B, T_k) meets the scores (B, T_q, T_k) as if its rows were queries.",
-        question="What is the second axis of the scores, and what does the mask say about it?",
+        explanation=(
+            "The mask (B, T_k) is combined with the scores (B, T_q, T_k) as if its rows were "
+            "queries."
+        ),
+        question="Which axis of the scores is missing in the mask?",
     ),
     Misconception(
         id="hides_queries_instead_of_keys",
         exercise="CrossAttention",
         swaps=((HIDDEN, "hidden = ~padding_mask.unsqueeze(-1)"),),
-        explanation="The new axis stands behind the keys' axis, so the mask speaks about queries.",
-        question="Which axis of the scores has T_k entries, and which axis of your mask?",
+        explanation="The new axis comes after the axis of the keys, so the mask hides queries.",
+        question=(
+            "Which axis of the scores has T_k entries, and which axis of your mask has T_k entries?"
+        ),
     ),
     Misconception(
         id="takes_the_first_items_mask_for_all",
         exercise="CrossAttention",
         swaps=((HIDDEN, "hidden = ~padding_mask[0]"),),
         explanation="The first item's padding is hidden in every item.",
-        question="Are all items of a batch equally long?",
+        question="Do all items of a batch have the same length?",
     ),
     Misconception(
         id="fills_with_zero_in_cross",
         exercise="CrossAttention",
         swaps=((X_FILL, "scaled = scaled.masked_fill(hidden, 0.0)"),),
-        explanation="Hidden scores become zero, and softmax still gives a score of zero its share.",
+        explanation=(
+            "Hidden scores become zero, and softmax gives a positive weight to a score of zero."
+        ),
         question="What is exp(0)?",
     ),
     Misconception(
@@ -983,10 +1017,10 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_FILL, "scaled = scaled + ~hidden"),),
         explanation=(
-            "The mask is added to the scores as 0 and 1: that favours tokens a little and hides "
-            "nothing."
+            "The mask is added to the scores as 0 and 1: the scores of tokens become a little "
+            "larger, and nothing is hidden."
         ),
-        question="What would have to be added to a score so that its weight becomes zero?",
+        question="Which number must be added to a score so that its weight becomes zero?",
     ),
     Misconception(
         id="masks_after_softmax_in_cross",
@@ -999,41 +1033,40 @@ CROSSING = (
             ),
         ),
         explanation=(
-            "Finished weights are set to zero and the rest is not shared out again, so the rows "
-            "sum to less than 1."
+            "The weights are set to zero after softmax and not normalised again, so the rows sum "
+            "to less than 1."
         ),
         question="What do the weights of a query sum to after your mask?",
         ties=("blanks_the_padded_values",),
-        why_tied="A weight of zero and a value of zero both take the padded token out of the sum.",
+        why_tied="A weight of zero and a value of zero both remove the padded token from the sum.",
     ),
     Misconception(
         id="blanks_the_padded_values",
         exercise="CrossAttention",
         swaps=((X_FILL, "values = values * padding_mask.unsqueeze(-1)"),),
         explanation=(
-            "The padded values become zero, but their weights still take a share away from the "
-            "others."
+            "The padded values become zero, but the padding still gets weight, which is missing "
+            "for the other tokens."
         ),
-        question="What do the weights of the tokens that are no padding sum to?",
+        question="What do the weights of the real tokens sum to?",
         ties=("masks_after_softmax_in_cross",),
-        why_tied="A weight of zero and a value of zero both take the padded token out of the sum.",
+        why_tied="A weight of zero and a value of zero both remove the padded token from the sum.",
     ),
     Misconception(
         id="always_needs_a_padding_mask",
         exercise="CrossAttention",
         swaps=((X_IF_MASK, "if True:"),),
-        explanation="The padding mask is used even where none was given.",
-        question="What is padding_mask if nobody passes one?",
+        explanation="The padding mask is used even if the caller passes none.",
+        question="What is the value of padding_mask if the caller passes none?",
     ),
     Misconception(
         id="asks_whether_the_padding_mask_is_true",
         exercise="CrossAttention",
         swaps=((X_IF_MASK, "if padding_mask:"),),
         explanation=(
-            "`if padding_mask:` asks a tensor of many values for a single truth value, which it "
-            "does not have."
+            "`if padding_mask:` needs a single truth value, but a tensor of many values has none."
         ),
-        question="What exactly do you want to know about the mask: its truth, or its presence?",
+        question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
     Misconception(
         id="hides_a_future_that_is_none",
@@ -1045,10 +1078,10 @@ CROSSING = (
             ),
         ),
         explanation=(
-            "A causal mask hides encoder tokens from early decoder tokens; the whole encoder "
-            "sequence is known beforehand."
+            "A causal mask hides encoder tokens from early decoder tokens, but the whole encoder "
+            "sequence is known from the start."
         ),
-        question="Is the sentence that is being translated still being written?",
+        question="Is any word of the original unknown while the translation is written?",
     ),
     Misconception(
         id="keeps_the_first_padding_mask",
@@ -1060,22 +1093,23 @@ CROSSING = (
             ),
         ),
         explanation=(
-            "The padding mask of an earlier call is kept and used again where none is given."
+            "The padding mask of an earlier call is stored and used again when the caller passes "
+            "none."
         ),
-        question="What should a second call without a mask know of the first?",
+        question="Should a call without a mask depend on an earlier call?",
     ),
     Misconception(
         id="mixes_the_encoder_states",
         exercise="CrossAttention",
         swaps=((X_MIXED, "return weights @ encoder_states"),),
-        explanation="The raw encoder states are mixed; they never pass through W_value.",
+        explanation="The raw encoder states are mixed; W_value is not applied to them.",
         question="How many features should a context vector have?",
     ),
     Misconception(
         id="returns_the_weights_of_cross",
         exercise="CrossAttention",
         swaps=((X_MIXED, "return weights"),),
-        explanation="The attention weights are returned; the values were not mixed yet.",
+        explanation="The attention weights are returned; the values have not been mixed yet.",
         question="Which step comes after the weights?",
     ),
     Misconception(
@@ -1083,15 +1117,14 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_MIXED, "return weights @ values, weights"),),
         explanation="Context vectors and weights are returned together, as a tuple.",
-        question="What should whoever calls the module be able to compute with at once?",
+        question="Can the caller use your result directly as a tensor?",
     ),
     Misconception(
         id="adds_the_decoder_states",
         exercise="CrossAttention",
         swaps=((X_MIXED, "return weights @ values + queries"),),
         explanation=(
-            "The queries are added to the context; a residual connection belongs to the block "
-            "around attention."
+            "The queries are added to the context; a residual connection is not part of attention."
         ),
         question="What should come out where all values are zero?",
     ),
@@ -1102,7 +1135,7 @@ CROSSING = (
         explanation=(
             "The result is detached from the graph, so neither decoder nor encoder can be trained."
         ),
-        question="What would training need from this module?",
+        question="What does training need from this module?",
     ),
     Misconception(
         id="freezes_the_encoder",
@@ -1111,10 +1144,8 @@ CROSSING = (
             (KEYS, "keys = self.W_key(encoder_states.detach())"),
             (VALUES, "values = self.W_value(encoder_states.detach())"),
         ),
-        explanation=(
-            "The encoder states are detached, so the encoder never learns what the decoder needs."
-        ),
-        question="How should the encoder find out that a translation went wrong?",
+        explanation="The encoder states are detached, so the encoder cannot be trained.",
+        question="How does a gradient from the decoder's loss reach the encoder?",
     ),
     Misconception(
         id="calls_the_ready_made_attention_in_cross",
@@ -1127,8 +1158,8 @@ CROSSING = (
                 ),
             ),
         ),
-        explanation="torch's own attention does the work that this stage asks you to do.",
-        question="Which four steps are inside that one call?",
+        explanation="torch's own attention does the work that you should write in this stage.",
+        question="Which four steps does that one call do?",
     ),
     Misconception(
         id="asks_one_decoder_token_at_a_time",
@@ -1141,9 +1172,9 @@ CROSSING = (
         ),
         explanation=(
             "The values are mixed in a loop over the decoder tokens; one matrix product does it "
-            "for all."
+            "for all of them."
         ),
-        question="What would your loop cost for a text of a thousand tokens?",
+        question="How many steps would your loop need for a text of a thousand tokens?",
     ),
 )
 

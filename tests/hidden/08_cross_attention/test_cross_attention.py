@@ -6,27 +6,28 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
-B, T_Q, T_K, D_MODEL = 2, 3, 5, 4  # all distinct, so that no wrong axis fits by chance
+B, T_Q, T_K, D_MODEL = 2, 3, 5, 4  # all different, so that no wrong axis fits by chance
 D_DECODER, D_ENCODER, D_OUT = 6, 7, 4
-SCALE = 0.5  # louder inputs drive softmax so far that a wrong scale no longer shows
-BY_HAND = (
-    "Compute scores, weights and context vectors yourself here: that is what the stage is about."
-)
-AT_ONCE = "Let one operation serve all tokens at once."
+SCALE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows
+BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
+AT_ONCE = "Use one matrix product for all tokens at once."
 
 
 def same_gradients(yours, ours, *sources):
-    """Compare what arrives at the inputs, named by *sources*, and at the parameters."""
+    """Compare the gradients of the inputs, named by *sources*, and of the parameters."""
     mine = dict(zip(sources, yours.inputs, strict=False)) | yours.parameters
     wanted = dict(zip(sources, ours.inputs, strict=False)) | ours.parameters
     for name in wanted:
-        expect(mine.get(name) is not None, f"No gradient reaches {name}: something cuts the graph.")
+        expect(
+            mine.get(name) is not None,
+            f"No gradient reaches {name}: something in your code detaches it from the graph.",
+        )
     for name, gradient in wanted.items():
         agrees(mine[name], gradient, f"The gradient of {name}")
 
 
 def same_parameters(yours, ours, what):
-    """Compare names and values of parameters; a bias is named as such."""
+    """Compare names and values of parameters; report a bias with its own message."""
     for name, parameter in ours.items():
         expect(name in yours, f"{what} has no parameter {name}.")
         agrees(yours[name].value, parameter.value, name)
@@ -38,7 +39,7 @@ def same_parameters(yours, ours, what):
 
 
 def both_attentions(student, reference, probe, **dims):
-    """Build the student's Attention and ours, and load the same weights into both."""
+    """Build the student's Attention and the reference, and load the same weights into both."""
     names = ("W_q__weight", "W_k__weight", "W_v__weight")
     weights = probe.weights(**dict.fromkeys(names, (D_MODEL, D_MODEL)))
     yours = student.new("Attention", d_model=D_MODEL, **dims).load(weights)
@@ -53,20 +54,20 @@ def sources(probe, *batch, t_q=T_Q, t_k=T_K):
 
 @check("Attention", points=0.2, layer="shapes")
 def test_attention_answers_every_query(student):
-    """As many context vectors come out as tokens ask, whatever the number of tokens asked."""
+    """There is one context vector for each query, for any number of keys."""
     flat = student.new("Attention", D_MODEL)
     batched = student.new("Attention", D_MODEL, row_dim=1, col_dim=2)
 
     for t_q, t_k in ((T_Q, T_K), (T_K, T_Q)):
-        asking, asked = torch.ones(t_q, D_MODEL), torch.ones(t_k, D_MODEL)
-        tensor_like(flat(asking, asked, asked), (t_q, D_MODEL), "The context")
-        items = [x.expand(B, -1, -1).contiguous() for x in (asking, asked, asked)]
+        for_q, for_k = torch.ones(t_q, D_MODEL), torch.ones(t_k, D_MODEL)
+        tensor_like(flat(for_q, for_k, for_k), (t_q, D_MODEL), "The context")
+        items = [x.expand(B, -1, -1).contiguous() for x in (for_q, for_k, for_k)]
         tensor_like(batched(*items), (B, t_q, D_MODEL), "The context of a batch")
 
 
 @check("Attention", points=0.4, layer="parameters")
 def test_attention_makes_the_documented_layers(student, documented, encodings):
-    """Seeded with 42, W_q, W_k and W_v are the documented layers, without bias, in this order."""
+    """Seeded with 42, W_q, W_k and W_v, created in this order, are the documented layers."""
     parameters = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42).parameters()
 
     for name in ("W_q", "W_k", "W_v"):
@@ -81,7 +82,7 @@ def test_attention_makes_the_documented_layers(student, documented, encodings):
 
 @check("Attention", points=0.5, layer="documented")
 def test_attention_to_oneself_is_self_attention(student, documented, encodings):
-    """Seeded with 42, and given the same encodings three times, it gives the documented context."""
+    """Seeded with 42, the same encodings three times give the documented context."""
     attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
     documented["001.sa.context"].matches(attention(encodings, encodings, encodings), "The context")
@@ -89,8 +90,8 @@ def test_attention_to_oneself_is_self_attention(student, documented, encodings):
 
 @check("Attention", points=0.4, layer="documented")
 def test_attention_hides_what_the_mask_hides(student, documented, encodings):
-    """Built without arguments and seeded with 42, it gives the documented masked context for the
-    documented mask.
+    """Created without arguments and seeded with 42, the module gives the documented masked context
+    for the documented mask.
     """
     attention = student.new("Attention", seed=42)
     mask = documented["001.mask"].tensor.float()
@@ -101,7 +102,7 @@ def test_attention_hides_what_the_mask_hides(student, documented, encodings):
 
 @check("Attention", points=0.5, layer="probe")
 def test_attention_takes_each_part_from_its_source(student, reference, probe):
-    """With three different sources of any lengths, queries, keys and values come from their own."""
+    """With three different sources, queries, keys and values each use their own source."""
     yours, ours = both_attentions(student, reference, probe)
 
     for t_q, t_k in ((T_Q, T_K), (6, 2), (1, 3), (2, 1)):
@@ -121,7 +122,7 @@ def test_attention_serves_a_batch(student, reference, probe):
 
 @check("Attention", points=0.4, layer="probe")
 def test_attention_takes_any_mask(student, reference, probe):
-    """A mask with a row for each query and a column for each key is followed, in a batch too."""
+    """A mask with a row for each query and a column for each key is applied, in a batch too."""
     flat = both_attentions(student, reference, probe)
     batched = both_attentions(student, reference, probe, row_dim=1, col_dim=2)
 
@@ -129,13 +130,15 @@ def test_attention_takes_any_mask(student, reference, probe):
         for t_q, t_k in ((T_Q, T_K), (6, 2)):
             given = sources(probe, *batch, t_q=t_q, t_k=t_k)
             for mask in (torch.tril(torch.ones(t_q, t_k)), torch.ones(t_q, t_k)):
-                mask[-1, -1] = 0.0  # no triangle, so that a mask of one's own making shows
+                mask[-1, -1] = (
+                    0.0  # no triangle, so that a causal mask made inside the module shows
+                )
                 agrees(yours(*given, mask), ours(*given, mask), "The masked context")
 
 
 @check("Attention", points=0.2, layer="laws")
 def test_attention_hears_nothing_from_what_is_hidden(student, reference, probe):
-    """Other keys and values where the mask hides them change nothing; without a mask they do."""
+    """A change of hidden keys and values changes nothing; without a mask it does."""
     yours, ours = both_attentions(student, reference, probe)
     q, k, v = sources(probe)
     mask = torch.ones(T_Q, T_K)
@@ -143,41 +146,43 @@ def test_attention_hears_nothing_from_what_is_hidden(student, reference, probe):
     others = [x.index_copy(0, torch.tensor([2]), x[:1] + 1) for x in (k, v)]
 
     before = tensor_like(yours(q, k, v, mask), (T_Q, D_MODEL), "The masked context")
-    agrees(yours(q, *others, mask), before, "With other hidden keys and values the context")
+    agrees(yours(q, *others, mask), before, "After a change of hidden keys and values the context")
     agrees(yours(q, *others), ours(q, *others), "The context without a mask, after one with a mask")
 
 
 @check("Attention", points=0.1, layer="laws")
 def test_attention_knows_no_order_among_the_asked(student, reference, probe):
-    """The order in which keys and values come does not matter; the order of the queries does."""
+    """The order of keys and values does not matter; the order of the queries does."""
     yours, _ = both_attentions(student, reference, probe)
     q, k, v = sources(probe)
-    asked, asking = torch.tensor([3, 0, 4, 1, 2]), torch.tensor([2, 0, 1])
+    key_order, query_order = torch.tensor([3, 0, 4, 1, 2]), torch.tensor([2, 0, 1])
+    reordered = yours(q, k[key_order], v[key_order])
 
     context = tensor_like(yours(q, k, v), (T_Q, D_MODEL), "The context")
-    agrees(yours(q, k[asked], v[asked]), context, "With keys and values in another order")
-    agrees(yours(q[asking], k, v), context[asking], "With queries in another order")
+    agrees(reordered, context, "The context with keys and values in another order")
+    reordered = yours(q[query_order], k, v)
+    agrees(reordered, context[query_order], "The context with queries in another order")
     expect(context.abs().max() > 0, "The context is zero.")
 
 
 @check("Attention", points=0.1, layer="laws")
 def test_attention_leaves_seed_and_inputs_alone(student, reference, probe):
-    """The context is right, neither inputs nor mask change, and nothing seeds the generator."""
+    """The context is right, inputs and mask are unchanged, and nothing seeds the generator."""
     yours, ours = both_attentions(student, reference, probe)
     given = [*sources(probe), torch.tril(torch.ones(T_Q, T_K))]
     agrees(yours(*given), ours(*given), "The masked context")
-    expect(yours.keeps_inputs(*given), "Attention writes into what it is given.")
+    expect(yours.keeps_inputs(*given), "Attention changes one of its arguments.")
 
     drawn = []
     for seed in (5, 6):
         student.new("Attention", D_MODEL, seed=seed)(*given)
         drawn += [student.draws_next()]
-    expect(not torch.equal(*drawn), "Attention seeds torch's generator; its caller should.")
+    expect(not torch.equal(*drawn), "Attention seeds torch's generator; the caller should do that.")
 
 
 @check("Attention", points=0.2, layer="gradients")
 def test_attention_passes_gradients_on(student, reference, probe):
-    """Gradients reach all three sources and all three layers, through a mask too."""
+    """Gradients reach all three sources and all three layers, with a mask too."""
     yours, ours = both_attentions(student, reference, probe)
     given, back = sources(probe), probe.normal(T_Q, D_MODEL)
     names = ("encodings_for_q", "encodings_for_k", "encodings_for_v")
@@ -189,7 +194,7 @@ def test_attention_passes_gradients_on(student, reference, probe):
 
 @check("Attention", points=0.4, layer="forbidden")
 def test_attention_is_built_by_hand(student, reference, probe):
-    """It computes attention itself, without torch's ready-made one."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = both_attentions(student, reference, probe)
     given = sources(probe)
 
@@ -200,7 +205,7 @@ def test_attention_is_built_by_hand(student, reference, probe):
 
 @check("Attention", points=0.1, layer="forbidden")
 def test_attention_needs_no_loop_over_tokens(student, reference, probe):
-    """The number of tensor operations is the same for few tokens and for many, on either side."""
+    """The number of tensor operations is the same for few and for many queries and keys."""
     yours, ours = both_attentions(student, reference, probe)
     few, many = sources(probe), sources(probe, t_q=11, t_k=13)
 
@@ -225,7 +230,7 @@ def rows(lengths, max_length):
 
 @check("padding_mask", points=0.1, layer="shapes")
 def test_mask_has_a_row_for_each_item(student):
-    """For B lengths and max_length comes a bool tensor of shape (B, max_length)."""
+    """B lengths and max_length give a bool tensor of shape (B, max_length)."""
     mask = student.call("padding_mask", [3, 1], 5)
 
     same_dtype(tensor_like(mask, (2, 5), "padding_mask([3, 1], 5)"), torch.bool, "The mask")
@@ -233,20 +238,20 @@ def test_mask_has_a_row_for_each_item(student):
 
 @check("padding_mask", points=0.7, layer="probe")
 def test_mask_keeps_tokens_and_hides_padding(student):
-    """Each row is True at its first positions, as many as its length, and False behind them."""
+    """Each row is True at its first positions, as many as its length, and False after them."""
     for lengths, longest in (([4, 1, 3], 5), ([2, 6], 6), ([1, 2, 1, 3, 2], 7), ([3], 4)):
         same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
 
 @check("padding_mask", points=0.3, layer="probe")
 def test_mask_takes_every_length_from_none_to_all(student):
-    """An item may be all padding, or have none."""
+    """An item may consist of padding only, or have no padding."""
     same_mask(student.call("padding_mask", [0, 4, 2], 4), rows([0, 4, 2], 4))
 
 
 @check("padding_mask", points=0.4, layer="probe")
 def test_mask_takes_a_tensor_of_lengths(student):
-    """Lengths may come as a 1-D tensor of integers just as well."""
+    """Lengths may also be a 1-D tensor of integers."""
     for lengths, longest in (([4, 1, 3], 5), ([0, 6], 6)):
         for dtype in (torch.int64, torch.int32):
             mask = student.call("padding_mask", torch.tensor(lengths, dtype=dtype), longest)
@@ -262,17 +267,17 @@ def test_mask_refuses_lengths_out_of_range(student):
         for given in (lengths, torch.tensor(lengths)):
             side = "below 0" if min(lengths) < 0 else "above max_length"
             refused = student.refuses("padding_mask", given, 4)
-            expect(refused, f"A length {side} is answered; it should raise a ValueError.")
+            expect(refused, f"A length {side} gives a mask; it should raise a ValueError.")
 
 
 @check("padding_mask", points=0.05, layer="laws")
 def test_mask_leaves_the_lengths_alone(student):
-    """The mask is right, and the tensor of lengths is afterwards what it was."""
+    """The mask is right, and the tensor of lengths is unchanged."""
     lengths = torch.tensor([3, 1])
     same_mask(student.call("padding_mask", lengths, 4), rows([3, 1], 4))
 
     kept = student.keeps_inputs("padding_mask", lengths, 4)
-    expect(kept, "padding_mask writes into the lengths that it is given.")
+    expect(kept, "padding_mask changes the lengths that you pass to it.")
 
 
 @check("padding_mask", points=0.2, layer="forbidden")
@@ -288,7 +293,7 @@ def test_mask_needs_no_loop_over_positions(student):
 
 
 def both_crossings(student, reference, probe):
-    """Build the student's CrossAttention and ours, and load the same weights into both."""
+    """Build the student's CrossAttention and the reference, and load the same weights."""
     weights = probe.weights(
         W_query__weight=(D_OUT, D_DECODER),
         W_key__weight=(D_OUT, D_ENCODER),
@@ -316,7 +321,7 @@ def test_cross_attention_answers_every_decoder_token(student):
 
 @check("CrossAttention", points=0.4, layer="parameters")
 def test_cross_attention_makes_its_layers_in_order(student, reference):
-    """Seeded with 42, W_query, W_key and W_value are made in this order, each without bias."""
+    """Seeded with 42, W_query, W_key and W_value are created in this order, without bias."""
     sizes = (D_DECODER, D_ENCODER, D_OUT)
     yours = student.new("CrossAttention", *sizes, seed=42).parameters()
 
@@ -326,20 +331,20 @@ def test_cross_attention_makes_its_layers_in_order(student, reference):
 
 @check("CrossAttention", points=0.4, layer="documented")
 def test_cross_attention_contains_document_001(student, documented, encodings):
-    """Seeded with 42, tokens of the documented sequence that ask all of it get their documented
+    """Seeded with 42, tokens that attend to the whole documented sequence get their documented
     context vectors.
     """
     cross = student.new("CrossAttention", 2, 2, 2, seed=42)
-    asked = encodings[None]
+    encoder = encodings[None]
 
-    two = tensor_like(cross(asked[:, :2], asked), (1, 2, 2), "The context of two tokens")
-    one = tensor_like(cross(asked[:, 2:], asked), (1, 1, 2), "The context of one token")
+    two = tensor_like(cross(encoder[:, :2], encoder), (1, 2, 2), "The context of two tokens")
+    one = tensor_like(cross(encoder[:, 2:], encoder), (1, 1, 2), "The context of one token")
     documented["001.sa.context"].matches(torch.cat([two[0], one[0]]), "The context")
 
 
 @check("CrossAttention", points=0.7, layer="probe")
 def test_cross_attention_attends_across(student, reference, probe):
-    """On unseen states of any lengths, decoder tokens get the right mix of encoder values."""
+    """For hidden inputs of any lengths, decoder tokens get the right mix of encoder values."""
     yours, ours = both_crossings(student, reference, probe)
 
     for batch, t_q, t_k in ((B, T_Q, T_K), (3, 8, 2), (5, 1, 3), (1, 2, 1)):
@@ -355,68 +360,75 @@ def test_cross_attention_skips_padding(student, reference, probe):
     for t_q, t_k, lengths in ((T_Q, T_K, [5, 2]), (3, 5, [1, 4, 3]), (1, 6, [2, 6, 1, 3])):
         given = states(probe, len(lengths), t_q, t_k)
         mask = torch.tensor(rows(lengths, t_k))
-        agrees(yours(*given, mask), ours(*given, mask), "The context beside padding")
+        agrees(yours(*given, mask), ours(*given, mask), "The context with padding")
 
 
 @check("CrossAttention", points=0.25, layer="laws")
 def test_cross_attention_takes_padding_as_if_cut_off(student, reference, probe):
-    """What a padded item gets is what it would get alone, with its padding cut off."""
+    """A padded item gets the same result as alone, without its padding."""
     yours, _ = both_crossings(student, reference, probe)
     decoder, encoder = states(probe)
     lengths = [3, 4]
 
     together = yours(decoder, encoder, padding_mask=torch.tensor(rows(lengths, T_K)))
-    together = tensor_like(together, (B, T_Q, D_OUT), "The context beside padding")
+    together = tensor_like(together, (B, T_Q, D_OUT), "The context with padding")
     for item, length in enumerate(lengths):
         alone = yours(decoder[item : item + 1], encoder[item : item + 1, :length])
-        agrees(alone, together[item : item + 1], "The context of an item cut to its length")
+        agrees(alone, together[item : item + 1], "The context of an item without its padding")
     expect(together.abs().max() > 0, "The context is zero.")
 
 
 @check("CrossAttention", points=0.15, layer="laws")
 def test_cross_attention_without_padding_needs_no_mask(student, reference, probe):
-    """A mask that keeps everything changes nothing, and no mask outlives its call."""
+    """A mask that keeps everything changes nothing, and no mask is kept for the next call."""
     yours, ours = both_crossings(student, reference, probe)
     given = states(probe)
     expected = ours(*given)
 
     tensor_like(yours(*given, torch.tensor(rows([2, 4], T_K))), (B, T_Q, D_OUT), "The context")
     agrees(yours(*given), expected, "The context without a mask, after one with a mask")
-    agrees(yours(*given, torch.ones(B, T_K) == 1), expected, "With everything kept, the context")
+    agrees(
+        yours(*given, torch.ones(B, T_K) == 1), expected, "With a mask of True only, the context"
+    )
 
 
 @check("CrossAttention", points=0.2, layer="laws")
 def test_cross_attention_hides_no_future(student, reference, probe):
-    """Every decoder token hears from every encoder token, in whatever order they stand."""
+    """Every decoder token attends to every encoder token, in any order of the tokens."""
     yours, _ = both_crossings(student, reference, probe)
     decoder, encoder = (x / 5 for x in states(probe))  # no weight so small that float32 drops it
     others = encoder.clone()
     others[:, -1] += 0.1
 
     context = tensor_like(yours(decoder, encoder), (B, T_Q, D_OUT), "The context")
-    agrees(yours(decoder, encoder.flip(1)), context, "With encoder states in another order")
-    heard = tensor_like(yours(decoder, others), (B, T_Q, D_OUT), "The context") != context
-    expect(heard.any(-1).all(), "Some decoder token does not hear from the last encoder token.")
+    agrees(
+        yours(decoder, encoder.flip(1)), context, "The context with encoder states in another order"
+    )
+    changed = tensor_like(yours(decoder, others), (B, T_Q, D_OUT), "The context") != context
+    expect(changed.any(-1).all(), "Some decoder token does not attend to the last encoder token.")
 
 
 @check("CrossAttention", points=0.1, layer="laws")
 def test_cross_attention_leaves_seed_and_inputs_alone(student, reference, probe):
-    """The context is right, neither states nor mask change, and nothing seeds the generator."""
+    """The context is right, states and mask are unchanged, and nothing seeds the generator."""
     yours, ours = both_crossings(student, reference, probe)
     given = [*states(probe), torch.tensor(rows([2, 4], T_K))]
-    agrees(yours(*given), ours(*given), "The context beside padding")
-    expect(yours.keeps_inputs(*given), "CrossAttention writes into what it is given.")
+    agrees(yours(*given), ours(*given), "The context with padding")
+    expect(yours.keeps_inputs(*given), "CrossAttention changes one of its arguments.")
 
     drawn = []
     for seed in (5, 6):
         student.new("CrossAttention", D_DECODER, D_ENCODER, D_OUT, seed=seed)(*given)
         drawn += [student.draws_next()]
-    expect(not torch.equal(*drawn), "CrossAttention seeds torch's generator; its caller should.")
+    expect(
+        not torch.equal(*drawn),
+        "CrossAttention seeds torch's generator; the caller should do that.",
+    )
 
 
 @check("CrossAttention", points=0.3, layer="gradients")
 def test_cross_attention_passes_gradients_on(student, reference, probe):
-    """Gradients reach both sequences and all three layers, beside padding too."""
+    """Gradients reach both sequences and all three layers, with padding too."""
     yours, ours = both_crossings(student, reference, probe)
     given, back = states(probe), probe.normal(B, T_Q, D_OUT)
     names = ("decoder_states", "encoder_states")
@@ -428,18 +440,18 @@ def test_cross_attention_passes_gradients_on(student, reference, probe):
 
 @check("CrossAttention", points=0.5, layer="forbidden")
 def test_cross_attention_is_built_by_hand(student, reference, probe):
-    """It computes attention itself, without torch's ready-made one."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = both_crossings(student, reference, probe)
     given = [*states(probe), torch.tensor(rows([2, 4], T_K))]
 
-    agrees(yours(*given), ours(*given), "The context beside padding")
+    agrees(yours(*given), ours(*given), "The context with padding")
     avoids(student, "CrossAttention", READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
 
 
 @check("CrossAttention", points=0.2, layer="forbidden")
 def test_cross_attention_needs_no_loop_over_tokens(student, reference, probe):
-    """The number of tensor operations is the same for few tokens and for many, on either side."""
+    """The number of tensor operations is the same for few and for many queries and keys."""
     yours, ours = both_crossings(student, reference, probe)
     few, many = states(probe), states(probe, t_q=11, t_k=13)
 

@@ -1,4 +1,4 @@
-"""The wrong answers that the suite of stage 09 must tell from the right one."""
+"""Wrong answers that the suite of stage 09 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
@@ -20,7 +20,7 @@ MISCONCEPTIONS = (
         exercise="Attention",
         swaps=((SCALED, "scores"),),
         explanation="The scores are not divided by the root of a key's size.",
-        question="How does the variance of a dot product grow with the length of its vectors?",
+        question="How does the variance of a dot product grow with the size of its vectors?",
     ),
     Misconception(
         id="divides_by_the_size_itself",
@@ -48,11 +48,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Keys stand in the rows and queries in the columns: each token is asked in place of "
-            "asking."
+            "The rows belong to keys and the columns to queries: the scores are transposed."
         ),
         question=(
-            "Row i of the scores belongs to token i as the one who asks. Whose rows are yours?"
+            "Row i of the scores should belong to query i. To which token do your rows belong?"
         ),
     ),
     Misconception(
@@ -66,7 +65,7 @@ MISCONCEPTIONS = (
             "Keys and values come from the encodings of the queries: this is self-attention, and "
             "the other two arguments are never used."
         ),
-        question="Who is asked here, and where do their keys and values come from?",
+        question="Which encodings should give the keys, and which the values?",
     ),
     Misconception(
         id="takes_values_from_the_keys_encodings",
@@ -82,52 +81,52 @@ MISCONCEPTIONS = (
         exercise="Attention",
         swaps=(("dim=self.col_dim", "dim=self.row_dim"),),
         explanation="Softmax runs over the queries: the columns sum to one, the rows do not.",
-        question="Whose weights must sum to one: those of one query, or those of one key?",
+        question="Which weights must sum to one: those of one query, or those of one key?",
     ),
     Misconception(
         id="ignores_the_mask",
         exercise="Attention",
         swaps=(("if mask is not None:", "if False:"),),
-        explanation="The mask is taken and never applied.",
-        question="Where between scores and softmax does the mask have its say?",
+        explanation="The function takes the mask but never applies it.",
+        question="Where between scores and softmax does the mask have an effect?",
         ties=("throws_the_masked_scores_away",),
-        why_tied="A result that is thrown away leaves the scores as if it had never been computed.",
+        why_tied="If the masked scores are not used, the result is the same as without a mask.",
     ),
     Misconception(
         id="asks_a_tensor_whether_it_is_true",
         exercise="Attention",
         swaps=(("if mask is not None:", "if mask:"),),
         explanation=(
-            "A mask with more than one entry is neither true nor false, and torch refuses to say."
+            "A mask with more than one entry is neither true nor false, and torch raises an error."
         ),
-        question="How do you ask whether an argument was given at all?",
+        question="How do you test whether the caller passed an argument?",
     ),
     Misconception(
         id="turns_the_mask_around",
         exercise="Attention",
         swaps=(("mask == 0", "mask == 1"),),
-        explanation="What should be visible is hidden: in this mask a 1 says keep.",
-        question="Which of the two numbers says hide, here and in torch.tril?",
+        explanation="Visible keys are hidden: in this mask a 1 means keep.",
+        question="Which of the two numbers means hide, here and in torch.tril?",
     ),
     Misconception(
         id="hides_with_zero",
         exercise="Attention",
         swaps=(('float("-inf")', "0.0"),),
         explanation=(
-            "Hidden scores are set to 0, whose exponential is 1: what is hidden still gets weight."
+            "Hidden scores are set to 0, whose exponential is 1: hidden keys still get weight."
         ),
-        question="What must a score be for its weight after softmax to be exactly zero?",
+        question="Which score gets a weight of exactly zero from softmax?",
     ),
     Misconception(
         id="throws_the_masked_scores_away",
         exercise="Attention",
         swaps=(("scaled = scaled.masked_fill", "scaled.masked_fill"),),
         explanation=(
-            "masked_fill returns a new tensor, which is not kept: the scores stay unmasked."
+            "masked_fill returns a new tensor, but it is not used: the scores stay unmasked."
         ),
-        question="What does masked_fill give back, and what does it leave as it was?",
+        question="What does masked_fill return, and which tensor does it leave unchanged?",
         ties=("ignores_the_mask",),
-        why_tied="A result that is thrown away leaves the scores as if it had never been computed.",
+        why_tied="If the masked scores are not used, the result is the same as without a mask.",
     ),
     Misconception(
         id="knows_no_batch",
@@ -137,10 +136,8 @@ MISCONCEPTIONS = (
             (SCALED, "scores / k.shape[-1] ** 0.5"),
             ("dim=self.col_dim", "dim=1"),
         ),
-        explanation=(
-            "The axes 0 and 1 are written into forward, so that a batch has its items mixed up."
-        ),
-        question="Which axes count tokens and features when a batch axis stands in front?",
+        explanation="The axes 0 and 1 are fixed in forward, so in a batch the items are mixed up.",
+        question="Which axes count tokens and features in a batch?",
     ),
     Misconception(
         id="leaves_the_biases_in",
@@ -159,8 +156,8 @@ MISCONCEPTIONS = (
                 "self.W_v = nn.Linear(d_model, d_model)",
             ),
         ),
-        explanation="nn.Linear has a bias unless told otherwise.",
-        question="What does nn.Linear add if nobody mentions bias?",
+        explanation="nn.Linear has a bias by default, and here it is not switched off.",
+        question="What does nn.Linear add by default?",
     ),
     Misconception(
         id="makes_the_key_layer_first",
@@ -170,10 +167,10 @@ MISCONCEPTIONS = (
             ("self.W_k = nn.Linear", "self.W_q = nn.Linear"),
             ("self.W_first = nn.Linear", "self.W_k = nn.Linear"),
         ),
-        explanation="W_k is made before W_q and so gets its draws.",
+        explanation="W_k is created before W_q and so gets its random numbers.",
         question=(
-            "In which order does the assignment name the layers, and why does it matter under a "
-            "seed?"
+            "In which order does the assignment name the layers, and why does the order matter "
+            "with a seed?"
         ),
     ),
     # CausalAttention
@@ -182,29 +179,32 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=((SCALED_WEIGHTS, "torch.softmax(masked, dim=-1)"),),
         explanation="The scores are not divided by the root of a key's size.",
-        question="How does the variance of a dot product grow with the length of its vectors?",
+        question="How does the variance of a dot product grow with the size of its vectors?",
     ),
     Misconception(
         id="forgets_the_causal_mask",
         exercise="CausalAttention",
         swaps=((MASKED, "masked = scores"),),
-        explanation="Nothing hides the future: every token listens to all.",
-        question="What may token 0 listen to?",
+        explanation="Nothing hides the future: every token attends to all tokens.",
+        question="Which tokens may token 0 attend to?",
     ),
     Misconception(
         id="hides_the_token_itself",
         exercise="CausalAttention",
         swaps=(("triu(diagonal=1)", "triu(diagonal=0)"),),
         explanation=(
-            "The diagonal is hidden as well: the first token sees nothing, which gives NaN."
+            "The diagonal is hidden as well: for the first token all tokens are hidden, which "
+            "gives NaN."
         ),
-        question="May a token listen to itself?",
+        question="May a token attend to itself?",
     ),
     Misconception(
         id="uses_the_whole_mask",
         exercise="CausalAttention",
         swaps=(("scores.masked_fill(self.mask[:T, :T]", "scores.masked_fill(self.mask"),),
-        explanation="The mask for context_length tokens does not fit fewer tokens.",
+        explanation=(
+            "The mask always has context_length rows and columns and does not fit fewer tokens."
+        ),
         question="Which part of the mask belongs to the first T tokens?",
     ),
     Misconception(
@@ -212,9 +212,9 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=((SCALED_WEIGHTS, "torch.softmax(masked / keys.shape[-1] ** 0.5, dim=1)"),),
         explanation=(
-            "On a batch, dim=1 is the axis of queries: the columns sum to one, the rows do not."
+            "In a batch, dim=1 is the axis of the queries: the columns sum to one, the rows do not."
         ),
-        question="Which axis holds the keys when a batch axis stands in front?",
+        question="Which axis holds the keys in a batch?",
     ),
     Misconception(
         id="masks_after_softmax",
@@ -224,10 +224,10 @@ MISCONCEPTIONS = (
             (SCALED_WEIGHTS, SCALED_WEIGHTS + ".masked_fill(self.mask[:T, :T], 0.0)"),
         ),
         explanation=(
-            "The future is removed after softmax, so that what is left of a row no longer sums to "
-            "one."
+            "The future is removed after softmax, so the remaining weights of a row no longer "
+            "sum to one."
         ),
-        question="After hiding, what do the weights of the first token sum to?",
+        question="What do the weights of the first token sum to after the mask?",
     ),
     Misconception(
         id="drops_scores",
@@ -236,7 +236,7 @@ MISCONCEPTIONS = (
             ("weights = self.dropout(weights)", "weights = weights * 1"),
             (SCALED_WEIGHTS, "torch.softmax(self.dropout(masked) / keys.shape[-1] ** 0.5, dim=-1)"),
         ),
-        explanation="Dropout acts on the scores, where 0 does not mean no attention.",
+        explanation="Dropout is applied to the scores, where 0 does not mean no attention.",
         question="Which zeros remain zeros: those before softmax, or those after it?",
     ),
     Misconception(
@@ -246,14 +246,16 @@ MISCONCEPTIONS = (
             ("weights = self.dropout(weights)", "weights = weights * 1"),
             ("return weights @ values", "return self.dropout(weights @ values)"),
         ),
-        explanation="Dropout acts on the context vectors, not on the attention weights.",
-        question="Does dropout here hide tokens from each other, or features of a finished vector?",
+        explanation="Dropout is applied to the context vectors, not to the attention weights.",
+        question=(
+            "Should dropout remove connections between tokens, or features of a context vector?"
+        ),
     ),
     Misconception(
         id="drops_in_eval_mode_too",
         exercise="CausalAttention",
         swaps=(("self.dropout(weights)", "nn.functional.dropout(weights, self.dropout.p)"),),
-        explanation="F.dropout drops in eval mode too unless it is told the mode.",
+        explanation="F.dropout also drops in eval mode, unless you pass it the mode.",
         question=(
             "How does nn.Dropout know whether the module is in training, and how does F.dropout?"
         ),
@@ -262,7 +264,7 @@ MISCONCEPTIONS = (
         id="forgets_dropout",
         exercise="CausalAttention",
         swaps=(("weights = self.dropout(weights)", "weights = weights * 1"),),
-        explanation="dropout is taken and never applied.",
+        explanation="The constructor takes dropout, but it is never applied.",
         question=(
             "What happens to the attention weights between softmax and the values in training?"
         ),
@@ -284,18 +286,18 @@ MISCONCEPTIONS = (
                 "self.W_value = nn.Linear(d_in, d_out, bias=False)",
             ),
         ),
-        explanation="qkv_bias is taken and never passed on.",
-        question="What happens to qkv_bias between the signature and the layers?",
+        explanation="The constructor takes qkv_bias, but it is never used.",
+        question="Which layers should qkv_bias be passed to?",
     ),
     Misconception(
         id="keeps_the_mask_as_a_plain_attribute",
         exercise="CausalAttention",
         swaps=(('self.register_buffer("mask", future == 1)', "self.mask = future == 1"),),
         explanation=(
-            "The mask is an attribute that the module does not know of: it stays behind when the "
-            "module moves to a GPU."
+            "The mask is an attribute that is not registered: it does not move with the module "
+            "to a GPU."
         ),
-        question="How does a module learn which tensors belong to it, besides its parameters?",
+        question="How does a module register tensors that are not parameters?",
     ),
     Misconception(
         id="cuts_long_texts_off",
@@ -309,7 +311,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="Tokens beyond context_length vanish without a word.",
+        explanation="Tokens beyond context_length are dropped without an error.",
         question="How would the caller notice that tokens are missing?",
     ),
     # MultiHeadAttention
@@ -318,16 +320,16 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=(("nn.ModuleList(\n            " + MAKE_HEADS + ",\n        )", MAKE_HEADS),),
         explanation=(
-            "The heads stand in a plain Python list, where PyTorch does not look: the module has "
+            "The heads are in a plain Python list, which PyTorch does not search: the module has "
             "no parameters, and an optimizer would train nothing."
         ),
-        question="What would an optimizer find that is given the parameters of this module?",
+        question="Which parameters of this module does an optimizer get?",
     ),
     Misconception(
         id="repeats_one_head",
         exercise="MultiHeadAttention",
         swaps=((MAKE_HEADS, f"[{ONE_HEAD}] * num_heads"),),
-        explanation="One head is made and listed num_heads times, so that all blocks are the same.",
+        explanation="One head is created and listed num_heads times, so all blocks are equal.",
         question="How many times does the constructor of Attention run in your code?",
     ),
     Misconception(
@@ -335,59 +337,59 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, f"torch.manual_seed(42) and {ONE_HEAD}"),),
         explanation=(
-            "The seed is set before every head, so that all heads start with the same weights and "
-            "stay alike."
+            "The seed is set before every head, so all heads start with the same weights and "
+            "stay equal."
         ),
-        question="Who should decide about the seed, and how often?",
+        question="Who should set the seed, and how often?",
     ),
     Misconception(
         id="makes_one_head_only",
         exercise="MultiHeadAttention",
         swaps=((MAKE_HEADS, f"[{ONE_HEAD}]"),),
-        explanation="num_heads is taken and never used: there is one head.",
-        question="What happens to num_heads between the signature and the heads?",
+        explanation="The constructor takes num_heads but never uses it: there is one head.",
+        question="Where does your constructor use num_heads?",
     ),
     Misconception(
         id="makes_the_heads_narrower",
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, "Attention(max(1, d_model // num_heads), row_dim, col_dim)"),),
         explanation=(
-            "The heads share d_model; here each of them takes and gives all d_model features."
+            "The heads split d_model between them; here the input and output of each head have "
+            "all d_model features."
         ),
-        question="What does a head receive here: whole encodings, or a part of each?",
+        question="What does a head get here: whole encodings, or a part of each?",
     ),
     Misconception(
         id="forgets_the_axes",
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, "Attention(d_model)"),),
         explanation=(
-            "row_dim and col_dim are not handed on to the heads, which take the axes of a single "
-            "text."
+            "row_dim and col_dim are not passed to the heads, which use the axes of a single text."
         ),
-        question="How does a head learn that there is a batch?",
+        question="How does a head know that there is a batch?",
     ),
     Misconception(
         id="forgets_the_mask",
         exercise="MultiHeadAttention",
         swaps=((CALL_HEAD, CALL_HEAD.replace(", mask)", ")")),),
-        explanation="The mask is not handed on to the heads.",
-        question="What happens to mask between your forward and that of a head?",
+        explanation="The mask is not passed to the heads.",
+        question="Which arguments does your forward pass to a head?",
     ),
     Misconception(
         id="masks_the_first_head_only",
         exercise="MultiHeadAttention",
         swaps=((CALL_HEAD, CALL_HEAD.replace("mask", "mask if head is self.heads[0] else None")),),
-        explanation="Only head 0 gets the mask; the others see what it hides.",
-        question="May any head look where the mask forbids it?",
+        explanation="Only head 0 gets the mask; the others attend to hidden keys.",
+        question="May any head attend to a key that the mask hides?",
     ),
     Misconception(
         id="asks_a_mask_whether_it_is_true",
         exercise="MultiHeadAttention",
         swaps=((CALL_HEAD, CALL_HEAD.replace("mask", "mask if mask else None")),),
         explanation=(
-            "A mask with more than one entry is neither true nor false, and torch refuses to say."
+            "A mask with more than one entry is neither true nor false, and torch raises an error."
         ),
-        question="How do you ask whether an argument was given at all?",
+        question="How do you test whether the caller passed an argument?",
     ),
     Misconception(
         id="turns_cross_into_self_attention",
@@ -397,7 +399,7 @@ MISCONCEPTIONS = (
             "The heads get the encodings of the queries three times; those for keys and values "
             "are never used."
         ),
-        question="Who is asked here, and where do their keys and values come from?",
+        question="Which encodings should give the keys, and which the values?",
     ),
     Misconception(
         id="takes_values_from_keys",
@@ -413,17 +415,14 @@ MISCONCEPTIONS = (
         id="swaps_keys_and_values",
         exercise="MultiHeadAttention",
         swaps=((CALL_HEAD, "head(encodings_for_q, encodings_for_v, encodings_for_k, mask)"),),
-        explanation="Encodings for keys and values are handed on in the wrong order.",
+        explanation="Encodings for keys and values are passed to the heads in the wrong order.",
         question="In which order does a head take its three encodings?",
     ),
     Misconception(
         id="swaps_queries_and_keys_encodings",
         exercise="MultiHeadAttention",
         swaps=((CALL_HEAD, "head(encodings_for_k, encodings_for_q, encodings_for_v, mask)"),),
-        explanation=(
-            "Encodings for queries and keys are handed on in the wrong order: those who are asked "
-            "ask."
-        ),
+        explanation="Encodings for queries and keys are passed to the heads in the wrong order.",
         question="In which order does a head take its three encodings?",
     ),
     Misconception(
@@ -431,76 +430,79 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((CALL_HEAD, f"(encodings_for_q := {CALL_HEAD})"),),
         explanation=(
-            "Each head asks with what the one before it found; all heads should look at the same "
-            "encodings."
+            "Each head gets the result of the previous head as its queries; all heads should get "
+            "the same encodings."
         ),
-        question="Do heads stand one behind the other, or side by side?",
+        question="Should the input of a head depend on the other heads?",
     ),
     Misconception(
         id="stacks_the_heads",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.stack(contexts)"),),
         explanation=(
-            "The heads are stacked along a new axis; they belong side by side on the axis of "
+            "The heads are stacked along a new axis, but they belong side by side on the axis of "
             "features."
         ),
-        question="How many axes did one head's result have, and how many should yours have?",
+        question=(
+            "How many axes did the result of one head have, and how many should your result have?"
+        ),
     ),
     Misconception(
         id="adds_the_heads",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "sum(contexts)"),),
-        explanation="The heads are added up, which throws away what sets them apart.",
-        question="How wide is the result if nothing that a head found is to be lost?",
+        explanation="The heads are added up, so their results can no longer be separated.",
+        question="How many features must the result have to hold the results of all heads?",
     ),
     Misconception(
         id="averages_the_heads",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.stack(contexts).mean(dim=0)"),),
-        explanation="The heads are averaged, which throws away what sets them apart.",
-        question="How wide is the result if nothing that a head found is to be lost?",
+        explanation="The heads are averaged, so their results can no longer be separated.",
+        question="How many features must the result have to hold the results of all heads?",
     ),
     Misconception(
         id="joins_the_heads_along_the_tokens",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.cat(contexts, dim=self.col_dim - 1)"),),
         explanation=(
-            "The heads' context vectors stand one below the other, as if they were more tokens."
+            "The context vectors of the heads are joined along the tokens, as if they were more "
+            "tokens."
         ),
-        question="Which axis grows when each token gets more features?",
+        question="Which axis becomes longer when each token gets more features?",
     ),
     Misconception(
         id="joins_on_a_fixed_axis",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.cat(contexts, dim=1)"),),
-        explanation=(
-            "The heads are joined on axis 1, which holds the tokens as soon as there is a batch."
-        ),
-        question="Which axes count tokens and features when a batch axis stands in front?",
+        explanation="The heads are always joined on axis 1, which holds the tokens in a batch.",
+        question="Which axes count tokens and features in a batch?",
     ),
     Misconception(
         id="joins_the_heads_from_last_to_first",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.cat(contexts[::-1], dim=self.col_dim)"),),
-        explanation="The blocks stand in reverse order: the last head comes first.",
-        question="Whose features should come first?",
+        explanation="The blocks are in reverse order: the last head comes first.",
+        question="Which head's features should come first?",
     ),
     Misconception(
         id="interleaves_the_heads",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.stack(contexts, dim=-1).flatten(-2)"),),
         explanation=(
-            "The features of the heads alternate, one of each head after the other, in place of "
-            "standing block by block."
+            "The features of the heads alternate, one of each head after the other, but they "
+            "belong in blocks."
         ),
-        question="Where do the features of head 1 begin?",
+        question="At which feature does head 1 begin?",
     ),
     Misconception(
         id="returns_a_list",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "contexts"),),
-        explanation="The heads' results are returned as a list; the answer is one tensor.",
-        question="Which function joins tensors along an axis that they have already?",
+        explanation=(
+            "The heads' results are returned as a list, but the result should be one tensor."
+        ),
+        question="Which function joins tensors along an existing axis?",
     ),
     Misconception(
         id="adds_an_output_layer",
@@ -516,10 +518,10 @@ MISCONCEPTIONS = (
             (JOIN, "self.out_proj(torch.cat(contexts, dim=self.col_dim))"),
         ),
         explanation=(
-            "A layer mixes the heads at the end; that comes in the next stage, and not here."
+            "A layer mixes the heads at the end; this comes in the next stage, and not here."
         ),
         question=(
-            "What should stand in the first features of a token: head 0's findings, or a mixture?"
+            "What should the first features of a token hold: the result of head 0, or a mixture?"
         ),
     ),
     Misconception(
@@ -527,17 +529,18 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.cat(contexts, dim=self.col_dim) / len(self.heads)"),),
         explanation=(
-            "The joined context vectors are divided by the number of heads, as one would for an "
-            "average."
+            "The joined context vectors are divided by the number of heads, as for an average."
         ),
-        question="What should one head give: the same as Attention, or a part of it?",
+        question=(
+            "What should the block of one head hold: the same as Attention gives, or a part of it?"
+        ),
     ),
     Misconception(
         id="cuts_the_graph",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.cat(contexts, dim=self.col_dim).detach()"),),
-        explanation="The result is cut off from the graph, so that no head can be trained.",
-        question="What does a loss need to find its way back to the weights?",
+        explanation="The result is detached from the graph, so no head can be trained.",
+        question="What does training need from this result?",
     ),
     Misconception(
         id="calls_ready_made_attention",
@@ -555,8 +558,10 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="torch's ready-made attention does the work that the heads are there for.",
-        question="Which steps does scaled_dot_product_attention take for you?",
+        explanation=(
+            "torch's ready-made attention does the work that you should write in the heads."
+        ),
+        question="Which steps does scaled_dot_product_attention do for you?",
     ),
     Misconception(
         id="joins_token_by_token",
@@ -574,7 +579,7 @@ MISCONCEPTIONS = (
             "The heads are joined token by token, so the number of tensor operations grows with "
             "the length of the text."
         ),
-        question="Along which axis could all tokens be joined in one go?",
+        question="Along which axis could you join all tokens with one call?",
     ),
     # MultiHeadAttentionWrapper
     Misconception(
@@ -582,10 +587,10 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttentionWrapper",
         swaps=(("nn.ModuleList(\n            [", "list(\n            ["),),
         explanation=(
-            "The heads stand in a plain Python list, where PyTorch does not look: the module has "
-            "no parameters, and neither training nor moving it reaches the heads."
+            "The heads are in a plain Python list, which PyTorch does not search: the module has "
+            "no parameters, and the heads are neither trained nor moved with it."
         ),
-        question="What would an optimizer find that is given the parameters of this module?",
+        question="Which parameters of this module does an optimizer get?",
     ),
     Misconception(
         id="repeats_one_causal_head",
@@ -595,7 +600,7 @@ MISCONCEPTIONS = (
             ("for _ in range(num_heads)", ""),
             ("            ],\n", "            ] * num_heads,\n"),
         ),
-        explanation="One head is made and listed num_heads times, so that all blocks are the same.",
+        explanation="One head is created and listed num_heads times, so all blocks are equal.",
         question="How many times does the constructor of CausalAttention run in your code?",
     ),
     Misconception(
@@ -603,17 +608,17 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, f"torch.manual_seed(123) and {ONE_CAUSAL}"),),
         explanation=(
-            "The seed is set before every head, so that all heads start with the same weights and "
-            "stay alike."
+            "The seed is set before every head, so all heads start with the same weights and "
+            "stay equal."
         ),
-        question="Who should decide about the seed, and how often?",
+        question="Who should set the seed, and how often?",
     ),
     Misconception(
         id="makes_one_causal_head_only",
         exercise="MultiHeadAttentionWrapper",
         swaps=(("range(num_heads)", "range(1)"),),
-        explanation="num_heads is taken and never used: there is one head.",
-        question="What happens to num_heads between the signature and the heads?",
+        explanation="The constructor takes num_heads but never uses it: there is one head.",
+        question="Where does your constructor use num_heads?",
     ),
     Misconception(
         id="shares_d_out_among_the_heads",
@@ -625,17 +630,17 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The heads share d_out; here d_out is the size of each head, and the result is "
-            "num_heads times as wide."
+            "The heads split d_out between them; here d_out is the size of each head, and the "
+            "result is num_heads times as wide."
         ),
-        question="Two heads of size 2: how wide is what they give together?",
+        question="If two heads have size 2, how wide is their joined result?",
     ),
     Misconception(
         id="hands_no_bias_on",
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, "CausalAttention(d_in, d_out, context_length, dropout)"),),
-        explanation="qkv_bias is not handed on to the heads.",
-        question="What happens to qkv_bias between your constructor and that of a head?",
+        explanation="qkv_bias is not passed to the heads.",
+        question="Which arguments does your constructor pass to a head?",
     ),
     Misconception(
         id="always_has_biases",
@@ -643,15 +648,15 @@ MISCONCEPTIONS = (
         swaps=(
             (ONE_CAUSAL, "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias=True)"),
         ),
-        explanation="The heads have biases although qkv_bias is false unless given.",
-        question="What happens to qkv_bias between your constructor and that of a head?",
+        explanation="The heads have biases although qkv_bias is false by default.",
+        question="Which arguments does your constructor pass to a head?",
     ),
     Misconception(
         id="hands_no_dropout_on",
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, "CausalAttention(d_in, d_out, context_length, 0.0, qkv_bias)"),),
-        explanation="dropout is not handed on to the heads.",
-        question="What happens to dropout between your constructor and that of a head?",
+        explanation="dropout is not passed to the heads.",
+        question="Which arguments does your constructor pass to a head?",
     ),
     Misconception(
         id="drops_the_joined_context",
@@ -665,9 +670,12 @@ MISCONCEPTIONS = (
             (JOIN_CAUSAL, "self.dropout(torch.cat(contexts, dim=-1))"),
         ),
         explanation=(
-            "Dropout acts on the joined context vectors, not on the attention weights of the heads."
+            "Dropout is applied to the joined context vectors, not to the attention weights of "
+            "the heads."
         ),
-        question="Does dropout here hide tokens from each other, or features of a finished vector?",
+        question=(
+            "Should dropout remove connections between tokens, or features of a context vector?"
+        ),
     ),
     Misconception(
         id="drops_twice",
@@ -680,75 +688,78 @@ MISCONCEPTIONS = (
             (JOIN_CAUSAL, "self.dropout(torch.cat(contexts, dim=-1))"),
         ),
         explanation=(
-            "The heads drop weights already; the joined context vectors are dropped from once more."
+            "The heads already drop weights; here dropout is applied to the joined context "
+            "vectors as well."
         ),
-        question="How often does a number face the risk of vanishing in your code?",
+        question="How often is dropout applied on the way to one number of your result?",
     ),
     Misconception(
         id="chains_the_causal_heads",
         exercise="MultiHeadAttentionWrapper",
         swaps=((CALL_CAUSAL, "[(x := head(x)) for head in self.heads]"),),
         explanation=(
-            "Each head gets what the one before it found; all heads should look at the same x."
+            "Each head gets the result of the previous head; all heads should get the same x."
         ),
-        question="Do heads stand one behind the other, or side by side?",
+        question="Should the input of a head depend on the other heads?",
     ),
     Misconception(
         id="stacks_the_causal_heads",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "torch.stack(contexts, dim=1)"),),
         explanation=(
-            "The heads get an axis of their own; here they belong side by side on the axis of "
-            "features."
+            "The heads get a new axis, but they belong side by side on the axis of features."
         ),
-        question="How many axes did one head's result have, and how many should yours have?",
+        question=(
+            "How many axes did the result of one head have, and how many should your result have?"
+        ),
     ),
     Misconception(
         id="adds_the_causal_heads",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "sum(contexts)"),),
-        explanation="The heads are added up, which throws away what sets them apart.",
-        question="How wide is the result if nothing that a head found is to be lost?",
+        explanation="The heads are added up, so their results can no longer be separated.",
+        question="How many features must the result have to hold the results of all heads?",
     ),
     Misconception(
         id="averages_the_causal_heads",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "torch.stack(contexts).mean(dim=0)"),),
-        explanation="The heads are averaged, which throws away what sets them apart.",
-        question="How wide is the result if nothing that a head found is to be lost?",
+        explanation="The heads are averaged, so their results can no longer be separated.",
+        question="How many features must the result have to hold the results of all heads?",
     ),
     Misconception(
         id="joins_causal_heads_along_the_tokens",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "torch.cat(contexts, dim=1)"),),
-        explanation="On a batch, dim=1 is the axis of tokens: the heads stand one below the other.",
-        question="Which axis grows when each token gets more features?",
+        explanation=(
+            "In a batch, dim=1 is the axis of the tokens: the heads are joined as if they were "
+            "more tokens."
+        ),
+        question="Which axis becomes longer when each token gets more features?",
     ),
     Misconception(
         id="joins_causal_heads_along_the_batch",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "torch.cat(contexts)"),),
-        explanation=(
-            "torch.cat joins along axis 0 unless told otherwise, as if the heads were more items."
-        ),
-        question="Along which axis does torch.cat join if dim is not given?",
+        explanation="torch.cat joins along axis 0 by default, as if the heads were more items.",
+        question="Along which axis does torch.cat join by default?",
     ),
     Misconception(
         id="joins_causal_heads_from_last_to_first",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "torch.cat(contexts[::-1], dim=-1)"),),
-        explanation="The blocks stand in reverse order: the last head comes first.",
-        question="Whose features should come first?",
+        explanation="The blocks are in reverse order: the last head comes first.",
+        question="Which head's features should come first?",
     ),
     Misconception(
         id="interleaves_the_causal_heads",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "torch.stack(contexts, dim=-1).flatten(-2)"),),
         explanation=(
-            "The features of the heads alternate, one of each head after the other, in place of "
-            "standing block by block."
+            "The features of the heads alternate, one of each head after the other, but they "
+            "belong in blocks."
         ),
-        question="Where do the features of head 1 begin?",
+        question="At which feature does head 1 begin?",
     ),
     Misconception(
         id="makes_wrapper_with_an_output_layer",
@@ -764,17 +775,17 @@ MISCONCEPTIONS = (
             (JOIN_CAUSAL, "self.out_proj(torch.cat(contexts, dim=-1))"),
         ),
         explanation=(
-            "A layer mixes the heads at the end; that comes in the next stage, and not here."
+            "A layer mixes the heads at the end; this comes in the next stage, and not here."
         ),
         question=(
-            "What should stand in the first features of a token: head 0's findings, or a mixture?"
+            "What should the first features of a token hold: the result of head 0, or a mixture?"
         ),
     ),
     Misconception(
         id="cuts_texts_to_the_context",
         exercise="MultiHeadAttentionWrapper",
         swaps=((CALL_CAUSAL, "[head(x[:, : head.mask.shape[0]]) for head in self.heads]"),),
-        explanation="Tokens beyond context_length vanish without a word.",
+        explanation="Tokens beyond context_length are dropped without an error.",
         question="How would the caller notice that tokens are missing?",
     ),
     Misconception(
@@ -783,25 +794,25 @@ MISCONCEPTIONS = (
         swaps=(
             (ONE_CAUSAL, "CausalAttention(d_in, d_out, context_length - 1, dropout, qkv_bias)"),
         ),
-        explanation="The heads have room for one token less than context_length.",
-        question="How many tokens should the longest text have that is still served?",
+        explanation="The heads accept one token less than context_length.",
+        question="How many tokens may the longest accepted text have?",
     ),
     Misconception(
         id="cuts_the_causal_graph",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "torch.cat(contexts, dim=-1).detach()"),),
-        explanation="The result is cut off from the graph, so that no head can be trained.",
-        question="What does a loss need to find its way back to the weights?",
+        explanation="The result is detached from the graph, so no head can be trained.",
+        question="What does training need from this result?",
     ),
     Misconception(
         id="draws_the_same_weights_to_drop_in_each_head",
         exercise="MultiHeadAttentionWrapper",
         swaps=((CALL_CAUSAL, "[torch.manual_seed(0) and head(x) for head in self.heads]"),),
         explanation=(
-            "The seed is set before every head is called, so that all heads drop the same "
-            "weights, in every call."
+            "The seed is set before every call of a head, so all heads drop the same weights, in "
+            "every call."
         ),
-        question="What else in a training run draws from torch's generator?",
+        question="Which other code in a training run uses torch's generator?",
     ),
     Misconception(
         id="calls_ready_made_causal_attention",
@@ -816,7 +827,9 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="torch's ready-made attention does the work that the heads are there for.",
-        question="Which steps does scaled_dot_product_attention take for you?",
+        explanation=(
+            "torch's ready-made attention does the work that you should write in the heads."
+        ),
+        question="Which steps does scaled_dot_product_attention do for you?",
     ),
 )

@@ -1,7 +1,7 @@
 """Hidden suite of stage 09: heads side by side.
 
-Scores vary by about 2 in all probes: every mistake shows, and no visible weight underflows, so that
-masking finished weights and normalising them again stays as right as minus infinity.
+Scores spread by about 2 in all checks: every mistake shows, and no visible weight underflows, so
+that masking after softmax with a new normalisation is as exact as minus infinity.
 """
 
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, 
 
 MHA, WRAPPER = "MultiHeadAttention", "MultiHeadAttentionWrapper"
 SHORT, LONG = ("W_q", "W_k", "W_v"), ("W_query", "W_key", "W_value")
-BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
-AT_ONCE = "Let one matrix product serve all tokens at once."
-OWN_LAYERS = "each head has layers of its own, and nn.ModuleList tells PyTorch of them"
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
+AT_ONCE = "Use one matrix product for all tokens at once."
+OWN_LAYERS = "each head has its own layers, and nn.ModuleList registers them"
 
 
 class Sizes(NamedTuple):
-    """The sizes of a probe of Attention: all distinct, so that no wrong axis fits by chance."""
+    """Sizes for checks of Attention: all different, so that no wrong axis fits by chance."""
 
     B: int
     T_q: int
@@ -31,7 +31,7 @@ class Sizes(NamedTuple):
 
 
 class Causal(NamedTuple):
-    """The sizes of a probe of causal attention, likewise all distinct."""
+    """Sizes for checks of causal attention, also all different."""
 
     B: int
     T: int
@@ -42,7 +42,7 @@ class Causal(NamedTuple):
 
 
 def tokens(probe, *shape):
-    """Draw encodings that all differ."""
+    """Draw encodings that are all different."""
     return probe.normal(*shape, scale=0.6)
 
 
@@ -53,8 +53,8 @@ def sources(probe, s, *, batched):
     return tuple(tokens(probe, *front, length, s.d) for length in lengths)
 
 
-def loud(probe, heads, layers, shape, *, bias=False):
-    """Draw loud weights for the *layers* of as many *heads*; none: a single head without prefix."""
+def large_weights(probe, heads, layers, shape, *, bias=False):
+    """Draw large weights for the *layers* of *heads* heads; None is a single head, no prefix."""
     prefixes = [f"heads.{h}." for h in range(heads)] or [""]
     names = [prefix + layer for prefix in prefixes for layer in layers]
     drawn = {f"{name}.weight": probe.normal(*shape) for name in names}
@@ -62,36 +62,36 @@ def loud(probe, heads, layers, shape, *, bias=False):
 
 
 def attentions(student, reference, probe, s, *, heads, batched):
-    """Build Attention or, with heads, MultiHeadAttention, yours and ours, with the same weights."""
+    """Build Attention or, with heads, MultiHeadAttention, twice, with the same weights."""
     name = MHA if heads else "Attention"
     sizes = {"d_model": s.d, "row_dim": int(batched), "col_dim": 1 + batched}
     if heads:
         sizes["num_heads"] = heads
-    weights = loud(probe, heads, SHORT, (s.d, s.d))
+    weights = large_weights(probe, heads, SHORT, (s.d, s.d))
     return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
 
 
 def causals(student, reference, probe, s, *, heads, bias=False):
-    """Build CausalAttention or, with heads, the wrapper, yours and ours, with the same weights."""
+    """Build CausalAttention or, with heads, the wrapper, twice, with the same weights."""
     name = WRAPPER if heads else "CausalAttention"
     sizes = {"d_in": s.d_in, "d_out": s.d_out, "context_length": s.context, "dropout": 0.0}
     sizes |= {"num_heads": heads} if heads else {}
     sizes |= {"qkv_bias": True} if bias else {}
-    weights = loud(probe, heads, LONG, (s.d_out, s.d_in), bias=bias)
+    weights = large_weights(probe, heads, LONG, (s.d_out, s.d_in), bias=bias)
     return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
 
 
 def no_biases(found, layers):
-    """Expect that none of the *layers* has a bias, in whatever head."""
+    """Expect that none of the *layers* has a bias, in any head."""
     biases = tuple(f"{layer}.bias" for layer in layers)
     expect(
         not any(name.endswith(biases) for name in found),
-        "A layer has a bias that nobody asked for.",
+        "A layer has a bias; it should have none.",
     )
 
 
 def same_draws(found, drawn):
-    """Compare parameters one by one, so that the first wrong one is named."""
+    """Compare parameters one by one, so that the message names the first wrong one."""
     for name, parameter in drawn.items():
         why = f": {OWN_LAYERS}" if name.startswith("heads.") and name.endswith("weight") else ""
         expect(name in found, f"There is no parameter {name}{why}.")
@@ -99,18 +99,18 @@ def same_draws(found, drawn):
 
 
 def same_gradients(yours, ours):
-    """Compare what arrives at the inputs and at the parameters."""
+    """Compare the gradients of the inputs and of the parameters."""
     places = ("the first input", "the second input", "the third input")
     named = dict(zip(places, yours.inputs, strict=False)) | yours.parameters
     wanted = dict(zip(places, ours.inputs, strict=False)) | ours.parameters
     for name, gradient in wanted.items():
         found = named.get(name)
-        expect(found is not None, f"No gradient arrives at {name}.")
+        expect(found is not None, f"No gradient reaches {name}.")
         agrees(found, gradient, f"The gradient of {name}")
 
 
 def built_by_hand(student, name, yours, ours, given):
-    """Expect right context vectors from code that leaves torch's ready attention alone."""
+    """Expect right context vectors from code that does not use torch's ready attention."""
     agrees(yours(*given), ours(*given), "The context")
     avoids(student, name, READY_ATTENTION, BY_HAND)
     avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
@@ -125,8 +125,8 @@ def caller_seeds(student, name, sizes, given):
         yours(*given, seed=seed)
         drawn.append((built, student.draws_next()))
 
-    expect(not torch.equal(drawn[0][0], drawn[1][0]), "Building it seeds torch's generator.")
-    expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling it seeds torch's generator.")
+    expect(not torch.equal(drawn[0][0], drawn[1][0]), "The constructor seeds torch's generator.")
+    expect(not torch.equal(drawn[0][1], drawn[1][1]), "The call seeds torch's generator.")
 
 
 # Attention, carried over from stage 08
@@ -136,7 +136,7 @@ ONE = Sizes(B=2, T_q=4, T_k=6, H=1, d=5)
 
 @check("Attention", points=0.1, layer="signature")
 def test_attention_is_built_with_defaults(student, encodings):
-    """Its defaults are d_model=2, row_dim=0, col_dim=1: one text, 2 features per token."""
+    """The defaults are d_model=2, row_dim=0, col_dim=1: one text, 2 features per token."""
     plain = student.new("Attention", seed=9)(encodings, encodings, encodings)
     named = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=9)
 
@@ -146,7 +146,7 @@ def test_attention_is_built_with_defaults(student, encodings):
 
 @check("Attention", points=0.1, layer="parameters")
 def test_attention_makes_query_key_value_layers(student, reference, probe):
-    """W_q, W_k and W_v are made in this order, under whatever seed, without bias."""
+    """W_q, W_k and W_v are created in this order, with any seed, without bias."""
     found = student.new("Attention", 5, 0, 1, seed=probe.seed).parameters()
 
     no_biases(found, SHORT)
@@ -155,7 +155,7 @@ def test_attention_makes_query_key_value_layers(student, reference, probe):
 
 @check("Attention", points=0.2, layer="documented")
 def test_attention_reproduces_the_documented_context(student, documented, encodings):
-    """Seeded with 42, it gives the documented context vectors, without a mask and with it."""
+    """Seeded with 42, the context vectors are the documented ones, without and with the mask."""
     attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
@@ -166,7 +166,7 @@ def test_attention_reproduces_the_documented_context(student, documented, encodi
 
 @check("Attention", points=0.3, layer="probe")
 def test_attention_attends_with_any_weights(student, reference, probe):
-    """With other weights and three different encodings, alone or in a batch, it is right too."""
+    """The result is right for other weights and three different encodings, also in a batch."""
     for batched in (False, True):
         yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=batched)
         given = sources(probe, ONE, batched=batched)
@@ -176,7 +176,7 @@ def test_attention_attends_with_any_weights(student, reference, probe):
 
 @check("Attention", points=0.1, layer="probe")
 def test_attention_hides_what_the_mask_hides(student, reference, probe):
-    """With a mask of zeros and ones, it is right for any weights, alone or in a batch."""
+    """With a mask of zeros and ones, the result is right for any weights, also in a batch."""
     s = ONE._replace(T_q=6)
     for batched in (False, True):
         yours, ours = attentions(student, reference, probe, s, heads=0, batched=batched)
@@ -196,7 +196,7 @@ def test_attention_can_be_trained(student, reference, probe):
 
 @check("Attention", points=0.1, layer="forbidden")
 def test_attention_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=False)
 
     built_by_hand(student, "Attention", yours, ours, sources(probe, ONE, batched=False))
@@ -209,7 +209,7 @@ TEXT = Causal(B=3, T=5, H=1, d_in=7, d_out=6, context=10)
 
 @check("CausalAttention", points=0.1, layer="parameters")
 def test_causal_makes_query_key_value_layers(student, reference, documented):
-    """W_query, W_key and W_value are made in this order, with biases only when asked."""
+    """W_query, W_key and W_value are created in this order, with biases only if requested."""
     found = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123).parameters()
     biased = student.new("CausalAttention", 3, 2, 6, 0.0, qkv_bias=True, seed=7).parameters()
 
@@ -224,7 +224,7 @@ def test_causal_makes_query_key_value_layers(student, reference, documented):
 
 @check("CausalAttention", points=0.2, layer="documented")
 def test_causal_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 123, it gives the documented context vectors."""
+    """Seeded with 123, the context vectors are the documented ones."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
     attention = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123)
 
@@ -233,7 +233,7 @@ def test_causal_reproduces_the_documented_context(student, documented, inputs):
 
 @check("CausalAttention", points=0.2, layer="probe")
 def test_causal_serves_every_length_with_any_weights(student, reference, probe):
-    """With other weights and biases, for long and short inputs in turn, it is right too."""
+    """The result is right for other weights and biases, for long and short inputs in turn."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
 
     for B, T in ((3, 5), (2, TEXT.context), (3, 1), (1, 4)):
@@ -243,27 +243,31 @@ def test_causal_serves_every_length_with_any_weights(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="laws")
 def test_causal_refuses_more_tokens_than_fit(student, reference, probe):
-    """context_length tokens are served; for more it raises."""
+    """The module accepts context_length tokens and raises an error for more."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0)
     x = tokens(probe, 2, TEXT.context, TEXT.d_in)
 
     agrees(yours(x), ours(x), "The context")
     refused = yours.refuses(tokens(probe, 2, TEXT.context + 1, TEXT.d_in))
-    expect(refused, "More tokens than context_length are served.", Status.NOT_REFUSED)
+    expect(
+        refused,
+        "More tokens than context_length give a result; they should raise a ValueError.",
+        Status.NOT_REFUSED,
+    )
 
 
 @check("CausalAttention", points=0.1, layer="laws")
 def test_causal_keeps_mask_as_a_buffer(student):
-    """`mask` is a buffer: it moves with the module, and no optimizer trains it."""
+    """`mask` is a buffer: it moves with the module and is not trained."""
     attention = student.new("CausalAttention", 3, 2, 6, 0.0)
 
     expect("mask" not in attention.parameters(), "mask is a parameter; an optimizer trains it.")
     expect("mask" in attention.buffers(), "There is no buffer named mask.")
     place = attention.move("meta").get("mask", "")
-    expect(place.startswith("meta"), "mask stays behind when the module moves.")
+    expect(place.startswith("meta"), "mask does not move with the module.")
 
 
-# Dropout: a token's value says twice which token it is, so that outputs read as weights
+# Dropout: the value of a token is its one-hot position, twice, so that outputs are the weights
 
 WIDE = Causal(B=3, T=12, H=2, d_in=15, d_out=24, context=13)
 P = 0.3
@@ -284,22 +288,27 @@ def readable(student, reference, probe, *, heads):
 
 
 def read(context, heads):
-    """Read the attention weights, (B, H, T, T), and the same once more."""
+    """Read the attention weights, (B, H, T, T), from both copies."""
     s = WIDE
     answer = tensor_like(context, (s.B, s.T, heads * s.d_out), "The context")
     return answer.view(s.B, s.T, heads, 2, s.T).permute(3, 0, 2, 1, 4)
 
 
 def dropped_from(yours, ours, x, heads):
-    """Say which weights yours drops in training; expect that what is kept makes up for it."""
+    """Return which weights are dropped in training; expect that the others are rescaled."""
     (whole, _), (weights, twice) = read(ours.eval()(x), heads), read(yours.train()(x), heads)
     visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
     dropped = (weights.abs() < 1e-6) & visible
 
     expect(dropped.any(), "Nothing is dropped in training mode.")
-    expect(torch.allclose(weights, twice), "Parts of a context vector vanish without the rest.")
+    expect(
+        torch.allclose(weights, twice),
+        "Only parts of a context vector are dropped; drop attention weights instead.",
+    )
     kept = torch.where(dropped, weights, whole / (1 - P))
-    expect(torch.allclose(weights, kept, atol=1e-4), "What is kept is not weight / (1 - dropout).")
+    expect(
+        torch.allclose(weights, kept, atol=1e-4), "The kept weights are not divided by 1 - dropout."
+    )
     share = float(dropped[..., visible].float().mean())  # of 234 weights: 0.03 is one deviation
     expect(abs(share - P) < 0.2, "Far more or far fewer weights are dropped than dropout says.")
     return dropped
@@ -307,11 +316,13 @@ def dropped_from(yours, ours, x, heads):
 
 @check("CausalAttention", points=0.1, layer="laws")
 def test_causal_drops_weights_in_training_only(student, reference, probe):
-    """In training single weights are dropped and the others make up for it; in eval none."""
+    """In training single weights are dropped and the others rescaled; in eval none is dropped."""
     yours, ours, x = readable(student, reference, probe, heads=0)
 
-    dropped = dropped_from(yours, ours, x, 1)[..., 6:, :7]  # weights that every row here sees
-    alone = "Weights vanish together: a whole row or column, or alike in all items."
+    dropped = dropped_from(yours, ours, x, 1)[
+        ..., 6:, :7
+    ]  # weights that are visible in every row here
+    alone = "Weights are dropped together: in whole rows or columns, or the same in all items."
     expect((dropped.any(-1) & ~dropped.all(-1)).float().mean() > 0.5, alone)
     expect((dropped.any(-2) & ~dropped.all(-2)).float().mean() > 0.5, alone)
     expect(not torch.equal(dropped[0], dropped[1]), alone)
@@ -329,7 +340,7 @@ def test_causal_can_be_trained(student, reference, probe):
 
 @check("CausalAttention", points=0.1, layer="forbidden")
 def test_causal_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0)
 
     built_by_hand(student, "CausalAttention", yours, ours, (tokens(probe, 3, 5, TEXT.d_in),))
@@ -344,7 +355,7 @@ FOUR = Sizes(B=2, T_q=5, T_k=7, H=4, d=3)
 
 @check(MHA, points=0.1, layer="signature")
 def test_heads_are_built_and_called_by_names(student, encodings):
-    """Its defaults are those of Attention and one head; forward takes three encodings."""
+    """The defaults are those of Attention, with one head; forward takes three encodings."""
     plain = student.new(MHA, seed=9)(encodings, encodings, encodings)
     heads = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1, seed=9)
     x, mask = encodings, torch.ones(3, 3)
@@ -364,7 +375,7 @@ def test_heads_stand_side_by_side(student, encodings):
 
 @check(MHA, points=0.3, layer="parameters")
 def test_heads_have_layers_of_their_own(student, reference, probe):
-    """Each head in `heads` has its own W_q, W_k, W_v, made head after head, under whatever seed."""
+    """Each head in `heads` has its own W_q, W_k, W_v, created head after head, with any seed."""
     found = student.new(MHA, 5, 0, 1, num_heads=3, seed=probe.seed).parameters()
 
     same_draws(found, reference.new(MHA, 5, 0, 1, num_heads=3, seed=probe.seed).parameters())
@@ -372,7 +383,7 @@ def test_heads_have_layers_of_their_own(student, reference, probe):
 
 @check(MHA, points=0.3, layer="documented")
 def test_one_head_is_plain_attention(student, documented, encodings):
-    """Seeded with 42, one head gives what the documents' Attention gives, also with the mask."""
+    """Seeded with 42, one head gives the same as the documents' Attention, also with the mask."""
     attention = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
@@ -392,7 +403,7 @@ def test_heads_reproduce_the_documented_context(student, documented, encodings):
 
 @check(MHA, points=0.5, layer="probe")
 def test_heads_attend_with_any_weights(student, reference, probe):
-    """For 2, 3 and 4 heads, other weights and three different encodings, it is right too."""
+    """The result is right for 2, 3 and 4 heads, other weights and three different encodings."""
     for s in (TWO, THREE, FOUR, TWO._replace(T_q=1), TWO._replace(T_k=1)):
         yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=False)
         given = sources(probe, s, batched=False)
@@ -402,7 +413,7 @@ def test_heads_attend_with_any_weights(student, reference, probe):
 
 @check(MHA, points=0.5, layer="probe")
 def test_heads_serve_batches(student, reference, probe):
-    """With row_dim=1 and col_dim=2, every item of a batch is attended to on its own."""
+    """With row_dim=1 and col_dim=2, every item of a batch gets its own context vectors."""
     for s in (TWO, THREE, FOUR):
         yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=True)
         given = sources(probe, s, batched=True)
@@ -412,7 +423,7 @@ def test_heads_serve_batches(student, reference, probe):
 
 @check(MHA, points=0.4, layer="probe")
 def test_heads_all_obey_the_mask(student, reference, probe):
-    """With a mask of zeros and ones, no head looks where it hides, alone or in a batch."""
+    """With a mask of zeros and ones, no head attends to hidden keys, also in a batch."""
     s = THREE._replace(T_q=5)
     for batched in (False, True):
         yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=batched)
@@ -423,8 +434,8 @@ def test_heads_all_obey_the_mask(student, reference, probe):
 
 @check(MHA, points=0.3, layer="laws")
 def test_heads_fill_each_their_own_block(student, reference, probe):
-    """Every block of d_model features is what an Attention with that head's weights gives."""
-    weights = loud(probe, TWO.H, SHORT, (TWO.d, TWO.d))
+    """Every block of d_model features is the result of an Attention with that head's weights."""
+    weights = large_weights(probe, TWO.H, SHORT, (TWO.d, TWO.d))
     given = sources(probe, TWO, batched=False)
     yours = student.new(MHA, TWO.d, 0, 1, num_heads=TWO.H).load(weights)
 
@@ -432,23 +443,23 @@ def test_heads_fill_each_their_own_block(student, reference, probe):
     for h, block in enumerate(context.split(TWO.d, dim=-1)):
         own = {f"{name}.weight": weights[f"heads.{h}.{name}.weight"] for name in SHORT}
         alone = reference.new("Attention", TWO.d, 0, 1).load(own)
-        agrees(block, alone(*given), "A head's block")
+        agrees(block, alone(*given), "The block of a head")
 
 
 @check(MHA, points=0.1, layer="laws")
 def test_heads_leave_encodings_and_mask_alone(student, reference, probe):
-    """The context is right, and encodings and mask are afterwards what they were."""
+    """The context is right, and encodings and mask are unchanged."""
     s = TWO._replace(T_q=6)
     yours, ours = attentions(student, reference, probe, s, heads=2, batched=False)
     given = (*sources(probe, s, batched=False), torch.tril(torch.ones(6, 6)))
 
     agrees(yours(*given), ours(*given), "The context")
-    expect(yours.keeps_inputs(*given), "The call writes into its inputs.")
+    expect(yours.keeps_inputs(*given), "The call changes its inputs.")
 
 
 @check(MHA, points=0.1, layer="laws")
 def test_heads_leave_the_seed_to_the_caller(student, reference, probe):
-    """The context is right, and neither building nor calling it seeds torch's generator."""
+    """The context is right, and neither constructor nor call seeds torch's generator."""
     yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
     given = sources(probe, TWO, batched=False)
 
@@ -468,7 +479,7 @@ def test_heads_can_be_trained(student, reference, probe):
 
 @check(MHA, points=0.3, layer="forbidden")
 def test_heads_are_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
 
     built_by_hand(student, MHA, yours, ours, sources(probe, TWO, batched=False))
@@ -494,7 +505,7 @@ QUARTET = Causal(B=3, T=5, H=4, d_in=7, d_out=6, context=10)
 
 @check(WRAPPER, points=0.1, layer="signature")
 def test_wrapper_is_built_by_the_names_of_its_arguments(student):
-    """It takes d_in, d_out, context_length, dropout, num_heads, and qkv_bias as an option."""
+    """The constructor takes d_in, d_out, context_length, dropout, num_heads and qkv_bias."""
     sizes = {"d_in": 3, "d_out": 4, "context_length": 6, "dropout": 0.0, "num_heads": 2}
 
     student.new(WRAPPER, **sizes)
@@ -513,7 +524,7 @@ def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
 
 @check(WRAPPER, points=0.3, layer="parameters")
 def test_wrapper_draws_head_after_head(student, reference, documented, probe):
-    """Each head has layers of its own, made head after head; seeded with 123, as documented."""
+    """Each head has its own layers, created head after head; seeded with 123, as documented."""
     found = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2, seed=123).parameters()
 
     no_biases(found, LONG)
@@ -547,7 +558,7 @@ def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
 
 @check(WRAPPER, points=0.7, layer="probe")
 def test_wrapper_attends_with_any_weights(student, reference, probe):
-    """For 2, 3 and 4 heads, other weights and fewer tokens than fit, it is right too."""
+    """The result is right for 2, 3 and 4 heads, other weights and shorter inputs."""
     for s in (PAIR, TRIO, QUARTET):
         yours, ours = causals(student, reference, probe, s, heads=s.H)
         x = tokens(probe, s.B, s.T, s.d_in)
@@ -557,7 +568,7 @@ def test_wrapper_attends_with_any_weights(student, reference, probe):
 
 @check(WRAPPER, points=0.4, layer="probe")
 def test_wrapper_serves_every_length_in_turn(student, reference, probe):
-    """With biases, one module serves long and short inputs in turn, a single token included."""
+    """With biases, one module works for long and short inputs in turn, also for a single token."""
     s = QUARTET
     yours, ours = causals(student, reference, probe, s, heads=s.H, bias=True)
 
@@ -568,9 +579,9 @@ def test_wrapper_serves_every_length_in_turn(student, reference, probe):
 
 @check(WRAPPER, points=0.3, layer="laws")
 def test_wrapper_fills_a_block_with_each_head(student, reference, probe):
-    """Every block of d_out features is what a CausalAttention with that head's weights gives."""
+    """Every block of d_out features is the result of a CausalAttention with the same weights."""
     s = TRIO
-    weights = loud(probe, s.H, LONG, (s.d_out, s.d_in))
+    weights = large_weights(probe, s.H, LONG, (s.d_out, s.d_in))
     x = tokens(probe, s.B, s.T, s.d_in)
     yours = student.new(WRAPPER, s.d_in, s.d_out, s.context, 0.0, s.H).load(weights)
 
@@ -578,12 +589,12 @@ def test_wrapper_fills_a_block_with_each_head(student, reference, probe):
     for h, block in enumerate(context.split(s.d_out, dim=-1)):
         own = {f"{name}.weight": weights[f"heads.{h}.{name}.weight"] for name in LONG}
         alone = reference.new("CausalAttention", s.d_in, s.d_out, s.context, 0.0).load(own)
-        agrees(block, alone(x), "A head's block")
+        agrees(block, alone(x), "The block of a head")
 
 
 @check(WRAPPER, points=0.1, layer="laws")
 def test_wrapper_never_looks_ahead(student, reference, probe):
-    """Other tokens at the end change what the last tokens get, and nothing before them."""
+    """A change of the last tokens changes their own results and no earlier result."""
     s = PAIR
     yours, _ = causals(student, reference, probe, s, heads=s.H)
     x = tokens(probe, s.B, s.T, s.d_in)
@@ -591,25 +602,32 @@ def test_wrapper_never_looks_ahead(student, reference, probe):
 
     before = tensor_like(yours(x), (s.B, s.T, s.H * s.d_out), "The context")
     after = tensor_like(yours(others), (s.B, s.T, s.H * s.d_out), "The context")
-    expect(not torch.allclose(before[:, 5:], after[:, 5:]), "Tokens do not hear their own change.")
-    agrees(after[:, :5], before[:, :5], "With other tokens at the end, what the first tokens get")
+    expect(
+        not torch.allclose(before[:, 5:], after[:, 5:]),
+        "A change of the last tokens does not change their own results.",
+    )
+    agrees(
+        after[:, :5],
+        before[:, :5],
+        "After a change of the last tokens, the result of the first tokens",
+    )
 
 
 @check(WRAPPER, points=0.1, layer="laws")
 def test_wrapper_leaves_input_and_seed_alone(student, reference, probe):
-    """The context is right, the input stays as it was, and the seed is left to the caller."""
+    """The context is right, the input is unchanged, and the module sets no seed."""
     s = PAIR
     yours, ours = causals(student, reference, probe, s, heads=s.H)
     x = tokens(probe, s.B, s.T, s.d_in)
 
     agrees(yours(x), ours(x), "The context")
-    expect(yours.keeps_inputs(x), "The call writes into its input.")
+    expect(yours.keeps_inputs(x), "The call changes its input.")
     caller_seeds(student, WRAPPER, (s.d_in, s.d_out, s.context, 0.0, s.H), (x,))
 
 
 @check(WRAPPER, points=0.1, layer="laws")
 def test_wrapper_refuses_more_tokens_than_fit(student, reference, probe):
-    """context_length tokens are served; for more it raises."""
+    """The module accepts context_length tokens and raises an error for more."""
     s = TRIO
     yours, ours = causals(student, reference, probe, s, heads=s.H)
     x = tokens(probe, 2, s.context, s.d_in)
@@ -617,12 +635,16 @@ def test_wrapper_refuses_more_tokens_than_fit(student, reference, probe):
     agrees(yours(x), ours(x), "The context")
     for T in (s.context + 1, 2 * s.context):
         refused = yours.refuses(tokens(probe, 2, T, s.d_in))
-        expect(refused, "More tokens than context_length are served.", Status.NOT_REFUSED)
+        expect(
+            refused,
+            "More tokens than context_length give a result; they should raise a ValueError.",
+            Status.NOT_REFUSED,
+        )
 
 
 @check(WRAPPER, points=0.2, layer="laws")
 def test_wrapper_drops_nothing_in_eval_mode(student, reference, probe):
-    """In eval mode every weight is kept, each time; back in training, weights are dropped again."""
+    """In eval mode no weight is dropped; back in training, weights are dropped again."""
     yours, ours, x = readable(student, reference, probe, heads=2)
 
     read(yours(x), 2)
@@ -633,11 +655,11 @@ def test_wrapper_drops_nothing_in_eval_mode(student, reference, probe):
 
 @check(WRAPPER, points=0.3, layer="laws")
 def test_wrapper_drops_weights_in_each_head_anew(student, reference, probe):
-    """In training, each head drops weights of its own, anew in every call."""
+    """In training, each head drops different weights, and different ones in every call."""
     yours, ours, x = readable(student, reference, probe, heads=2)
 
     dropped = dropped_from(yours, ours, x, 2)
-    alone = "Weights vanish alike in all heads or all items."
+    alone = "The same weights are dropped in all heads or all items."
     expect(not torch.equal(dropped[:, 0], dropped[:, 1]), alone)
     expect(not torch.equal(dropped[0], dropped[1]), alone)
     again = dropped_from(yours, ours, x, 2)
@@ -656,7 +678,7 @@ def test_wrapper_can_be_trained(student, reference, probe):
 
 @check(WRAPPER, points=0.2, layer="forbidden")
 def test_wrapper_is_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = causals(student, reference, probe, PAIR, heads=2)
 
     x = tokens(probe, PAIR.B, PAIR.T, PAIR.d_in)

@@ -1,4 +1,4 @@
-"""The wrong answers that the suite of stage 10 must tell from the right one."""
+"""Wrong answers that the suite of stage 10 must detect, with their explanations and questions."""
 
 from autograder.diagnosis.misconceptions import Misconception
 
@@ -20,11 +20,12 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The features are viewed as (B, H, T, d) at once, which keeps the order in memory: a "
-            "head gets whole tokens, or parts of several, in place of its block of every token."
+            "head gets whole tokens, or parts of several tokens, instead of its block of every "
+            "token."
         ),
         question=(
             "In memory the features of one token are neighbours. Which two axes may a view cut "
-            "them into, before any axis moves?"
+            "them into, before any axis is moved?"
         ),
     ),
     Misconception(
@@ -36,11 +37,11 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "Head 0 gets features 0, H, 2H, ... and not the first block: the last axis was cut "
-            "into (d, H) in place of (H, d)."
+            "into (d, H) instead of (H, d)."
         ),
         question=(
-            "If the last axis becomes two, which of the two counts neighbours: the first or the "
-            "second?"
+            "If the last axis becomes two axes, which of the two counts neighbours: the first or "
+            "the second?"
         ),
     ),
     Misconception(
@@ -48,8 +49,7 @@ MISCONCEPTIONS = (
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads"),),
         explanation=(
-            "The features are cut, but the heads stay behind the tokens: the result is (B, T, H, "
-            "d)."
+            "The features are cut, but the heads stay after the tokens: the result is (B, T, H, d)."
         ),
         question=(
             "A matrix product works on the last two axes. Which two should these be in each head?"
@@ -59,25 +59,24 @@ MISCONCEPTIONS = (
         id="swaps_heads_with_features",
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads.transpose(2, 3)"),),
-        explanation="The last two axes change places, (B, T, d, H), in place of heads and tokens.",
+        explanation="The last two axes are exchanged, (B, T, d, H), instead of heads and tokens.",
         question=(
-            "After the cut the axes are B, T, H, d. Which two must change places to give B, H, T, "
-            "d?"
+            "After the cut the axes are B, T, H, d. Which two must be exchanged to give B, H, T, d?"
         ),
     ),
     Misconception(
         id="puts_the_heads_before_the_batch",
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads.permute(2, 0, 1, 3)"),),
-        explanation="The heads come first, (H, B, T, d); the batch stays in front here.",
-        question="Which axis is the first one of everything that goes through the module?",
+        explanation="The heads come first, (H, B, T, d), but the batch must stay first.",
+        question="Which axis is the first one of every tensor in the module?",
     ),
     Misconception(
         id="folds_the_heads_into_the_batch",
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads.transpose(1, 2).flatten(0, 1)"),),
         explanation=(
-            "Heads and batch are one axis, (B · H, T, d); here the heads have an axis of their own."
+            "Heads and batch are one axis, (B · H, T, d), but the heads need their own axis."
         ),
         question="How would merge_heads know how many heads there are?",
     ),
@@ -88,10 +87,10 @@ MISCONCEPTIONS = (
             ("x.view(B, T, num_heads, D // num_heads)", "x.view(B, T, D // num_heads, num_heads)"),
         ),
         explanation=(
-            "There are D/num_heads heads of size num_heads: number and size of the heads are "
-            "exchanged."
+            "There are D/num_heads heads of size num_heads: the number and the size of the heads "
+            "are exchanged."
         ),
-        question="If 12 features are shared by 4 heads, how many does each head get?",
+        question="If 12 features are split into 4 heads, how many does each head get?",
     ),
     Misconception(
         id="splits_the_tokens",
@@ -104,17 +103,20 @@ MISCONCEPTIONS = (
             ("heads.transpose(1, 2)", "heads"),
         ),
         explanation=(
-            "The tokens are shared out among the heads; every head should see every token, with a "
+            "The tokens are split among the heads, but every head should get every token, with a "
             "part of its features."
         ),
-        question="Should a head see some tokens whole, or all tokens in part?",
+        question="Should a head get some tokens whole, or a part of all tokens?",
     ),
     Misconception(
         id="gives_every_head_all_features",
         exercise="split_heads",
         swaps=(("x.view(B, T, num_heads, D // num_heads)", "torch.stack([x] * num_heads, dim=2)"),),
-        explanation="Every head gets a copy of all D features; the heads should share them.",
-        question="How wide would the heads be together, and how wide was x?",
+        explanation=(
+            "Every head gets a copy of all D features, but the features should be split among "
+            "the heads."
+        ),
+        question="How many features do all heads have together, and how many has x?",
     ),
     Misconception(
         id="gives_every_head_the_first_block",
@@ -139,8 +141,8 @@ MISCONCEPTIONS = (
             ("x.view(", "x[..., :D].reshape("),
         ),
         explanation=(
-            "Where num_heads does not divide the features, those that are left over vanish "
-            "without a word."
+            "If num_heads does not divide the number of features, the remaining features are "
+            "dropped without an error."
         ),
         question="What should happen to 5 features and 2 heads?",
     ),
@@ -148,8 +150,10 @@ MISCONCEPTIONS = (
         id="splits_a_copy_without_history",
         exercise="split_heads",
         swaps=(("x.view(", "x.detach().view("),),
-        explanation="The heads are cut off from the graph, so no gradient gets past the split.",
-        question="What does detach take away from a tensor?",
+        explanation=(
+            "The heads are detached from the graph, so no gradient flows back through the split."
+        ),
+        question="What does detach remove from a tensor?",
     ),
     Misconception(
         id="splits_in_a_loop_over_tokens",
@@ -164,7 +168,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token is cut on its own, so the number of tensor operations grows with the "
+            "Each token is cut separately, so the number of tensor operations grows with the "
             "length of the text."
         ),
         question="Does the cut of one token differ from that of another?",
@@ -175,20 +179,20 @@ MISCONCEPTIONS = (
         exercise="merge_heads",
         swaps=(("x.transpose(1, 2)", "x"),),
         explanation=(
-            "The heads are reshaped to (B, T, H · d) where they stand: neighbours in memory are "
-            "then tokens of one head, and what belongs to one token is scattered."
+            "The heads are reshaped to (B, T, H · d) without moving an axis: neighbours in "
+            "memory are then tokens of one head, so a row mixes several tokens."
         ),
-        question="Which two axes have to be neighbours before they can become one?",
+        question="Which two axes must be neighbours before they can become one?",
     ),
     Misconception(
         id="merges_interleaved",
         exercise="merge_heads",
         swaps=(("x.transpose(1, 2)", "x.permute(0, 2, 3, 1)"),),
         explanation=(
-            "The numbers of the heads alternate, one of each head after the other, in place of "
-            "standing block by block."
+            "The numbers of the heads alternate, one of each head after the other, but they "
+            "belong in blocks."
         ),
-        question="In which order must H and d stand when they become one axis?",
+        question="In which order must H and d be when they become one axis?",
     ),
     Misconception(
         id="stops_after_the_transpose",
@@ -202,8 +206,8 @@ MISCONCEPTIONS = (
         exercise="merge_heads",
         swaps=(("tokens.reshape(", "tokens.view("),),
         explanation=(
-            "After a transpose the numbers no longer stand in memory as the axes say, and view "
-            "refuses."
+            "After a transpose the numbers in memory are no longer in the order of the axes, and "
+            "view raises an error."
         ),
         question="What is the difference between view and reshape, and what does contiguous() do?",
     ),
@@ -212,57 +216,59 @@ MISCONCEPTIONS = (
         exercise="merge_heads",
         swaps=(("tokens.reshape(B, T, H * d)", "tokens.mean(dim=2)"),),
         explanation=(
-            "The heads are averaged, which throws away what sets them apart; they belong side by "
-            "side."
+            "The heads are averaged, so their features can no longer be separated; they belong "
+            "side by side."
         ),
-        question="How wide is the result if nothing that a head found is to be lost?",
+        question="How many features must the result have to hold the results of all heads?",
     ),
     Misconception(
         id="adds_the_heads",
         exercise="merge_heads",
         swaps=(("tokens.reshape(B, T, H * d)", "tokens.sum(dim=2)"),),
         explanation="The heads are added up; they belong side by side.",
-        question="How wide is the result if nothing that a head found is to be lost?",
+        question="How many features must the result have to hold the results of all heads?",
     ),
     Misconception(
         id="joins_the_heads_along_the_tokens",
         exercise="merge_heads",
         swaps=(("tokens.reshape(B, T, H * d)", "x.reshape(B, H * T, d)"),),
         explanation=(
-            "The heads stand one after the other, as if they were more tokens: (B, H · T, d)."
+            "The heads are joined one after the other, as if they were more tokens: (B, H · T, d)."
         ),
-        question="How many tokens should the result have, and how many features each?",
+        question="How many tokens should the result have, and how many features should each have?",
     ),
     Misconception(
         id="joins_the_heads_from_last_to_first",
         exercise="merge_heads",
         swaps=(("x.transpose(1, 2)", "x.flip(1).transpose(1, 2)"),),
-        explanation="The blocks stand in reverse order: the last head comes first.",
-        question="Which head owned the first features when x was split?",
+        explanation="The blocks are in reverse order: the last head comes first.",
+        question="Which head had the first features when x was split?",
     ),
     Misconception(
         id="keeps_the_first_head_only",
         exercise="merge_heads",
         swaps=(("tokens.reshape(B, T, H * d)", "tokens[:, :, 0]"),),
-        explanation="What the other heads hold is lost; only head 0 is passed on.",
-        question="How wide is the result if nothing that a head found is to be lost?",
+        explanation="Only head 0 is returned; the features of the other heads are lost.",
+        question="How many features must the result have to hold the results of all heads?",
     ),
     Misconception(
         id="swaps_tokens_with_features",
         exercise="merge_heads",
         swaps=(("x.transpose(1, 2)", "x.transpose(1, 3)"),),
         explanation=(
-            "Heads and features change places in place of heads and tokens, so that the reshape "
-            "mixes the numbers of different tokens."
+            "Heads and features are exchanged instead of heads and tokens, so the reshape mixes "
+            "the numbers of different tokens."
         ),
-        question="The axes are B, H, T, d. Which two must change places to give B, T, H, d?",
+        question="The axes are B, H, T, d. Which two must be exchanged to give B, T, H, d?",
     ),
     Misconception(
         id="merges_a_copy_without_history",
         exercise="merge_heads",
         swaps=(("tokens.reshape(", "tokens.detach().reshape("),),
-        explanation="The result is cut off from the graph, so no gradient gets past the merge.",
-        question="What does detach take away from a tensor?",
+        explanation=(
+            "The result is detached from the graph, so no gradient flows back through the merge."
+        ),
+        question="What does detach remove from a tensor?",
     ),
     Misconception(
         id="merges_in_a_loop_over_tokens",
@@ -274,10 +280,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token is merged on its own, so the number of tensor operations grows with the "
+            "Each token is merged separately, so the number of tensor operations grows with the "
             "length of the text."
         ),
-        question="Can all tokens change places with the heads at once?",
+        question="Can you exchange tokens and heads for all tokens at once?",
     ),
     # MultiHeadAttention: layers
     Misconception(
@@ -288,10 +294,10 @@ MISCONCEPTIONS = (
             ("self.W_key = nn.Linear", "self.W_query = nn.Linear"),
             ("self.W_first = nn.Linear", "self.W_key = nn.Linear"),
         ),
-        explanation="W_key is made before W_query and so gets its draws.",
+        explanation="W_key is created before W_query and so gets its random numbers.",
         question=(
             "In which order does the assignment name the layers, and why does the order matter "
-            "under a seed?"
+            "with a seed?"
         ),
     ),
     Misconception(
@@ -305,11 +311,12 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "out_proj is made before the other layers and takes the draws that belong to W_query."
+            "out_proj is created before the other layers and gets the random numbers that belong "
+            "to W_query."
         ),
         question=(
             "In which order does the assignment name the layers, and why does the order matter "
-            "under a seed?"
+            "with a seed?"
         ),
     ),
     Misconception(
@@ -330,10 +337,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "nn.Linear has a bias unless told otherwise: queries, keys and values have one though "
+            "nn.Linear has a bias by default: queries, keys and values have one although "
             "qkv_bias is false."
         ),
-        question="What does nn.Linear add if nobody mentions bias?",
+        question="What does nn.Linear add by default?",
     ),
     Misconception(
         id="ignores_qkv_bias",
@@ -352,8 +359,8 @@ MISCONCEPTIONS = (
                 "self.W_value = nn.Linear(d_in, d_out, bias=False)",
             ),
         ),
-        explanation="qkv_bias is taken and never passed on.",
-        question="What happens to qkv_bias between the signature and the layers?",
+        explanation="The constructor takes qkv_bias, but it is never used.",
+        question="Which layers should qkv_bias be passed to?",
     ),
     Misconception(
         id="makes_out_proj_without_bias",
@@ -364,8 +371,8 @@ MISCONCEPTIONS = (
                 "self.out_proj = nn.Linear(d_out, d_out, bias=False)",
             ),
         ),
-        explanation="out_proj has no bias; only queries, keys and values do without one here.",
-        question="To which of the four layers does qkv_bias apply?",
+        explanation="out_proj has no bias, but only queries, keys and values may have none.",
+        question="Which of the four layers does qkv_bias apply to?",
     ),
     Misconception(
         id="ties_the_bias_of_out_proj_to_qkv_bias",
@@ -376,10 +383,10 @@ MISCONCEPTIONS = (
                 "self.out_proj = nn.Linear(d_out, d_out, bias=qkv_bias)",
             ),
         ),
-        explanation="out_proj has a bias only where qkv_bias is true; it always has one.",
-        question="To which of the four layers does qkv_bias apply?",
+        explanation="out_proj has a bias only if qkv_bias is true, but it should always have one.",
+        question="Which of the four layers does qkv_bias apply to?",
         ties=("makes_out_proj_without_bias",),
-        why_tied="Where qkv_bias is false, the same bias is missing in both.",
+        why_tied="If qkv_bias is false, the same bias is missing in both.",
     ),
     Misconception(
         id="makes_each_head_d_out_wide",
@@ -403,10 +410,13 @@ MISCONCEPTIONS = (
             ("nn.Linear(d_out, d_out)", "nn.Linear(d_all, d_out)"),
         ),
         explanation=(
-            "Every head is d_out wide, as in the wrapper of the last stage; here the heads share "
-            "d_out."
+            "Every head has d_out features, as in the wrapper of stage 09; here d_out is split "
+            "among the heads."
         ),
-        question="If d_out is 12 and there are 4 heads, how wide is one head in this design?",
+        question=(
+            "If d_out is 12 and there are 4 heads, how many features does one head have in this "
+            "design?"
+        ),
     ),
     Misconception(
         id="seeds_in_the_constructor",
@@ -418,10 +428,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The constructor sets torch's seed, so that every module has the same weights and the "
-            "caller's seed is lost."
+            "The constructor sets torch's seed, so every module has the same weights and the "
+            "caller's seed has no effect."
         ),
-        question="Who should decide about the seed if two modules are to differ?",
+        question="Who should set the seed if two modules should differ?",
     ),
     Misconception(
         id="seeds_in_forward",
@@ -433,10 +443,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Every call sets torch's seed: dropout then drops the same weights for ever, and the "
-            "caller's random numbers start anew."
+            "Every call sets torch's seed: dropout then always drops the same weights, and the "
+            "caller's random numbers start again."
         ),
-        question="What else in a training run draws from torch's generator?",
+        question="Which other code in a training run uses torch's generator?",
     ),
     # MultiHeadAttention: heads
     Misconception(
@@ -448,12 +458,12 @@ MISCONCEPTIONS = (
             (SPLIT_VALUES, "values = values.view(B, H, T, d)"),
         ),
         explanation=(
-            "Queries, keys and values are viewed as (B, H, T, d) at once: a head then holds whole "
-            "tokens, or parts of several, in place of its block of every token."
+            "Queries, keys and values are viewed as (B, H, T, d) at once: a head then holds "
+            "whole tokens, or parts of several tokens, instead of its block of every token."
         ),
         question=(
             "In memory the features of one token are neighbours. Which two axes may a view cut "
-            "them into, before any axis moves?"
+            "them into, before any axis is moved?"
         ),
     ),
     Misconception(
@@ -467,11 +477,11 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "Neither the split nor the merge moves an axis: the shapes fit, but tokens and heads "
-            "are mixed up all the way."
+            "are mixed up."
         ),
         question=(
             "In memory the features of one token are neighbours. Which two axes may a view cut "
-            "them into, before any axis moves?"
+            "them into, before any axis is moved?"
         ),
     ),
     Misconception(
@@ -483,12 +493,12 @@ MISCONCEPTIONS = (
             (SPLIT_VALUES, "values = values.view(B, T, d, H).permute(0, 3, 1, 2)"),
         ),
         explanation=(
-            "A head gets every H-th feature in place of a block of neighbours: the last axis was "
-            "cut into (d, H) in place of (H, d)."
+            "A head gets every H-th feature instead of a block of neighbours: the last axis was "
+            "cut into (d, H) instead of (H, d)."
         ),
         question=(
-            "If the last axis becomes two, which of the two counts neighbours: the first or the "
-            "second?"
+            "If the last axis becomes two axes, which of the two counts neighbours: the first or "
+            "the second?"
         ),
     ),
     Misconception(
@@ -501,12 +511,12 @@ MISCONCEPTIONS = (
             (MERGE, "context.permute(0, 2, 3, 1).reshape(B, T, H * d)"),
         ),
         explanation=(
-            "Split and merge fit each other, but a head works on every H-th feature in place of a "
+            "Split and merge fit each other, but a head works on every H-th feature instead of a "
             "block of neighbours."
         ),
         question=(
-            "If the last axis becomes two, which of the two counts neighbours: the first or the "
-            "second?"
+            "If the last axis becomes two axes, which of the two counts neighbours: the first or "
+            "the second?"
         ),
     ),
     Misconception(
@@ -514,28 +524,27 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((MERGE, "context.reshape(B, T, H * d)"),),
         explanation=(
-            "The heads are reshaped to (B, T, d_out) where they stand, so that a token gets "
+            "The heads are reshaped to (B, T, d_out) without moving an axis, so a token gets "
             "numbers of other tokens."
         ),
-        question="Which two axes have to be neighbours before they can become one?",
+        question="Which two axes must be neighbours before they can become one?",
     ),
     Misconception(
         id="merges_heads_interleaved",
         exercise="MultiHeadAttention",
         swaps=((MERGE, "context.permute(0, 2, 3, 1).reshape(B, T, H * d)"),),
         explanation=(
-            "The numbers of the heads alternate in front of out_proj, in place of standing block "
-            "by block."
+            "The numbers of the heads alternate before out_proj, but they belong in blocks."
         ),
-        question="In which order must H and d stand when they become one axis?",
+        question="In which order must H and d be when they become one axis?",
     ),
     Misconception(
         id="views_the_transposed_context",
         exercise="MultiHeadAttention",
         swaps=((MERGE, "context.transpose(1, 2).view(B, T, H * d)"),),
         explanation=(
-            "After a transpose the numbers no longer stand in memory as the axes say, and view "
-            "refuses."
+            "After a transpose the numbers in memory are no longer in the order of the axes, and "
+            "view raises an error."
         ),
         question="What is the difference between view and reshape, and what does contiguous() do?",
     ),
@@ -548,32 +557,32 @@ MISCONCEPTIONS = (
             (SPLIT_VALUES, "values = values.view(B, T, 1, H * d).transpose(1, 2)"),
         ),
         explanation=(
-            "There is one wide head: queries and keys are compared over all d_out features at once."
+            "There is only one large head: queries and keys are compared over all d_out features "
+            "at once."
         ),
-        question="How many different patterns of attention should one token have with H heads?",
+        question="How many different sets of attention weights should one token have with H heads?",
     ),
     Misconception(
         id="shares_the_weights_of_the_first_head",
         exercise="MultiHeadAttention",
         swaps=(("context = weights @ values", "context = weights[:, :1] @ values"),),
-        explanation="All heads mix their values by the attention weights of head 0.",
-        question="What would a second head be good for if it looked where the first one looks?",
+        explanation="All heads mix their values with the attention weights of head 0.",
+        question=(
+            "What could a second head add if it had the same attention weights as the first one?"
+        ),
     ),
     Misconception(
         id="averages_the_heads_of_attention",
         exercise="MultiHeadAttention",
         swaps=((MERGE, "context.mean(dim=1).repeat(1, 1, H)"),),
         explanation="The heads are averaged before out_proj; they belong side by side.",
-        question="What can out_proj still tell apart after an average?",
+        question="Can out_proj still separate the heads after an average?",
     ),
     Misconception(
         id="merges_the_values_in_place_of_the_context",
         exercise="MultiHeadAttention",
         swaps=((MERGE, "values.transpose(1, 2).reshape(B, T, H * d)"),),
-        explanation=(
-            "The values are merged, not what the attention weights made of them: no token hears "
-            "another."
-        ),
+        explanation="The values are merged, not the context vectors: no token uses another token.",
         question="Which tensor holds the result of the attention?",
     ),
     # MultiHeadAttention: out_proj
@@ -581,10 +590,8 @@ MISCONCEPTIONS = (
         id="forgets_out_proj",
         exercise="MultiHeadAttention",
         swaps=(("return self.out_proj(context)", "return context"),),
-        explanation=(
-            "The merged heads are returned as they are; out_proj exists but is never called."
-        ),
-        question="Which layer lets one head's findings meet those of another?",
+        explanation="The merged heads are returned directly; out_proj exists but is never called.",
+        question="Which layer combines the features of different heads?",
     ),
     Misconception(
         id="multiplies_by_the_weight_of_out_proj",
@@ -596,45 +603,46 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "nn.Linear keeps its weight as (out, in); used without a transpose, it turns the "
-            "features otherwise than the layer does."
+            "nn.Linear stores its weight as (out, in); a product with this weight needs a "
+            "transpose."
         ),
         question=(
-            "Which matrix product does nn.Linear compute, and with which orientation of its weight?"
+            "Which matrix product does nn.Linear compute, and in which shape does it store its "
+            "weight?"
         ),
     ),
     Misconception(
         id="leaves_the_bias_of_out_proj_out",
         exercise="MultiHeadAttention",
         swaps=(("return self.out_proj(context)", "return context @ self.out_proj.weight.T"),),
-        explanation="The weight of out_proj is used, its bias is not.",
-        question="What does calling the layer do beyond the matrix product?",
+        explanation="The weight of out_proj is used, but its bias is not.",
+        question="What does calling the layer do apart from the matrix product?",
     ),
     Misconception(
         id="adds_the_context_to_its_projection",
         exercise="MultiHeadAttention",
         swaps=(("return self.out_proj(context)", "return context + self.out_proj(context)"),),
         explanation=(
-            "The context is added to its projection; that is a residual connection, and belongs "
-            "to the block around this module."
+            "The context is added to its projection; such a residual connection is not part of "
+            "this module."
         ),
-        question="What would the module give if the weights of out_proj were all zero?",
+        question="What should the module return if all parameters of out_proj are zero?",
     ),
     # MultiHeadAttention: scores and scale
     Misconception(
         id="forgets_to_scale",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked, dim=-1)"),),
-        explanation="The scores are not divided by the root of the head's size.",
-        question="How does the variance of a dot product grow with the length of its vectors?",
+        explanation="The scores are not divided by the root of the head size.",
+        question="How does the variance of a dot product grow with the size of its vectors?",
     ),
     Misconception(
         id="scales_by_d_out",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / (H * d) ** 0.5, dim=-1)"),),
         explanation=(
-            "The scores are divided by the root of d_out; a head's dot products add only d_out / "
-            "num_heads terms."
+            "The scores are divided by the root of d_out, but a dot product in one head adds up "
+            "only d_out / num_heads terms."
         ),
         question="How many products does one entry of the scores of one head add up?",
     ),
@@ -643,36 +651,40 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / H**0.5, dim=-1)"),),
         explanation=(
-            "The scores are divided by the root of the number of heads in place of the root of "
+            "The scores are divided by the root of the number of heads instead of the root of "
             "their size."
         ),
-        question="After the split the axes are B, H, T, d. Over which one does a dot product add?",
+        question=(
+            "After the split the axes are B, H, T, d. Which of them does a dot product add up over?"
+        ),
     ),
     Misconception(
         id="scales_by_the_number_of_tokens",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / T**0.5, dim=-1)"),),
         explanation=(
-            "The scores are divided by the root of the number of tokens in place of the root of a "
-            "key's size."
+            "The scores are divided by the root of the number of tokens instead of the root of "
+            "the key size."
         ),
-        question="After the split the axes are B, H, T, d. Over which one does a dot product add?",
+        question=(
+            "After the split the axes are B, H, T, d. Which of them does a dot product add up over?"
+        ),
     ),
     Misconception(
         id="scales_by_d_in",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / x.shape[-1] ** 0.5, dim=-1)"),),
         explanation=(
-            "The scores are divided by the root of d_in, the size of the input; keys in a head "
-            "have another size."
+            "The scores are divided by the root of d_in, the size of the input, but keys in a "
+            "head have another size."
         ),
-        question="How long is the vector of a key in one head?",
+        question="How many features does a key have in one head?",
     ),
     Misconception(
         id="divides_by_the_size_itself",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / d, dim=-1)"),),
-        explanation="The scores are divided by the head's size, not by its root.",
+        explanation="The scores are divided by the head size, not by its root.",
         question=(
             "The variance of a dot product grows like d; how does its standard deviation grow?"
         ),
@@ -682,19 +694,20 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked * d**0.5, dim=-1)"),),
         explanation=(
-            "The scores are multiplied by the root of the head's size, which sharpens the softmax "
-            "further."
+            "The scores are multiplied by the root of the head size, which makes softmax even "
+            "sharper."
         ),
         question=(
-            "Should the scores of long vectors grow or shrink to vary like those of short ones?"
+            "Should the scores of long vectors become larger or smaller, so that they have the "
+            "same variance as those of short ones?"
         ),
     ),
     Misconception(
         id="scales_after_softmax",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked, dim=-1) / d**0.5"),),
-        explanation="The weights are scaled after softmax, so that they no longer sum to one.",
-        question="What is the scale there to calm: the scores or the weights?",
+        explanation="The weights are scaled after softmax, so they no longer sum to one.",
+        question="Which should the scale make smaller, the scores or the weights?",
     ),
     Misconception(
         id="swaps_queries_and_keys",
@@ -706,11 +719,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Keys stand in the rows and queries in the columns: each token is asked in place of "
-            "asking."
+            "The rows belong to keys and the columns to queries: the scores are transposed."
         ),
         question=(
-            "Row i of the scores belongs to token i as the one who asks. Whose rows are yours?"
+            "Row i of the scores should belong to query i. To which token do your rows belong?"
         ),
     ),
     Misconception(
@@ -724,7 +736,7 @@ MISCONCEPTIONS = (
         id="takes_keys_for_values",
         exercise="MultiHeadAttention",
         swaps=(("values = self.W_value(x)", "values = self.W_key(x)"),),
-        explanation="The keys are mixed in place of the values; W_value is never used.",
+        explanation="The keys are mixed instead of the values; W_value is never used.",
         question="What is a key for, and what is a value for?",
     ),
     Misconception(
@@ -732,12 +744,12 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / d**0.5, dim=1)"),),
         explanation=(
-            "Softmax runs over axis 1, which holds the heads now: weights of different heads "
-            "compete, and where all are hidden they become NaN."
+            "Softmax runs over axis 1, which now holds the heads: the weights sum to one over "
+            "the heads, and where all are hidden they become NaN."
         ),
         question=(
-            "Among what should the weights of one query in one head be shared out, and which axis "
-            "holds that?"
+            "The weights of one query in one head should sum to one over the keys; which axis "
+            "holds the keys?"
         ),
     ),
     Misconception(
@@ -745,7 +757,7 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / d**0.5, dim=-2)"),),
         explanation="Softmax runs over the queries: the columns sum to one, the rows do not.",
-        question="Whose weights must sum to one: those of one query, or those of one key?",
+        question="Which weights must sum to one: those of one query, or those of one key?",
     ),
     Misconception(
         id="forgets_softmax",
@@ -755,7 +767,8 @@ MISCONCEPTIONS = (
             (SOFTMAX, "masked / d**0.5"),
         ),
         explanation=(
-            "The scaled scores mix the values as they are; they are negative or sum to anything."
+            "The scaled scores mix the values without softmax; they can be negative and do not "
+            "sum to one."
         ),
         question="What must the weights of one query sum to?",
     ),
@@ -764,19 +777,20 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=(("context = weights @ values", "context = weights.transpose(-2, -1) @ values"),),
         explanation=(
-            "The values are mixed by columns of the weights: each token gives where it should take."
+            "The values are mixed by columns of the weights: a token then gets the weights that "
+            "others give to it."
         ),
-        question="Row i of the weights is how token i listens. Which product takes rows?",
+        question="Row i of the weights belongs to query i. Which product uses rows?",
     ),
     # MultiHeadAttention: mask
     Misconception(
         id="forgets_the_mask",
         exercise="MultiHeadAttention",
         swaps=((MASKED, "masked = scores"),),
-        explanation="Nothing hides the future: every token listens to all.",
-        question="What may token 0 listen to?",
+        explanation="Nothing hides the future: every token attends to all tokens.",
+        question="Which tokens may token 0 attend to?",
         ties=("throws_the_masked_scores_away",),
-        why_tied="A result that is thrown away leaves the scores as if it had never been computed.",
+        why_tied="If the masked scores are not used, the result is the same as without a mask.",
     ),
     Misconception(
         id="throws_the_masked_scores_away",
@@ -786,11 +800,11 @@ MISCONCEPTIONS = (
             (SOFTMAX, "torch.softmax(scores / d**0.5, dim=-1)"),
         ),
         explanation=(
-            "masked_fill returns a new tensor, which is not kept: the scores stay unmasked."
+            "masked_fill returns a new tensor, but it is not used: the scores stay unmasked."
         ),
-        question="What does masked_fill give back, and what does it leave as it was?",
+        question="What does masked_fill return, and which tensor does it leave unchanged?",
         ties=("forgets_the_mask",),
-        why_tied="A result that is thrown away leaves the scores as if it had never been computed.",
+        why_tied="If the masked scores are not used, the result is the same as without a mask.",
     ),
     Misconception(
         id="hides_with_zero",
@@ -799,7 +813,7 @@ MISCONCEPTIONS = (
         explanation=(
             "Hidden scores are set to 0, whose exponential is 1: the future still gets weight."
         ),
-        question="What must a score be for its weight after softmax to be exactly zero?",
+        question="Which score gets a weight of exactly zero from softmax?",
     ),
     Misconception(
         id="hides_with_plus_infinity",
@@ -813,18 +827,18 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=(("triu(diagonal=1)", "triu(diagonal=0)"),),
         explanation=(
-            "The diagonal is hidden as well: no token sees itself, and the first sees nothing, "
-            "which gives NaN."
+            "The diagonal is hidden as well: no token attends to itself, and for the first all "
+            "tokens are hidden, which gives NaN."
         ),
-        question="May a token listen to itself?",
+        question="May a token attend to itself?",
     ),
     Misconception(
         id="lets_the_next_token_through",
         exercise="MultiHeadAttention",
         swaps=(("triu(diagonal=1)", "triu(diagonal=2)"),),
         explanation=(
-            "Each token still sees the one after it: the hidden triangle begins one diagonal too "
-            "late."
+            "Each token still attends to the one after it: the hidden triangle begins one "
+            "diagonal too late."
         ),
         question="Where does the future of token i begin: at i, i + 1 or i + 2?",
     ),
@@ -833,22 +847,20 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=(("triu(diagonal=1)", "tril(diagonal=-1)"),),
         explanation=(
-            "The wrong triangle is hidden: tokens listen to the future and not to the past."
+            "The wrong triangle is hidden: tokens attend to the future and not to the past."
         ),
-        question=(
-            "Rows are queries, columns are keys. On which side of the diagonal does the future lie?"
-        ),
+        question="Rows are queries, columns are keys. On which side of the diagonal is the future?",
     ),
     Misconception(
         id="turns_the_mask_around",
         exercise="MultiHeadAttention",
         swaps=(("scores.masked_fill(self.mask[:T, :T]", "scores.masked_fill(~self.mask[:T, :T]"),),
         explanation=(
-            "What should be visible is hidden and the future is left: the last token sees "
-            "nothing, which gives NaN."
+            "Visible tokens are hidden and the future is visible: for the last token all tokens "
+            "are hidden, which gives NaN."
         ),
         question=(
-            "In your mask, does a one say keep or hide? And which of the two does masked_fill fill?"
+            "In your mask, does a 1 mean keep or hide? And which of the two does masked_fill fill?"
         ),
     ),
     Misconception(
@@ -859,16 +871,18 @@ MISCONCEPTIONS = (
             (SOFTMAX, SOFTMAX + ".masked_fill(self.mask[:T, :T], 0.0)"),
         ),
         explanation=(
-            "The future is removed after softmax, so that what is left of a row no longer sums to "
-            "one."
+            "The future is removed after softmax, so the remaining weights of a row no longer "
+            "sum to one."
         ),
-        question="After hiding, what do the weights of the first token sum to?",
+        question="What do the weights of the first token sum to after the mask?",
     ),
     Misconception(
         id="uses_the_whole_mask",
         exercise="MultiHeadAttention",
         swaps=(("scores.masked_fill(self.mask[:T, :T]", "scores.masked_fill(self.mask"),),
-        explanation="The mask for context_length tokens does not fit fewer tokens.",
+        explanation=(
+            "The mask always has context_length rows and columns and does not fit fewer tokens."
+        ),
         question="Which part of the mask belongs to the first T tokens?",
     ),
     Misconception(
@@ -884,8 +898,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Tokens beyond context_length vanish without a word, and the caller gets fewer "
-            "vectors than tokens."
+            "Tokens beyond context_length are dropped without an error, and the caller gets "
+            "fewer vectors than tokens."
         ),
         question="How would the caller notice that tokens are missing?",
     ),
@@ -894,10 +908,10 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=(('self.register_buffer("mask", future == 1)', "self.mask = future == 1"),),
         explanation=(
-            "The mask is an attribute that the module does not know of: it stays behind when the "
-            "module moves to a GPU."
+            "The mask is an attribute that is not registered: it does not move with the module "
+            "to a GPU."
         ),
-        question="How does a module learn which tensors belong to it, besides its parameters?",
+        question="How does a module register tensors that are not parameters?",
     ),
     Misconception(
         id="trains_the_mask",
@@ -906,7 +920,7 @@ MISCONCEPTIONS = (
             ('self.register_buffer("mask", future == 1)', "self.mask = nn.Parameter(future)"),
             ("self.mask[:T, :T], float", "self.mask[:T, :T] == 1, float"),
         ),
-        explanation="The mask is a parameter, so that an optimizer would train it.",
+        explanation="The mask is a parameter, so an optimizer would train it.",
         question="Should training change which tokens are hidden?",
     ),
     # MultiHeadAttention: dropout
@@ -914,7 +928,7 @@ MISCONCEPTIONS = (
         id="forgets_dropout",
         exercise="MultiHeadAttention",
         swaps=(("weights = self.dropout(weights)", "weights = weights * 1"),),
-        explanation="dropout is taken and never applied.",
+        explanation="The constructor takes dropout, but it is never applied.",
         question=(
             "What happens to the attention weights between softmax and the values in training?"
         ),
@@ -927,8 +941,8 @@ MISCONCEPTIONS = (
             (SOFTMAX, "torch.softmax(self.dropout(masked / d**0.5), dim=-1)"),
         ),
         explanation=(
-            "Dropout acts on the scores, where 0 does not mean no attention: softmax gives those "
-            "tokens weight all the same."
+            "Dropout is applied to the scores, where 0 does not mean no attention: softmax still "
+            "gives those tokens weight."
         ),
         question="Which zeros remain zeros: those before softmax, or those after it?",
     ),
@@ -939,8 +953,10 @@ MISCONCEPTIONS = (
             ("weights = self.dropout(weights)", "weights = weights * 1"),
             ("context = weights @ values", "context = self.dropout(weights @ values)"),
         ),
-        explanation="Dropout acts on the context vectors, not on the attention weights.",
-        question="Does dropout here hide tokens from each other, or features of a finished vector?",
+        explanation="Dropout is applied to the context vectors, not to the attention weights.",
+        question=(
+            "Should dropout remove connections between tokens, or features of a context vector?"
+        ),
     ),
     Misconception(
         id="drops_the_projected_output",
@@ -949,8 +965,10 @@ MISCONCEPTIONS = (
             ("weights = self.dropout(weights)", "weights = weights * 1"),
             ("return self.out_proj(context)", "return self.dropout(self.out_proj(context))"),
         ),
-        explanation="Dropout acts on the output, not on the attention weights.",
-        question="Does dropout here hide tokens from each other, or features of a finished vector?",
+        explanation="Dropout is applied to the output, not to the attention weights.",
+        question=(
+            "Should dropout remove connections between tokens, or features of a context vector?"
+        ),
     ),
     Misconception(
         id="drops_values",
@@ -960,10 +978,10 @@ MISCONCEPTIONS = (
             ("values = self.W_value(x)", "values = self.dropout(self.W_value(x))"),
         ),
         explanation=(
-            "Dropout acts on the values, so that a dropped number is missing for all tokens at "
+            "Dropout is applied to the values, so a dropped number is missing for all tokens at "
             "once."
         ),
-        question="Should one token's loss be every token's loss?",
+        question="Should one random draw decide for all tokens at once?",
     ),
     Misconception(
         id="drops_in_eval_mode_too",
@@ -974,7 +992,7 @@ MISCONCEPTIONS = (
                 "weights = nn.functional.dropout(weights, self.dropout.p)",
             ),
         ),
-        explanation="F.dropout drops in eval mode too unless it is told the mode.",
+        explanation="F.dropout also drops in eval mode, unless you pass it the mode.",
         question=(
             "How does nn.Dropout know whether the module is in training, and how does F.dropout?"
         ),
@@ -989,17 +1007,19 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The weights that are kept are not divided by 1 - dropout, so that context vectors "
-            "shrink in training."
+            "The weights that are kept are not divided by 1 - dropout, so context vectors are "
+            "too small in training."
         ),
-        question="If a tenth of the weights vanishes, how is the sum kept where it was on average?",
+        question="If a tenth of the weights is dropped, how does the sum keep its average?",
     ),
     Misconception(
         id="keeps_as_many_as_it_should_drop",
         exercise="MultiHeadAttention",
         swaps=(("self.dropout = nn.Dropout(dropout)", "self.dropout = nn.Dropout(1 - dropout)"),),
-        explanation="dropout is taken for the share that is kept; it is the share that vanishes.",
-        question="With dropout=0.1, how many of a hundred weights should vanish?",
+        explanation=(
+            "dropout is used as the share that is kept, but it is the share that is dropped."
+        ),
+        question="With dropout=0.1, how many of a hundred weights should be dropped?",
     ),
     Misconception(
         id="drops_alike_in_all_heads",
@@ -1011,10 +1031,12 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "One pattern of dropped weights serves all heads; each weight should take its own "
-            "chance."
+            "One pattern of dropped weights is used for all heads, but each weight should be "
+            "dropped independently."
         ),
-        question="If two heads always miss the same token, what can one make up for in the other?",
+        question=(
+            "If two heads always drop the same token, can one head still use what the other misses?"
+        ),
     ),
     Misconception(
         id="drops_whole_tokens",
@@ -1026,10 +1048,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Whole columns of weights vanish, a token for all queries at once; each weight should "
-            "take its own chance."
+            "Whole columns of weights are dropped, a token for all queries at once, but each "
+            "weight should be dropped independently."
         ),
-        question="For how many weights does one draw decide?",
+        question="How many weights does one random draw decide about?",
     ),
     # MultiHeadAttention: the rest
     Misconception(
@@ -1050,8 +1072,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Where num_heads does not divide d_out, features that are left over stay unused "
-            "without a word."
+            "If num_heads does not divide d_out, the remaining features stay unused without an "
+            "error."
         ),
         question="What should happen to d_out = 5 and 2 heads?",
     ),
@@ -1059,34 +1081,36 @@ MISCONCEPTIONS = (
         id="reuses_the_first_item",
         exercise="MultiHeadAttention",
         swaps=(("context = weights @ values", "context = weights[:1] @ values"),),
-        explanation="All items of the batch are mixed by the attention weights of the first.",
-        question="Which axes does a matrix product leave alone, item by item?",
+        explanation=(
+            "All items of the batch are mixed with the attention weights of the first item."
+        ),
+        question="Which axes does a matrix product treat as separate items?",
     ),
     Misconception(
         id="averages_the_batch",
         exercise="MultiHeadAttention",
         swaps=(("context = weights @ values", "context = weights.mean(dim=0) @ values"),),
         explanation=(
-            "The attention weights are averaged over the batch, so that texts that have nothing "
-            "to do with each other influence each other."
+            "The attention weights are averaged over the batch, so independent texts influence "
+            "each other."
         ),
-        question="May an item's result depend on what else is in its batch?",
+        question="Should the result of an item depend on the other items in its batch?",
     ),
     Misconception(
         id="cuts_the_graph",
         exercise="MultiHeadAttention",
         swaps=(("context = weights @ values", "context = weights.detach() @ values"),),
         explanation=(
-            "The attention weights are cut off from the graph: W_query and W_key never learn."
+            "The attention weights are detached from the graph: W_query and W_key never learn."
         ),
-        question="On which way does a gradient get back to W_query?",
+        question="Through which steps should a gradient flow from the result back to W_query?",
     ),
     Misconception(
         id="computes_without_gradients",
         exercise="MultiHeadAttention",
         swaps=(("return self.out_proj(context)", "return self.out_proj(context).detach()"),),
-        explanation="The result is cut off from the graph, so that nothing can be trained.",
-        question="What does a loss need to find its way back to the weights?",
+        explanation="The result is detached from the graph, so nothing can be trained.",
+        question="What does training need from this result?",
     ),
     Misconception(
         id="scales_its_input_in_place",
@@ -1098,10 +1122,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "x is scaled in place: the projections see other numbers, and so does the caller from "
-            "then on."
+            "x is scaled in place: the projections get other numbers, and the caller's tensor is "
+            "changed."
         ),
-        question="Whose tensor does x *= ... write into?",
+        question="Which tensor does x *= ... change?",
     ),
     Misconception(
         id="calls_ready_made_attention",
@@ -1116,8 +1140,10 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="torch's ready-made attention does the work that this stage is about.",
-        question="Which steps does scaled_dot_product_attention take for you?",
+        explanation=(
+            "torch's ready-made attention does the work that you should write in this stage."
+        ),
+        question="Which steps does scaled_dot_product_attention do for you?",
     ),
     Misconception(
         id="loops_over_queries",
@@ -1133,7 +1159,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token's context vector is computed on its own, so the number of tensor "
+            "Each token's context vector is computed separately, so the number of tensor "
             "operations grows with the length of the text."
         ),
         question="Which product mixes the values for all queries of all heads at once?",
@@ -1143,7 +1169,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=(("return self.out_proj(context)", "return self.out_proj(context), weights"),),
         explanation=(
-            "A pair of context vectors and weights is returned; the module's answer is one tensor."
+            "A pair of context vectors and weights is returned, but the result should be one "
+            "tensor."
         ),
         question="What would the next layer do with a tuple?",
     ),
@@ -1157,11 +1184,12 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Number and size of the heads are exchanged: there are d_out / num_heads heads of "
-            "size num_heads."
+            "The number and the size of the heads are exchanged: there are d_out / num_heads "
+            "heads of size num_heads."
         ),
         question=(
-            "If d_out is 12 and num_heads is 4, how many heads are there, and how wide is each?"
+            "If d_out is 12 and num_heads is 4, how many heads are there, and how many features "
+            "has each?"
         ),
     ),
     Misconception(
@@ -1176,8 +1204,8 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="out_proj gets starting values of another kind than nn.Linear draws.",
-        question="Which numbers would a reader with the same seed find in your out_proj?",
+        explanation="out_proj gets other initial weights than nn.Linear draws.",
+        question="Which numbers should out_proj hold after the caller's seed?",
     ),
     Misconception(
         id="freezes_out_proj",
@@ -1188,35 +1216,35 @@ MISCONCEPTIONS = (
                 "self.out_proj = nn.Linear(d_out, d_out).requires_grad_(False)",
             ),
         ),
-        explanation="out_proj is frozen, so that training never changes how the heads are mixed.",
+        explanation="out_proj is frozen, so training never changes how the heads are mixed.",
         question="Which of the four layers should learn?",
     ),
     Misconception(
         id="scales_by_a_fixed_size",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / 8, dim=-1)"),),
-        explanation="The root of 64, the head size of well-known models, is written into the code.",
-        question="What if a head has another size?",
+        explanation="The root of 64, the head size of well-known models, is fixed in the code.",
+        question="What does your code compute if a head has another size?",
     ),
     Misconception(
         id="takes_the_root_of_the_scores",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax((masked / d) ** 0.5, dim=-1)"),),
         explanation=(
-            "The root is taken of the whole score, which is NaN wherever a score is negative."
+            "The root of the whole score is taken, which is NaN wherever a score is negative."
         ),
         question="To which part of the expression does the exponent belong?",
         ties=("multiplies_zero_by_infinity",),
-        why_tied="Either way every context vector is NaN.",
+        why_tied="In both cases every context vector is NaN.",
     ),
     Misconception(
         id="squashes_by_sigmoid",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.sigmoid(masked / d**0.5)"),),
         explanation=(
-            "A sigmoid judges every score alone, so that the weights of a query sum to anything."
+            "A sigmoid treats each score separately, so the weights of a query do not sum to one."
         ),
-        question="What must the weights of one query sum to, and which function sees to it?",
+        question="What must the weights of one query sum to, and which function guarantees this?",
     ),
     Misconception(
         id="hides_with_minus_one",
@@ -1226,18 +1254,18 @@ MISCONCEPTIONS = (
             "Hidden scores are set to -1, whose exponential is far from zero: the future still "
             "gets weight."
         ),
-        question="What must a score be for its weight after softmax to be exactly zero?",
+        question="Which score gets a weight of exactly zero from softmax?",
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
         exercise="MultiHeadAttention",
         swaps=((MASKED, 'masked = scores + self.mask[:T, :T] * float("-inf")'),),
         explanation=(
-            "Where the mask is 0 it is multiplied by minus infinity, which is NaN and not 0."
+            "Where the mask is 0, it is multiplied by minus infinity, which gives NaN and not 0."
         ),
         question="What is 0 times infinity?",
         ties=("takes_the_root_of_the_scores",),
-        why_tied="Either way every context vector is NaN.",
+        why_tied="In both cases every context vector is NaN.",
     ),
     Misconception(
         id="transposes_heads_and_tokens_of_the_keys",
@@ -1249,10 +1277,13 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Heads and tokens of the keys change places, as without heads; with a head axis the "
-            "last two are meant."
+            "Heads and tokens of the keys are exchanged, but with a head axis the last two axes "
+            "must be."
         ),
-        question="Which two axes of (B, H, T, d) does the product of queries and keys need turned?",
+        question=(
+            "Which two axes of the keys, (B, H, T, d), must be exchanged for the product with "
+            "the queries?"
+        ),
     ),
     Misconception(
         id="never_drops_again_after_eval",
@@ -1268,11 +1299,11 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "In eval mode the drop rate is set to zero for good: back in training, nothing is "
-            "dropped."
+            "In eval mode the dropout probability is set to zero permanently: back in training, "
+            "nothing is dropped."
         ),
         question=(
-            "Training and evaluation alternate. What does your module remember of the last "
+            "Training and evaluation alternate. What remains in your module from the last "
             "evaluation?"
         ),
     ),
@@ -1286,16 +1317,16 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "One pattern of dropped weights serves all items of the batch; each weight should "
-            "take its own chance."
+            "One pattern of dropped weights is used for all items of the batch, but each weight "
+            "should be dropped independently."
         ),
-        question="For how many weights does one draw decide?",
+        question="How many weights does one random draw decide about?",
     ),
     Misconception(
         id="answers_in_double_precision",
         exercise="MultiHeadAttention",
         swaps=(("return self.out_proj(context)", "return self.out_proj(context).double()"),),
-        explanation="The result is float64 though the input is float32.",
+        explanation="The result is float64 although the input is float32.",
         question="Which dtype does the layer after this one expect?",
     ),
 )

@@ -1,7 +1,7 @@
 """Hidden suite of stage 10: heads that are split and merged.
 
-Scores vary by about 2 in all probes: every mistake shows, and no visible weight underflows, so that
-masking finished weights and normalising them again stays as right as minus infinity.
+Scores spread by about 2 in all checks: every mistake shows, and no visible weight underflows, so
+that masking after softmax with a new normalisation is as exact as minus infinity.
 """
 
 from typing import NamedTuple
@@ -15,12 +15,12 @@ from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, 
 
 NAME = "MultiHeadAttention"
 QKV = ("W_query", "W_key", "W_value")
-BY_HAND = "Here you build attention yourself: scores, softmax, weighted values."
-AT_ONCE = "Let one matrix product serve all tokens at once."
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
+AT_ONCE = "Use one matrix product for all tokens at once."
 
 
 class Sizes(NamedTuple):
-    """The sizes of one probe: all distinct, so that no wrong axis fits by chance."""
+    """Sizes for the checks: all different, so that no wrong axis fits by chance."""
 
     B: int
     T: int
@@ -41,7 +41,7 @@ TWO = Sizes(B=3, T=8, H=2, d=5, d_in=4, context=9)
 
 
 def both(student, reference, probe, s, *, qkv_bias=False):
-    """Build the student's module and ours, and load the same loud weights into both."""
+    """Build the student's module and the reference, and load the same large weights."""
     shapes = {f"{name}__weight": (s.d_out, s.d_in) for name in QKV}
     shapes |= {f"{name}__bias": (s.d_out,) for name in QKV if qkv_bias}
     shapes |= {"out_proj__weight": (s.d_out, s.d_out), "out_proj__bias": (s.d_out,)}
@@ -52,16 +52,16 @@ def both(student, reference, probe, s, *, qkv_bias=False):
 
 
 def tokens(probe, s, T=None):
-    """Draw a batch whose items all differ."""
+    """Draw a batch with different items."""
     return probe.normal(s.B, T or s.T, s.d_in, scale=0.6)
 
 
 def same_gradients(yours, ours):
-    """Compare what arrives at the input and at the parameters."""
+    """Compare the gradients of the input and of the parameters."""
     named = {"the input": yours.inputs[0], **yours.parameters}
     for name, gradient in {"the input": ours.inputs[0], **ours.parameters}.items():
         found = named.get(name)
-        expect(found is not None, f"No gradient arrives at {name}.")
+        expect(found is not None, f"No gradient reaches {name}.")
         agrees(found, gradient, f"The gradient of {name}")
 
 
@@ -78,14 +78,14 @@ def test_split_gives_every_head_its_share(student):
 
 @check("split_heads", points=0.9, layer="probe")
 def test_split_deals_out_the_features(student, reference, probe):
-    """For unseen numbers of items, tokens, heads and features, every number finds its place."""
+    """For other numbers of items, tokens, heads and features, every number is in its place."""
     for B, T, H, d in ((3, 5, 4, 6), (2, 7, 3, 4), (4, 3, 2, 5), (5, 1, 2, 3), (1, 4, 3, 5)):
         x = probe.normal(B, T, H * d)
 
         agrees(
             student.call("split_heads", x, H),
             reference.call("split_heads", x, H),
-            "What the heads hold",
+            "The result of split_heads",
         )
 
 
@@ -97,7 +97,7 @@ def test_split_gives_each_head_neighbouring_features(student, probe):
     heads = tensor_like(student.call("split_heads", x, H), (B, H, T, d), "The result")
 
     for h in range(H):
-        agrees(heads[:, h], x[..., h * d : (h + 1) * d], "What one head holds")
+        agrees(heads[:, h], x[..., h * d : (h + 1) * d], "The block of one head")
 
 
 @check("split_heads", points=0.2, layer="laws")
@@ -106,26 +106,28 @@ def test_split_refuses_a_share_that_is_no_whole_number(student, probe):
     for features, num_heads in ((8, 3), (5, 2), (3, 4), (10, 4)):
         refused = student.refuses("split_heads", probe.normal(2, 12, features), num_heads)
         expect(
-            refused, "Heads that can't share the features evenly are served.", Status.NOT_REFUSED
+            refused,
+            "An uneven number of features gives a result; it should raise a ValueError.",
+            Status.NOT_REFUSED,
         )
 
 
 @check("split_heads", points=0.1, layer="laws")
 def test_split_leaves_its_input_alone(student, reference, probe):
-    """The heads are right, and the input is afterwards what it was."""
+    """The heads are right, and the input is unchanged."""
     x = probe.normal(3, 5, 8)
 
     agrees(
         student.call("split_heads", x, 2),
         reference.call("split_heads", x, 2),
-        "What the heads hold",
+        "The result of split_heads",
     )
-    expect(student.keeps_inputs("split_heads", x, 2), "split_heads writes into its input.")
+    expect(student.keeps_inputs("split_heads", x, 2), "split_heads changes its input.")
 
 
 @check("split_heads", points=0.3, layer="gradients")
 def test_split_passes_gradients_back(student, reference, probe):
-    """Every feature gets back the gradient of the place to which it went."""
+    """Every feature gets the gradient of its position in the result."""
     x, back = probe.normal(3, 5, 24), probe.normal(3, 4, 5, 6)
 
     same_gradients(
@@ -142,7 +144,7 @@ def test_split_needs_no_loop_over_tokens(student, reference, probe):
     agrees(
         student.call("split_heads", many, 3),
         reference.call("split_heads", many, 3),
-        "What the heads hold",
+        "The result of split_heads",
     )
     ran = student.operators("split_heads", few, 3)
     keeps_operators(ran, student.operators("split_heads", many, 3), AT_ONCE)
@@ -161,7 +163,7 @@ def test_merge_gives_every_token_one_vector(student):
 
 @check("merge_heads", points=0.9, layer="probe")
 def test_merge_puts_heads_side_by_side(student, reference, probe):
-    """For unseen numbers of items, heads, tokens and features, every number finds its place."""
+    """For other numbers of items, heads, tokens and features, every number is in its place."""
     for B, H, T, d in ((3, 4, 5, 6), (2, 3, 7, 4), (4, 2, 3, 5), (5, 2, 1, 3), (1, 3, 4, 5)):
         x = probe.normal(B, H, T, d)
 
@@ -170,26 +172,26 @@ def test_merge_puts_heads_side_by_side(student, reference, probe):
 
 @check("merge_heads", points=0.4, layer="laws")
 def test_merge_undoes_the_split(student, probe):
-    """Vectors cut into one block per head come back whole."""
+    """Vectors that are cut into one block per head are merged into the same vectors."""
     for B, T, H, d in ((3, 5, 4, 6), (2, 6, 1, 7)):
         x = probe.normal(B, T, H * d)
         heads = torch.stack(x.split(d, dim=-1), dim=1)
 
-        agrees(student.call("merge_heads", heads), x, "What was cut and merged again")
+        agrees(student.call("merge_heads", heads), x, "The result after cutting and merging")
 
 
 @check("merge_heads", points=0.1, layer="laws")
 def test_merge_leaves_its_input_alone(student, reference, probe):
-    """The result is right, and the input is afterwards what it was."""
+    """The result is right, and the input is unchanged."""
     x = probe.normal(3, 2, 5, 4)
 
     agrees(student.call("merge_heads", x), reference.call("merge_heads", x), "The result")
-    expect(student.keeps_inputs("merge_heads", x), "merge_heads writes into its input.")
+    expect(student.keeps_inputs("merge_heads", x), "merge_heads changes its input.")
 
 
 @check("merge_heads", points=0.4, layer="gradients")
 def test_merge_passes_gradients_back(student, reference, probe):
-    """Every head gets back the gradients of the places to which its numbers went."""
+    """Every number of a head gets the gradient of its position in the result."""
     x, back = probe.normal(3, 4, 5, 6), probe.normal(3, 5, 24)
 
     same_gradients(
@@ -213,7 +215,7 @@ def test_merge_needs_no_loop_over_tokens(student, reference, probe):
 
 @check(NAME, points=0.1, layer="signature")
 def test_heads_are_built_by_the_names_of_their_arguments(student):
-    """It takes d_in, d_out, context_length, dropout, num_heads, and qkv_bias as an option."""
+    """The constructor takes d_in, d_out, context_length, dropout, num_heads and qkv_bias."""
     sizes = {"d_in": 3, "d_out": 8, "context_length": 6, "dropout": 0.0, "num_heads": 2}
 
     student.new(NAME, **sizes)
@@ -232,11 +234,11 @@ def test_heads_give_each_token_a_vector_of_d_out(student, documented, inputs):
 
 @check(NAME, points=0.5, layer="parameters")
 def test_heads_draw_the_documented_weights(student, documented):
-    """Seeded with 123, W_query, W_key, W_value and then out_proj get the documented weights."""
+    """Seeded with 123, W_query, W_key, W_value and out_proj get the documented weights."""
     found = student.new(NAME, 3, 2, 6, 0.0, num_heads=2, seed=123).parameters()
 
     for layer in QKV:
-        expect(f"{layer}.bias" not in found, f"{layer} has a bias that nobody asked for.")
+        expect(f"{layer}.bias" not in found, f"{layer} has a bias, but qkv_bias is false.")
     entries = {f"{name}.weight": f"ch03.causal.{name.lower()}.weight" for name in QKV}
     entries |= {f"out_proj.{part}": f"ch03.mha.out_proj.{part}" for part in ("weight", "bias")}
     for name, entry in entries.items():
@@ -246,7 +248,7 @@ def test_heads_draw_the_documented_weights(student, documented):
 
 @check(NAME, points=0.2, layer="parameters")
 def test_heads_draw_anew_under_another_seed(student, reference, probe):
-    """For other sizes and seeds the four layers are drawn in the same order too."""
+    """For other sizes and seeds, the four layers are drawn in the same order."""
     sizes = (FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H)
     found = student.new(NAME, *sizes, seed=probe.seed).parameters()
     drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
@@ -282,7 +284,7 @@ def test_heads_reproduce_the_documented_context(student, documented, inputs):
 def test_heads_count_as_many_parameters_as_documented(student, documented):
     """With 768 features, 1024 tokens and 12 heads there are 2,360,064 parameters."""
     documented_count = documented["ch03.mha.parameter_count"].value
-    small = (12, 16, 3, 4 * 12**2 + 12)  # tells as much; who fails here needs no large one
+    small = (12, 16, 3, 4 * 12**2 + 12)  # cheap: the large module is built only after this passes
     for d, context, heads, wanted in (small, (768, 1024, 12, documented_count)):
         shapes = student.new(NAME, d, d, context, 0.0, num_heads=heads).shapes()
 
@@ -292,7 +294,7 @@ def test_heads_count_as_many_parameters_as_documented(student, documented):
 
 @check(NAME, points=1.0, layer="probe")
 def test_heads_attend_with_any_weights(student, reference, probe):
-    """With other weights, for 2, 3 and 4 heads and fewer tokens than fit, it is right too."""
+    """The result is right for other weights, 2, 3 and 4 heads and shorter inputs."""
     for s in (FOUR, THREE, TWO):
         yours, ours, _ = both(student, reference, probe, s)
         x = tokens(probe, s)
@@ -302,7 +304,7 @@ def test_heads_attend_with_any_weights(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_heads_serve_every_length_in_turn(student, reference, probe):
-    """One module serves long and short inputs one after the other, a single token included."""
+    """One module works for long and short inputs one after the other, also for a single token."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR, FOUR.context)
 
@@ -313,7 +315,7 @@ def test_heads_serve_every_length_in_turn(student, reference, probe):
 
 @check(NAME, points=0.3, layer="probe")
 def test_heads_use_their_biases(student, reference, probe):
-    """With qkv_bias=True the biases take part in queries, keys and values."""
+    """With qkv_bias=True the biases are added to queries, keys and values."""
     yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
     x = tokens(probe, THREE)
 
@@ -322,7 +324,7 @@ def test_heads_use_their_biases(student, reference, probe):
 
 @check(NAME, points=0.3, layer="laws")
 def test_heads_work_each_on_their_own_block(student, reference, probe):
-    """Other weights for one head change that head's block before out_proj, and nothing else."""
+    """A change of one head's weights changes only that head's block before out_proj."""
     s, h = FOUR, 2
     yours, _, weights = both(student, reference, probe, s)
     yours.load({"out_proj.weight": torch.eye(s.d_out), "out_proj.bias": torch.zeros(s.d_out)})
@@ -334,13 +336,16 @@ def test_heads_work_each_on_their_own_block(student, reference, probe):
     mixed = {name: torch.where(own[:, None], others[name], weights[name]) for name in others}
     after = tensor_like(yours.load(mixed)(x), (s.B, s.T, s.d_out), "The context")
     changed = (before - after).abs() > 1e-4
-    expect(changed[..., own].any(), "A head's own weights do not reach its block.")
-    expect(not changed[..., ~own].any(), "One head's weights change what other heads give.")
+    expect(changed[..., own].any(), "A change of a head's weights does not change its block.")
+    expect(
+        not changed[..., ~own].any(),
+        "A change of one head's weights changes the blocks of other heads.",
+    )
 
 
 @check(NAME, points=0.2, layer="laws")
 def test_heads_never_look_ahead(student, reference, probe):
-    """Other tokens at the end change what the last tokens get, and nothing before them."""
+    """A change of the last tokens changes their own results and no earlier result."""
     yours, _, _ = both(student, reference, probe, TWO)
     x = tokens(probe, TWO)
     others = x.clone()
@@ -348,13 +353,15 @@ def test_heads_never_look_ahead(student, reference, probe):
 
     before = tensor_like(yours(x), (TWO.B, TWO.T, TWO.d_out), "The context")
     after = tensor_like(yours(others), (TWO.B, TWO.T, TWO.d_out), "The context")
-    expect(not torch.allclose(before[:, 5:], after[:, 5:]), "Tokens do not hear their own change.")
-    agrees(after[:, :5], before[:, :5], "With other tokens at the end, what the first tokens get")
+    unchanged = torch.allclose(before[:, 5:], after[:, 5:])
+    expect(not unchanged, "A change of the last tokens does not change their own results.")
+    sentence = "After a change of the last tokens, the result of the first tokens"
+    agrees(after[:, :5], before[:, :5], sentence)
 
 
 @check(NAME, points=0.1, layer="laws")
 def test_heads_give_the_first_token_its_own_value(student, reference, probe):
-    """The first token sees nothing but itself: it gets its own value, passed through out_proj."""
+    """The first token attends only to itself: it gets its own value, passed through out_proj."""
     yours, _, weights = both(student, reference, probe, THREE)
     x = tokens(probe, THREE)
 
@@ -366,53 +373,63 @@ def test_heads_give_the_first_token_its_own_value(student, reference, probe):
 
 @check(NAME, points=0.2, layer="laws")
 def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
-    """Each item of a batch gets what it would get alone, and the input stays as it was."""
+    """Each item of a batch gets the same result as alone, and the input is unchanged."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR)
 
     together = tensor_like(yours(x), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
     agrees(together, ours(x), "The context")
     for item in range(FOUR.B):
-        agrees(yours(x[item : item + 1]), together[item : item + 1], "An item on its own")
-    expect(yours.keeps_inputs(x), "The call writes into its input.")
+        agrees(
+            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
+        )
+    expect(yours.keeps_inputs(x), "The call changes its input.")
 
 
 @check(NAME, points=0.1, layer="laws")
 def test_heads_refuse_an_uneven_share(student, probe):
-    """Where num_heads does not divide d_out it raises, at the latest when called."""
+    """If num_heads does not divide d_out, the constructor or the call raises an error."""
     for d_out, num_heads in ((8, 3), (5, 2), (3, 4)):
         sizes = (7, d_out, 12, 0.0, num_heads)
         refused = student.refuses(NAME, *sizes)
         refused = refused or student.new(NAME, *sizes).refuses(probe.normal(2, 12, 7))
-        expect(refused, "Heads that can't share d_out evenly are served.", Status.NOT_REFUSED)
+        expect(
+            refused,
+            "A d_out that num_heads does not divide gives a result; it should raise a ValueError.",
+            Status.NOT_REFUSED,
+        )
 
 
 @check(NAME, points=0.1, layer="laws")
 def test_heads_refuse_more_tokens_than_fit(student, reference, probe):
-    """context_length tokens are served; for more it raises."""
+    """The module accepts context_length tokens and raises an error for more."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR, FOUR.context)
 
     agrees(yours(x), ours(x), "The context")
     for T in (FOUR.context + 1, 2 * FOUR.context):
         refused = yours.refuses(tokens(probe, FOUR, T))
-        expect(refused, "More tokens than context_length are served.", Status.NOT_REFUSED)
+        expect(
+            refused,
+            "More tokens than context_length give a result; they should raise a ValueError.",
+            Status.NOT_REFUSED,
+        )
 
 
 @check(NAME, points=0.1, layer="laws")
 def test_heads_keep_mask_as_a_buffer(student):
-    """`mask` is a buffer: it moves with the module, and no optimizer trains it."""
+    """`mask` is a buffer: it moves with the module and is not trained."""
     attention = student.new(NAME, 3, 8, 6, 0.0, num_heads=2)
 
     expect("mask" not in attention.parameters(), "mask is a parameter; an optimizer trains it.")
     expect("mask" in attention.buffers(), "There is no buffer named mask.")
     place = attention.move("meta").get("mask", "")
-    expect(place.startswith("meta"), "mask stays behind when the module moves.")
+    expect(place.startswith("meta"), "mask does not move with the module.")
 
 
 @check(NAME, points=0.1, layer="laws")
 def test_heads_leave_the_seed_to_the_caller(student, probe):
-    """Neither building nor calling it seeds torch's generator."""
+    """Neither constructor nor call seeds torch's generator."""
     x, drawn = tokens(probe, FOUR), []
     for seed in (5, 6):
         yours = student.new(NAME, FOUR.d_in, FOUR.d_out, FOUR.context, 0.0, FOUR.H, seed=seed)
@@ -420,11 +437,11 @@ def test_heads_leave_the_seed_to_the_caller(student, probe):
         tensor_like(yours(x, seed=seed), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
         drawn.append((built, student.draws_next()))
 
-    expect(not torch.equal(drawn[0][0], drawn[1][0]), "Building it seeds torch's generator.")
-    expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling it seeds torch's generator.")
+    expect(not torch.equal(drawn[0][0], drawn[1][0]), "The constructor seeds torch's generator.")
+    expect(not torch.equal(drawn[0][1], drawn[1][1]), "The call seeds torch's generator.")
 
 
-# Dropout: a token's value says twice which token it is, so that outputs read as weights
+# Dropout: the value of a token is its one-hot position, twice, so that outputs are the weights
 
 WIDE = Sizes(B=3, T=12, H=2, d=24, d_in=15, context=13)
 P = 0.3
@@ -444,7 +461,7 @@ def readable(student, reference, probe):
 
 
 def read(context):
-    """Read the attention weights, (B, H, T, T), and the same once more."""
+    """Read the attention weights, (B, H, T, T), from both copies."""
     s = WIDE
     answer = tensor_like(context, (s.B, s.T, s.d_out), "The context")
     return answer.view(s.B, s.T, s.H, 2, s.T).permute(3, 0, 2, 1, 4)
@@ -452,7 +469,7 @@ def read(context):
 
 @check(NAME, points=0.2, layer="laws")
 def test_heads_drop_nothing_in_eval_mode(student, reference, probe):
-    """In eval mode every weight is kept, each time; back in training, weights are dropped again."""
+    """In eval mode no weight is dropped; back in training, weights are dropped again."""
     yours, ours, x = readable(student, reference, probe)
 
     read(yours(x))
@@ -465,20 +482,27 @@ def test_heads_drop_nothing_in_eval_mode(student, reference, probe):
 
 @check(NAME, points=0.4, layer="laws")
 def test_heads_drop_single_weights_in_training(student, reference, probe):
-    """In training, weights are dropped one by one, after softmax, and the others make up for it."""
+    """In training, single weights are dropped after softmax, and the others are rescaled."""
     yours, ours, x = readable(student, reference, probe)
     (whole, _), (weights, twice) = read(ours.eval()(x)), read(yours(x))
     visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
     dropped = (weights.abs() < 1e-6) & visible
 
     expect(dropped.any(), "Nothing is dropped in training mode.")
-    expect(torch.allclose(weights, twice), "Parts of a context vector vanish without the rest.")
+    expect(
+        torch.allclose(weights, twice),
+        "Only parts of a context vector are dropped; drop attention weights instead.",
+    )
     kept = torch.where(dropped, weights, whole / (1 - P))
-    expect(torch.allclose(weights, kept, atol=1e-4), "What is kept is not weight / (1 - dropout).")
+    expect(
+        torch.allclose(weights, kept, atol=1e-4), "The kept weights are not divided by 1 - dropout."
+    )
     share = float(dropped[..., visible].float().mean())  # of 468 weights: 0.02 is one deviation
     expect(abs(share - P) < 0.15, "Far more or far fewer weights are dropped than dropout says.")
-    long = dropped[..., 6:, :7]  # weights that every row here sees
-    alone = "Weights vanish together: a whole row or column, or alike in all heads or items."
+    long = dropped[..., 6:, :7]  # weights that are visible in every row here
+    alone = (
+        "Weights are dropped together: whole rows or columns, or the same in all heads or items."
+    )
     expect((long.any(-1) & ~long.all(-1)).float().mean() > 0.5, alone)
     expect((long.any(-2) & ~long.all(-2)).float().mean() > 0.5, alone)
     expect(not torch.equal(dropped[0], dropped[1]), alone)
@@ -498,7 +522,7 @@ def test_heads_can_be_trained(student, reference, probe):
 
 @check(NAME, points=0.4, layer="forbidden")
 def test_heads_are_built_by_hand(student, reference, probe):
-    """It computes attention in steps of its own, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready attention."""
     yours, ours, _ = both(student, reference, probe, FOUR)
     x = tokens(probe, FOUR)
 

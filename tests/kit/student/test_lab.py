@@ -108,7 +108,7 @@ def test_a_known_mistake_is_named(mistaken: Lab):
     for words in (
         "Seeded with 123, the context vectors are those of document 002.",
         "It looks like this: forgets to scale in v1.",
-        "The scores go into softmax unscaled.",
+        "The scores are not scaled before softmax.",
     ):
         assert words in repr(checked)
         assert words in checked._repr_html_()

@@ -1,4 +1,4 @@
-"""As the documents write it: loops over `enumerate`, `torch.dot` into an empty tensor, `dim=1`."""
+"""The documents' own style: loops over `enumerate`, `torch.dot` into an empty tensor, `dim=1`."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Helpers, demos and prints at module level, and local names that other functions bear as well."""
+"""Helpers, demos and prints at module level, and local names that other functions also have."""
 
 import torch
 import torch.nn.functional as F
@@ -10,7 +10,7 @@ total = torch.dot(x[0], x[1])
 
 
 def softmax(values, axis=0):
-    """Bears the name of torch's, and is the student's own."""
+    """Has the name of torch's softmax, but is the student's own function."""
     top = values.max(dim=axis, keepdim=True)[0]
     exponentials = torch.exp(values - top)
     return exponentials / torch.sum(exponentials, dim=axis, keepdim=True)

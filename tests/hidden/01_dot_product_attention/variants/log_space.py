@@ -1,4 +1,4 @@
-"""Softmax by way of logarithms; one function stands on another."""
+"""Softmax through logarithms; one function calls another."""
 
 import torch
 from torch import Tensor

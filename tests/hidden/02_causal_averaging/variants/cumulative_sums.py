@@ -1,4 +1,4 @@
-"""Running sums over the tokens; nothing but additions and one division."""
+"""Running sums over the tokens: only additions and one division."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""As the documents write it: a double loop, `torch.sum(weights, 1, keepdim=True)`, `torch.masked_fill`."""
+"""The documents' own style: a double loop, `torch.sum(weights, 1, keepdim=True)`, `torch.masked_fill`."""
 
 import torch
 from torch.nn import functional as F

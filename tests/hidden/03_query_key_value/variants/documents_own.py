@@ -1,4 +1,4 @@
-"""The steps as documents 000 and 002 take them."""
+"""The steps as documents 000 and 002 write them."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""As the documents write it: two axes, `.T`, `dim=1`, keys before queries, sizes kept."""
+"""The documents' own style: two axes, `.T`, `dim=1`, keys before queries, sizes as attributes."""
 
 import torch
 import torch.nn as nn

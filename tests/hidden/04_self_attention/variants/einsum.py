@@ -1,4 +1,4 @@
-"""Everything by einsum, names of axes instead of transposes."""
+"""All products by einsum, with names of axes instead of transposes."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Doubles within, floats at the door."""
+"""Computes in float64 and casts input and output."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A base class, helpers, a softmax of one's own, more attributes than needed, and a demo."""
+"""A base class, helpers, an own softmax, more attributes than needed, and a demo."""
 
 import torch
 from torch import nn
@@ -7,7 +7,7 @@ inputs = torch.tensor([[0.43, 0.15, 0.89], [0.55, 0.87, 0.66], [0.57, 0.85, 0.64
 
 
 def my_softmax(scores):
-    """Stable, by hand."""
+    """Compute a stable softmax by hand."""
     shifted = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
     return shifted / shifted.sum(dim=-1, keepdim=True)
 

@@ -1,4 +1,4 @@
-"""As the document writes it: axes by number, the root as a tensor, masked_fill with -inf."""
+"""The document's own style: axes by number, the root as a tensor, masked_fill with -inf."""
 
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-"""einsum over the last two axes, whatever the axes are called; a bool mask, where."""
+"""einsum over the last two axes, without row_dim and col_dim; a bool mask, torch.where."""
 
 import torch
 from torch import einsum, nn

@@ -1,4 +1,4 @@
-"""The least float32 in the gaps, and only then the root; doubles within."""
+"""Fills with the smallest float32 before scaling; computes in float64."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Item by item, query by query, over the visible keys alone."""
+"""One item and one query at a time, over the visible keys only."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Softmax over everything, then the gaps to zero and each row back to one; prints and a demo."""
+"""Softmax over all keys, then hidden weights to zero and rows back to one; prints and a demo."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""The head as the document goes about it: key, query, value, tril == 0, softmax."""
+"""The document's own style: key, query, value, tril == 0, softmax."""
 
 import torch
 from torch import nn

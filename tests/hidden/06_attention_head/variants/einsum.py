@@ -1,4 +1,4 @@
-"""Every product an einsum; the mask is boolean and not saved."""
+"""Every product is an einsum; the mask is boolean and not saved."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""The head stands on the two functions and on helpers, beside a demonstration."""
+"""The head uses the two functions and helpers; the file also has a demonstration."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""One item of the batch after the other; the block is checked by the shapes alone."""
+"""One item of the batch after the other; only the shapes check the block size."""
 
 import torch
 from torch import Tensor, nn

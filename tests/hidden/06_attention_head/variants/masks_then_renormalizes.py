@@ -1,4 +1,4 @@
-"""Masks finished weights and divides each row by what is left of it."""
+"""Masks the weights after softmax and divides each row by its remaining sum."""
 
 import torch
 from torch import nn

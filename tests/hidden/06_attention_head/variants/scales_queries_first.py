@@ -1,4 +1,4 @@
-"""Scales the queries, not the scores; multiplies the mask in as the first GPT did."""
+"""Scales the queries, not the scores; multiplies by the mask as the first GPT did."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""In the documents' style: triu of ones, filled in place, and too many tokens fail by their shape."""
+"""The documents' own style: triu of ones, filled in place; too many tokens fail by their shape."""
 
 import torch
 import torch.nn as nn

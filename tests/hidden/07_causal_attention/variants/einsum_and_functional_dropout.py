@@ -1,4 +1,4 @@
-"""Every product an einsum; F.dropout with self.training; a mask that is not saved."""
+"""Every product is an einsum; F.dropout with self.training; a mask that is not saved."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Masks finished weights; one function stands on the other; items come one after the other."""
+"""Masks after softmax; one function calls the other; items are processed one after the other."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Attention as document 001 writes it; the rest in its manner."""
+"""Attention as document 001 writes it; the rest in the same style."""
 
 import torch
 import torch.nn as nn

@@ -3,7 +3,7 @@ from torch import nn
 
 
 class Attention(nn.Module):
-    """Takes the items of a batch one by one; tokens all at once."""
+    """Processes the items of a batch one by one, and the tokens of an item at once."""
 
     def __init__(self, d_model=2, row_dim=0, col_dim=1):
         super().__init__()

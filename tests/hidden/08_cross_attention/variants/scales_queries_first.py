@@ -3,7 +3,7 @@ from torch import nn
 
 
 class Attention(nn.Module):
-    """Masks finished weights and shares out again what is left."""
+    """Masks the weights after softmax and normalises them again."""
 
     def __init__(self, d_model=2, row_dim=0, col_dim=1):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The heads hold the layers; forward stacks their weights and lets one product serve all heads."""
+"""The heads hold the layers; forward stacks their weights and uses one product for all heads."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""As the documents and their published continuation go about it, in other words."""
+"""The style of the documents and their published continuation."""
 
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-"""einsum throughout, the last axis whatever col_dim says, a bool mask of what stays."""
+"""einsum for all products, always the last axis, a bool mask of the visible keys."""
 
 import math
 

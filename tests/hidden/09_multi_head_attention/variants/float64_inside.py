@@ -1,4 +1,4 @@
-"""Double precision inside; queries scaled first; masks finished weights and normalises them again."""
+"""Double precision inside; scales queries first; masks after softmax and normalises again."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Plain loops over heads that fill a tensor made before."""
+"""Plain loops over heads that fill an existing tensor."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""-1e9 and the lowest float in place of minus infinity."""
+"""-1e9 and the smallest float instead of minus infinity."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Heads folded into the batch for bmm, as many implementations do inside."""
+"""Heads combined with the batch axis for bmm, as in many implementations."""
 
 import torch
 from torch import nn

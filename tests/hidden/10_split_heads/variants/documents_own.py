@@ -1,4 +1,4 @@
-"""As the published continuation of document 003 goes about it, in other words."""
+"""The style of the published continuation of document 003."""
 
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-"""Everything by einsum; heads cut by unflatten; the mask as a bool of what stays."""
+"""All products by einsum; heads cut by unflatten; a bool mask of the visible keys."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Double precision inside, float32 outside; the mask made anew in forward; masks and renormalises."""
+"""Double precision inside, float32 outside; makes the mask in forward; masks and renormalises."""
 
 import torch
 from torch import nn

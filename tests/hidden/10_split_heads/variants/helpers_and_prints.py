@@ -1,4 +1,4 @@
-"""The class calls the two functions and more helpers; a base class, prints and a demo at module level."""
+"""The class calls the two functions and more helpers; a base class, prints and a demo."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""Masks finished weights and normalises them again, in float32; nested tuples of heads; tensor_split."""
+"""Masks after softmax and normalises again, in float32; nested tuples of heads; tensor_split."""
 
 import torch
 from torch import nn

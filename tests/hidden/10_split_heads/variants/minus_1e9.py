@@ -1,4 +1,4 @@
-"""-1e9 in place of minus infinity; permute in place of transpose; contiguous().view()."""
+"""-1e9 instead of minus infinity; permute instead of transpose; contiguous().view()."""
 
 import torch
 from torch import nn

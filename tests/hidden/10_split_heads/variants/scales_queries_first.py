@@ -1,4 +1,4 @@
-"""Queries scaled before the product; chunk and stack; swapaxes, mT, movedim; the most negative float as a mask to add."""
+"""Queries scaled before the product; chunk and stack; swapaxes, mT, movedim; an additive mask."""
 
 import torch
 from torch import nn
