@@ -52,9 +52,8 @@ EXPECTED = [
 def test_results_are_in_the_order_of_submissions(tiny: Course, class_: list[Submission]):
     """There is one for each submission, unreadable or not; each is reported at once."""
     reported: list[SubmissionResult] = []
-    results = grade(
-        tiny, class_, isolation=detect_capabilities().level, jobs=1, on_result=reported.append
-    )
+    level = detect_capabilities().level
+    results = grade(tiny, class_, isolation=level, jobs=1, on_result=reported.append)
 
     assert summary(results) == EXPECTED
     assert tuple(reported) == results.submissions
