@@ -174,7 +174,9 @@ class _Trial:
 
     def findings(self) -> Iterator[str]:
         """Try everything; yield what went otherwise than it must."""
-        stub = self._try("the stub", markers.strip(self._solution, self._stage.solution.name))
+        stub = self._try(
+            "the stub", markers.strip_solutions(self._solution, self._stage.solution.name)
+        )
         if stub.score != 0 or stub.message:
             must = "it must import and earn 0."
             yield f"{self._stage.name}: the stub scores {stub.score}; {must} {stub.message}"
@@ -270,10 +272,12 @@ def _printed(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
 def _printed_code(stage: Stage, path: Path) -> Iterator[str]:
     """Find lines of wrong answers, which are nearly the solution, where numbers should be."""
     solution = stage.solution.read_text("utf-8")
-    given = set(map(markers.bare, markers.strip(solution, stage.solution.name).split("\n")))
-    told = set(release.texts(path))
+    given = set(
+        map(markers.bare_line, markers.strip_solutions(solution, stage.solution.name).split("\n"))
+    )
+    told = set(release.json_lines(path))
     for item in misconceptions.read(stage.misconceptions):
-        wrong = set(map(markers.bare, item.module(solution).split("\n"))) - given - {""}
+        wrong = set(map(markers.bare_line, item.module(solution).split("\n"))) - given - {""}
         for line in sorted(wrong & told):
             yield f"{stage.name}: {path.name} holds a line of {item.id}, {line!r}."
 

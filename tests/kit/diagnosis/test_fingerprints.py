@@ -194,8 +194,8 @@ def test_the_courses_fingerprints_hold_no_code(pytestconfig):
     """No string in them holds a line of the solution; they are small, and every stage has some."""
     for stage in courses.load(pytestconfig.rootpath).stages:
         text = stage.fingerprints.read_bytes()
-        secrets = markers.secrets(stage.solution.read_text("utf-8"), stage.solution.name)
-        told = release.texts(stage.fingerprints)
+        secrets = markers.secret_lines(stage.solution.read_text("utf-8"), stage.solution.name)
+        told = release.json_lines(stage.fingerprints)
 
         assert fingerprints.from_json(text).prints
         assert len(text) < MAX_BYTES
