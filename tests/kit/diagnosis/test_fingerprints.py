@@ -174,7 +174,7 @@ def test_fingerprints_name_what_the_code_names(pytestconfig):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        pytest.param("[1.0,1.0]", "[1.0,1.5]", "does not tell what", id="other-numbers"),
+        pytest.param("[1.0,1.0]", "[1.0,1.5]", "does not match", id="other-numbers"),
         pytest.param('"answers":[0]', '"answers":[7]', "can't be read", id="torn"),
         pytest.param("The numbers were squared.", "return x ** 2", "a line of squares", id="code"),
     ],
@@ -184,7 +184,7 @@ def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, words
     stage = tiny.stages[0]
     stage.fingerprints.write_bytes(fingerprints.to_json(known).replace(old.encode(), new.encode()))
     with open_suites(tiny, [stage], public=True) as runner:
-        found = list(verify._printed(stage, runner))
+        found = list(verify.wrong_fingerprints(stage, runner))
 
     assert words in " ".join(found)
     assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)
