@@ -75,9 +75,9 @@ for row in scores:
 
     print(weights @ words)
 
-tensor([0.5010, 0.4060])
-tensor([0.5560, 0.3566])
-tensor([0.5134, 0.3899])
+tensor([0.4684, 0.4282])
+tensor([0.5741, 0.3414])
+tensor([0.5067, 0.3959])
 """
 DEFINITION = """
 The next part has a name, so that we can use it again.
