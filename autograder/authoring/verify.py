@@ -204,11 +204,12 @@ class StageVerifier:
             yield f"{self._stage.name}: the stub scores {result.score}; {must} {result.message}"
 
     def check_full_marks(self, name: str, text: str) -> Iterator[str]:
-        """The module *text* loses no point."""
+        """The module *text* loses no point, and passes every check."""
         result = self._grade(name, text)
-        if result.score != result.max_score or result.score is None:
+        problem = _first_problem(result)
+        if result.score is None or result.score != result.max_score or problem:
             score = f"{name} scores {result.score} of {result.max_score}"
-            yield f"{self._stage.name}: {score}. {_first_problem(result)}"
+            yield f"{self._stage.name}: {score}. {problem}"
 
     def check_placeholder(self) -> Iterator[str]:
         """Tensors of zeros in the right shapes earn next to nothing."""
