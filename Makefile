@@ -1,13 +1,17 @@
-# Every target makes .venv on first use and is quick when nothing changed.
+# Every target installs .venv on first use and is quick when nothing changed.
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.installed
+# Each file runs on one core, so that its fixtures are built once.
+TWO_CORES := -n 2 --dist loadfile
+# Otherwise the files with the fewest tests come last, and one core waits for the longest of them.
+LONGEST_FIRST := --no-loadscope-reorder tests/e2e tests/kit tests/hidden
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-browser lint mutation clean
+.PHONY: help setup grade test test-quick test-browser lint mutation clean
 
-help:  ## Say what can be made
+help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Install the kit and its tools into .venv
@@ -18,9 +22,12 @@ grade: $(READY)  ## Grade the example class into build/results.json
 	$(BIN)/autograder grade examples/submitted --json build/results.json
 
 test: lint  ## Check everything, as CI does
-	$(BIN)/python -m pytest -n 2 --dist loadfile  # two cores, each file's fixtures once
+	$(BIN)/python -m pytest $(TWO_CORES) $(LONGEST_FIRST)
 
-test-browser: $(READY)  ## Go through JupyterLab and formgrader in Chromium, pictures in build/browser
+test-quick: lint  ## Check everything but what spans packages (tests/e2e)
+	$(BIN)/python -m pytest $(TWO_CORES) tests/hidden tests/kit
+
+test-browser: $(READY)  ## Test JupyterLab and formgrader in Chromium; screenshots in build/browser
 	$(BIN)/python -m pytest tests/browser --shots build/browser
 
 lint: $(READY)  ## Check style, format and types
@@ -28,14 +35,14 @@ lint: $(READY)  ## Check style, format and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-mutation: $(READY)  ## Change the solutions in small ways: which changes does no check notice?
+mutation: $(READY)  ## Change the solutions in small ways; list the changes that no check catches
 	$(BIN)/autograder mutate
 
-clean:  ## Remove what make and the tools made, .venv too
+clean:  ## Remove everything that make and the tools wrote, .venv too
 	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A .venv whose Python is gone or too old is made anew; any other is kept, torch is large.
+# A .venv whose Python is missing or too old is built again; any other is kept, torch is large.
 $(READY): pyproject.toml constraints.txt
 	@new_enough() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
 	new_enough $(BIN)/python && exit; \

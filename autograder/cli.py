@@ -256,11 +256,11 @@ def mutate(
         found = _course(course)
         left = 0
         for one in [found.stage(stage)] if stage else found.stages:
-            trial = mutation.try_stage(found, one)
+            trial = mutation.mutate_stage(found, one)
             left += len(trial.survived) + len(trial.unneeded)
             typer.echo(
                 f"{trial.stage:28} killed {trial.killed:4} ({trial.share:.1%}), "
-                f"equivalent {len(trial.explained):3}, survived {len(trial.survived):3}"
+                f"equivalent {len(trial.equivalent):3}, survived {len(trial.survived):3}"
             )
             for mutant in trial.survived:
                 typer.echo(f"  line {mutant.line}: {mutant.label}")

@@ -1,7 +1,7 @@
-"""The course as its files tell it: ``course.toml`` and ``source/*/stage.toml``.
+"""Reads ``course.toml`` and ``source/*/stage.toml``, and derives the path of every other file.
 
-Both are read once into frozen records. An unknown key is refused by name and place, so that a
-typing error can't switch a limit off unnoticed. Paths are derived, never written in a file.
+An unknown key raises ``CourseError`` with its name and place, so that a typing error can't switch
+a limit off unnoticed.
 """
 
 import tomllib
@@ -27,7 +27,7 @@ _Record = TypeVar("_Record")
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a submission may use. A limit that fires costs points: each is far above honest use."""
+    """What a submission may use. A limit that is hit costs points: each is far above honest use."""
 
     import_seconds: Positive = 10.0
     call_seconds: Positive = 3.0
@@ -40,21 +40,21 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much a student is told about a check with hidden inputs."""
+    """What feedback shows of hidden checks and of documented values."""
 
     hidden_checks: Literal["property", "nothing"] = "property"
     documented_values: bool = True
 
 
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing to write: a function or a class of the stage's module."""
+    """A function or class that students write in the stage's module."""
 
     name: str
     hints: tuple[str, str, str]
 
 
 class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``stage.toml`` as written."""
+    """The content of ``stage.toml``."""
 
     format_version: Literal[1]
     title: str
@@ -66,7 +66,7 @@ class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """``course.toml`` as written."""
+    """The content of ``course.toml``."""
 
     format_version: Literal[1]
     id: Name
@@ -77,7 +77,7 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class Stage(msgspec.Struct, frozen=True, dict=True):
-    """One stage, under every roof of the course."""
+    """A stage and its file paths."""
 
     root: Path
     name: str
@@ -85,7 +85,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def title(self) -> str:
-        """What the stage is called in a table."""
+        """Title for tables and headings."""
         return self.file.title
 
     @property
@@ -115,17 +115,17 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def public_suite(self) -> Path:
-        """The suite that students run themselves."""
+        """The suite that students run on their own machine."""
         return self.source / PUBLIC_SUITE
 
     @property
     def fingerprints(self) -> Path:
-        """What known mistakes show to the public suite, built by ``release``."""
+        """The public suite's observations of each misconception, built by ``release``."""
         return self.source / FINGERPRINTS
 
     @property
     def lab(self) -> Path:
-        """The notebook that leads through the stage; a stage may have none."""
+        """The guided notebook of the stage; a stage may have none."""
         return self.source / LAB
 
     @property
@@ -145,7 +145,7 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def misconceptions(self) -> Path:
-        """The wrong answers that the hidden suite must tell apart."""
+        """The wrong solutions that the hidden suite must distinguish."""
         return self.hidden / "misconceptions.py"
 
 
@@ -157,7 +157,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def id(self) -> str:
-        """Identifier of the course in every record."""
+        """Identifier of the course in ``results.json``."""
         return self.file.id
 
     @property
@@ -167,7 +167,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def reveal(self) -> Reveal:
-        """How much a student is told."""
+        """What feedback may show."""
         return self.file.reveal
 
     @property
@@ -180,11 +180,19 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         """Every stage in the order of ``course.toml``; each ``stage.toml`` is read on first use."""
         return tuple(self._read_stage(name) for name in self.file.stages)
 
+    @cached_property
+    def _stage_by_alias(self) -> dict[str, Stage]:
+        """Each stage by name, module and number; of two stages with one alias the first counts."""
+        return {
+            alias: stage
+            for stage in reversed(self.stages)
+            for alias in (stage.name, stage.module, *_numbers(stage.name))
+        }
+
     def stage(self, wanted: str) -> Stage:
         """Find a stage by name, number (``04`` or ``4``) or module; raises ``UsageError``."""
-        for stage in self.stages:
-            if wanted in {stage.name, stage.module, *_numbers(stage.name)}:
-                return stage
+        if stage := self._stage_by_alias.get(wanted):
+            return stage
         known = ", ".join(self.file.stages)
         msg = f"There is no stage {wanted!r} in {self.root / COURSE_FILE}. Stages: {known}."
         raise UsageError(msg)
@@ -195,42 +203,42 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         if not file.exercise:
             msg = f"{path}: a stage needs at least one [[exercise]]."
             raise CourseError(msg)
-        for twin in _twins([exercise.name for exercise in file.exercise]):
-            msg = f"{path}: two exercises are named {twin!r}."
+        for duplicate in duplicates([exercise.name for exercise in file.exercise]):
+            msg = f"{path}: two exercises are named {duplicate!r}."
             raise CourseError(msg)
         for prerequisite in file.prerequisites:
             if prerequisite not in self.file.stages:
-                msg = f"{path}: prerequisite {prerequisite!r} is no stage of {COURSE_FILE}."
+                msg = f"{path}: prerequisite {prerequisite!r} is not a stage of {COURSE_FILE}."
                 raise CourseError(msg)
         return Stage(self.root, name, file)
 
 
-class _StageAlone(Stage, frozen=True, dict=True):
-    """A stage whose folder is all there is of the course."""
+class _HandoutStage(Stage, frozen=True, dict=True):
+    """A stage without a course around it: its source is the student's own folder."""
 
     @property
     def source(self) -> Path:
-        """The folder that the student has."""
+        """The student's folder."""
         return self.root
 
 
 class Handout(Course, frozen=True, dict=True):
-    """One stage in a folder of its own, as students receive it: *root* is that folder."""
+    """The one stage in a folder that students received; *root* is that folder."""
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
-        """The one stage; its name is the folder's."""
+        """The one stage, named after the folder."""
         file = read_toml(self.root / STAGE_FILE, StageFile)
-        return (_StageAlone(self.root, self.root.name, file),)
+        return (_HandoutStage(self.root, self.root.name, file),)
 
 
 def is_handout(folder: Path) -> bool:
-    """Whether *folder* holds what a student needs to check their work."""
+    """Whether *folder* holds the files with which students check their work."""
     return (folder / STAGE_FILE).is_file() and (folder / PUBLIC_SUITE).is_file()
 
 
 def handout(folder: Path) -> Handout:
-    """Read the stage in *folder*, where no ``course.toml`` need be."""
+    """Read the stage in *folder*, which needs no ``course.toml``."""
     root = folder.resolve()
     file = CourseFile(format_version=1, id="handout", title="Handout", stages=(root.name,))
     return Handout(root, file)
@@ -256,20 +264,20 @@ def load(root: Path) -> Course:
     if not file.stages:
         msg = f"{path}: `stages` is empty."
         raise CourseError(msg)
-    for twin in _twins(file.stages):
-        msg = f"{path}: stage {twin!r} is listed twice."
+    for duplicate in duplicates(file.stages):
+        msg = f"{path}: stage {duplicate!r} is listed twice."
         raise CourseError(msg)
     return Course(root, file)
 
 
 def read_toml(path: Path, kind: type[_Record]) -> _Record:
-    """Read *path* strictly into *kind*; every fault names the file and the place in it."""
+    """Decode *path* strictly as *kind*; ``CourseError`` names the file and the place in it."""
     try:
         return msgspec.convert(tomllib.loads(path.read_text("utf-8")), kind)
     except FileNotFoundError:
         msg = f"{path} is missing."
     except tomllib.TOMLDecodeError as error:
-        msg = f"{path} is no valid TOML: {error}."
+        msg = f"{path} is not valid TOML: {error}."
     except UnicodeDecodeError as error:
         msg = f"{path} is not UTF-8: {error}."
     except msgspec.ValidationError as error:
@@ -284,5 +292,6 @@ def _numbers(name: str) -> Iterator[str]:
         yield str(int(number))
 
 
-def _twins(names: Sequence[str]) -> list[str]:
+def duplicates(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once, sorted."""
     return sorted({name for name in names if names.count(name) > 1})

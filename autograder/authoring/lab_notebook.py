@@ -1,195 +1,194 @@
-"""A stage's lab as a file: what authors write, the instructor's master, and what students receive.
+"""Builds a stage's lab notebook: the one in ``source/``, the instructor's and the students'.
 
-nbgrader's own preprocessors make the student's version, in the order of ``nbgrader
-generate_assignment``, so that both commands write the same bytes. Points come from the hidden
-suite and stand nowhere else.
+nbgrader's own preprocessors build the students' version, in the order of ``nbgrader
+generate_assignment``, so that both commands write the same bytes. The points of an exercise come
+from the hidden suite only.
 """
 
 import math
 import re
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from autograder.course import duplicates
 from autograder.errors import CourseError
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-FORBIDDEN = frozenset({"BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "AUTOTEST"})
+FORBIDDEN_MARKERS = ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "AUTOTEST")
 SCHEME = ("BEGIN MARK SCHEME", "END MARK SCHEME")
-_EXACT = re.compile("|".join(SCHEME))  # what nbgrader knows, anywhere in a line
-_MEANT = re.compile(
+_EXACT = re.compile("|".join(SCHEME))  # what nbgrader recognises, anywhere in a line
+_SIMILAR = re.compile(
     r"^\W*#[\W_]*((?:begin|end)[\W_]*mark[\W_]*scheme)", re.IGNORECASE | re.MULTILINE
 )
 
 Notebook = dict[str, Any]
 
 
-def authored(path: Path, points: Mapping[str, float]) -> bytes:
-    """Return the lab at *path* as it should stand in ``source/``.
+def build_source_lab(path: Path, points: Mapping[str, float]) -> bytes:
+    """Return the lab at *path* as it should be in ``source/``.
 
-    *points* are those of each exercise, by name. Outputs and what editors leave behind are gone;
-    raises ``CourseError`` if a grade cell is missing, twice there, or belongs to no exercise.
+    *points* are those of each exercise, by name. Outputs and an editor's metadata are removed;
+    raises ``CourseError`` if a grade cell is missing, occurs twice, or belongs to no exercise.
     """
-    import nbformat  # noqa: PLC0415  # one second, for those who build
+    import nbformat  # noqa: PLC0415  # takes one second, needed for building only
 
     try:
-        with warnings.catch_warnings(action="ignore"):  # about ids: they are made anew
+        with warnings.catch_warnings(action="ignore"):  # about cell ids, which are replaced below
             notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)
         notebook.nbformat, notebook.nbformat_minor = 4, 5
         for number, cell in enumerate(notebook.cells):
             cell.id = f"cell-{number:02}"
         nbformat.validate(notebook)
     except Exception as error:
-        why = str(error).partition("\n")[0]
-        msg = f"{path} is no notebook of format 4: {why}"
+        reason = str(error).partition("\n")[0]
+        msg = f"{path} is not a notebook of format 4: {reason}"
         raise CourseError(msg) from error
     _check_cells(path, notebook.cells, points)
     for cell in notebook.cells:
-        told = cell.metadata.get("nbgrader")
-        cell.metadata = {"nbgrader": _told(told, points)} if told else {}
+        given = cell.metadata.get("nbgrader")
+        cell.metadata = {"nbgrader": _nbgrader_metadata(given, points)} if given else {}
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    return written(notebook)
+    return encode(notebook)
 
 
-def released(text: bytes) -> bytes:
-    """Return what students receive of the authored lab *text*."""
-    notebook = _prepared(text)
-    for step in _steps("ClearHiddenTests", "ClearMarkScheme", "ComputeChecksums"):
-        notebook, _ = step.preprocess(notebook, {})
-    return written(notebook)
+def build_student_lab(text: bytes) -> bytes:
+    """Return what students receive of the source lab *text*."""
+    steps = ("ClearHiddenTests", "ClearMarkScheme", "ComputeChecksums")
+    return encode(_preprocess(_instructor_version(text), *steps))
 
 
-def master(text: bytes) -> Notebook:
-    """Return the instructor's version of the authored lab *text*: with the mark schemes."""
-    return dict(_prepared(text))
+def instructor_notebook(text: bytes) -> Notebook:
+    """Return the instructor's version of the source lab *text*, which has the mark schemes."""
+    return dict(_instructor_version(text))
 
 
-def points(notebook: Notebook) -> dict[str, float]:
-    """Return what each grade cell of *notebook* is worth that the grader serves, in order."""
-    told = (cell["metadata"].get("nbgrader", {}) for cell in notebook["cells"])
+def grade_cell_points(notebook: Notebook) -> dict[str, float]:
+    """Return the points of each grade cell of *notebook* that the autograder grades, in order."""
+    metadata = (cell["metadata"].get("nbgrader", {}) for cell in notebook["cells"])
     return {
         cell["grade_id"]: cell["points"]
-        for cell in told
+        for cell in metadata
         if cell.get("grade") and not cell["solution"]
     }
 
 
-def written(notebook: Any) -> bytes:
-    """Encode *notebook*, always in the same way."""
-    import nbformat  # noqa: PLC0415  # one second, for those who build
+def encode(notebook: Any) -> bytes:
+    """Encode *notebook*; equal notebooks give equal bytes."""
+    import nbformat  # noqa: PLC0415  # takes one second, needed for building only
 
     text: str = nbformat.writes(nbformat.from_dict(notebook), version=nbformat.NO_CONVERT)
     return (text.rstrip("\n") + "\n").encode()
 
 
-def _prepared(text: bytes) -> Any:
-    import nbformat  # noqa: PLC0415  # one second, for those who build
+def _instructor_version(text: bytes) -> Any:
+    import nbformat  # noqa: PLC0415  # takes one second, needed for building only
 
     notebook = nbformat.reads(text.decode(), as_version=4)
-    for step in _steps("LockCells", "ClearSolutions", "ClearOutput", "ComputeChecksums"):
+    steps = ("LockCells", "ClearSolutions", "ClearOutput", "ComputeChecksums")
+    return _preprocess(notebook, *steps)
+
+
+def _preprocess(notebook: Any, *steps: str) -> Any:
+    """Run the preprocessors of nbgrader that are named *steps* on *notebook*."""
+    from nbgrader import preprocessors  # noqa: PLC0415  # takes two seconds, for building only
+
+    for name in steps:
+        step = getattr(preprocessors, name)()
+        if hasattr(step, "enforce_metadata"):
+            step.enforce_metadata = False  # a locked question may hold a mark scheme
         notebook, _ = step.preprocess(notebook, {})
     return notebook
 
 
-def _steps(*names: str) -> list[Any]:
-    from nbgrader import preprocessors  # noqa: PLC0415  # two seconds, for those who build
-
-    steps = [getattr(preprocessors, name)() for name in names]
-    for step in steps:
-        if hasattr(step, "enforce_metadata"):
-            step.enforce_metadata = False  # a mark scheme may stand in a locked question
-    return steps
-
-
 def _check_cells(path: Path, cells: Sequence[Any], points: Mapping[str, float]) -> None:
     for number, cell in enumerate(cells, start=1):
-        _check_told(path, number, cell)
-        _check_cell(path, cell, points)
-    named = [cell.metadata["nbgrader"]["grade_id"] for cell in cells if _is_named(cell)]
-    for twin in (name for name, count in Counter(named).items() if count > 1):
-        msg = f"{path}: two cells are named {twin!r}."
+        _check_metadata(path, number, cell)
+        _check_content(path, cell, points)
+    names = [cell.metadata["nbgrader"]["grade_id"] for cell in cells if _has_metadata(cell)]
+    for duplicate in duplicates(names):
+        msg = f"{path}: two cells are named {duplicate!r}."
         raise CourseError(msg)
-    graded = [cell.metadata["nbgrader"]["grade_id"] for cell in cells if _is_check(cell)]
+    graded = [cell.metadata["nbgrader"]["grade_id"] for cell in cells if _is_grade_cell(cell)]
     if missing := [name for name in points if name not in graded]:
         msg = f'{path} has no grade cell for {missing[0]}: add lab.check("{missing[0]}").'
         raise CourseError(msg)
 
 
-def _check_told(path: Path, number: int, cell: Any) -> None:
-    """Raise ``CourseError`` where nbgrader would not know what the cell is, or what it is worth."""
-    if not _is_named(cell):
+def _check_metadata(path: Path, number: int, cell: Any) -> None:
+    """Raise ``CourseError`` if nbgrader can't know the cell's role, or its points."""
+    if not _has_metadata(cell):
         return
-    told = cell.metadata["nbgrader"]
-    name = told.get("grade_id") if isinstance(told, dict) else None
+    metadata = cell.metadata["nbgrader"]
+    name = metadata.get("grade_id") if isinstance(metadata, dict) else None
     if not (isinstance(name, str) and name):
         msg = f"{path}: cell {number} has nbgrader's metadata, but no grade_id in them."
         raise CourseError(msg)
-    if _is_check(cell) or not (told.get("grade") or told.get("task")):
+    if _is_grade_cell(cell) or not (metadata.get("grade") or metadata.get("task")):
         return
-    if not (told.get("solution") or told.get("task")):
-        msg = f"{path}: the cell {name!r} is to be graded by hand, so students must write in it."
+    if not (metadata.get("solution") or metadata.get("task")):
+        msg = f"{path}: the cell {name!r} is graded by hand, so students must write in it."
         raise CourseError(msg)
-    worth = told.get("points")
-    if not (isinstance(worth, int | float) and 0 <= worth < math.inf):
-        msg = f"{path}: the cell {name!r} is to be graded by hand, but its points are {worth!r}."
+    points = metadata.get("points")
+    if not (isinstance(points, int | float) and 0 <= points < math.inf):
+        msg = f"{path}: the cell {name!r} is graded by hand, but its points are {points!r}."
         raise CourseError(msg)
 
 
-def _check_cell(path: Path, cell: Any, points: Mapping[str, float]) -> None:
-    told = cell.metadata.get("nbgrader") or {}
-    name = told.get("grade_id", "")
-    for marker in FORBIDDEN:
+def _check_content(path: Path, cell: Any, points: Mapping[str, float]) -> None:
+    metadata = cell.metadata.get("nbgrader") or {}
+    name = metadata.get("grade_id", "")
+    for marker in FORBIDDEN_MARKERS:
         if marker in cell.source:
-            msg = f"{path}: {marker!r} has no place in a lab; solutions stand in solutions/ only."
+            msg = f"{path}: remove {marker!r} from the lab; solutions belong in solutions/ only."
             raise CourseError(msg)
-    if _EXACT.search(cell.source) or _MEANT.search(cell.source):
-        _check_scheme(path, cell, safe=bool(name and told.get("locked")))
-    if _is_check(cell) and name not in points:
+    if _EXACT.search(cell.source) or _SIMILAR.search(cell.source):
+        _check_mark_scheme(path, cell, is_locked=bool(name and metadata.get("locked")))
+    if _is_grade_cell(cell) and name not in points:
         msg = f"{path}: the grade cell {name!r} belongs to no exercise of stage.toml."
         raise CourseError(msg)
-    if _is_check(cell) and cell.source.strip() != f'lab.check("{name}")':
+    if _is_grade_cell(cell) and cell.source.strip() != f'lab.check("{name}")':
         msg = f'{path}: the grade cell {name} must hold lab.check("{name}") and nothing else.'
         raise CourseError(msg)
 
 
-def _check_scheme(path: Path, cell: Any, *, safe: bool) -> None:
-    """Raise ``CourseError`` where nbgrader would leave some of a mark scheme to students."""
-    if not safe:
-        msg = f"{path}: a mark scheme may only stand in a locked cell that has an id."
+def _check_mark_scheme(path: Path, cell: Any, *, is_locked: bool) -> None:
+    """Raise ``CourseError`` if nbgrader would leave part of a mark scheme to students."""
+    if not is_locked:
+        msg = f"{path}: a mark scheme may only be in a locked cell that has an id."
         raise CourseError(msg)
-    known, meant = _EXACT.findall(cell.source), _MEANT.findall(cell.source)
-    if not known == meant == [*SCHEME] * (len(known) // 2):
-        msg = f"{path}: a mark scheme stands between lines ### {SCHEME[0]} and ### {SCHEME[1]}."
+    exact, similar = _EXACT.findall(cell.source), _SIMILAR.findall(cell.source)
+    if not exact == similar == [*SCHEME] * (len(exact) // 2):
+        msg = f"{path}: put a mark scheme between lines ### {SCHEME[0]} and ### {SCHEME[1]}."
         raise CourseError(msg)
     if cell.get("attachments"):
-        msg = f"{path}: a picture in a cell with a mark scheme reaches students; move it."
+        msg = f"{path}: students would receive the picture in a cell with a mark scheme; move it."
         raise CourseError(msg)
 
 
-def _is_named(cell: Any) -> bool:
+def _has_metadata(cell: Any) -> bool:
     return bool(cell.metadata.get("nbgrader"))
 
 
-def _is_check(cell: Any) -> bool:
-    told = cell.metadata.get("nbgrader") or {}
-    return bool(told.get("grade") and not told.get("solution") and cell.cell_type == "code")
+def _is_grade_cell(cell: Any) -> bool:
+    metadata = cell.metadata.get("nbgrader") or {}
+    return bool(metadata.get("grade") and not metadata.get("solution") and cell.cell_type == "code")
 
 
-def _told(told: Mapping[str, Any], points: Mapping[str, float]) -> dict[str, Any]:
-    """Return nbgrader's metadata of one cell, complete, with the points of its exercise."""
-    kept = {
-        "grade": bool(told.get("grade")),
-        "grade_id": told["grade_id"],
-        "locked": bool(told.get("locked")),
+def _nbgrader_metadata(given: Mapping[str, Any], points: Mapping[str, float]) -> dict[str, Any]:
+    """Complete the metadata that the author gave one cell, with the points of its exercise."""
+    metadata = {
+        "grade": bool(given.get("grade")),
+        "grade_id": given["grade_id"],
+        "locked": bool(given.get("locked")),
         "schema_version": 3,
-        "solution": bool(told.get("solution")),
-        "task": bool(told.get("task")),
+        "solution": bool(given.get("solution")),
+        "task": bool(given.get("task")),
     }
-    if kept["grade"] or kept["task"]:
-        by_hand = kept["solution"] or kept["task"]
-        kept["points"] = float(told["points"] if by_hand else points[told["grade_id"]])
-    return kept
+    if metadata["grade"] or metadata["task"]:
+        by_hand = metadata["solution"] or metadata["task"]
+        metadata["points"] = float(given["points"] if by_hand else points[given["grade_id"]])
+    return metadata

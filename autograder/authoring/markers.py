@@ -1,7 +1,7 @@
-"""Solution markers: what stands between them is the instructor's, the rest is the stub.
+"""Finds solution markers, and builds the stub by removing the code between them.
 
-A marker is a comment alone on its line. Whatever merely looks like one is refused by file and
-line, since a marker that is passed over hands the solution to the class.
+A marker is a comment alone on its line. A line that only resembles a marker raises ``CourseError``
+with file and line, because an overlooked marker would give the solution to the class.
 """
 
 import ast
@@ -18,17 +18,17 @@ from autograder.errors import CourseError
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
 
-_TRACE = re.compile(r"#\W*(begin|end)[\W_]*(solution|hidden)", re.IGNORECASE)
-_MISSPELT = re.compile(r"##+\W*(begin|end)(?![a-z])", re.IGNORECASE)  # `### BEGIN SOLUTOIN`
+_SIMILAR = re.compile(r"#\W*(begin|end)[\W_]*(solution|hidden)", re.IGNORECASE)
+_MISSPELLED = re.compile(r"##+\W*(begin|end)(?![a-z])", re.IGNORECASE)  # `### BEGIN SOLUTOIN`
 
-_SHORTEST_SECRET = 12  # characters: `return None` and `self.x = x` tell nothing
-_COMMON = ("from ", "import ", "super().__init__(")  # openings of lines that tell nothing either
+_SHORTEST_SECRET = 12  # characters: `return None` and `self.x = x` give nothing away
+_COMMON = ("from ", "import ", "super().__init__(")  # lines that begin so give nothing away
 
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT}
 
 
 class Region(msgspec.Struct, frozen=True):
-    """What stands between two markers."""
+    """The lines between two markers."""
 
     first: int  # the BEGIN marker's line, counted from 1
     last: int  # the END marker's line
@@ -43,15 +43,15 @@ class _Marker(msgspec.Struct, frozen=True):
     text: str
 
 
-def strip(text: str, name: str) -> str:
-    """Turn the solution *text* into the stub; raises ``CourseError`` on any marker out of order.
+def strip_solutions(text: str, name: str) -> str:
+    """Turn the solution *text* into the stub; raises ``CourseError`` for a misplaced marker.
 
-    A region in a function becomes ``raise NotImplementedError``. One in a module's or a class's
-    body, such as a private helper or an import that only the solution needs, leaves no trace.
+    A region in a function becomes ``raise NotImplementedError``. A region in the body of a module
+    or class, such as a private helper or an import of the solution, is removed.
     """
     found = regions(text, name)
     if not found:
-        msg = f"{name} has no solution to take out; set {BEGIN} and {END} around it."
+        msg = f"{name} has no solution to remove; put {BEGIN} and {END} around it."
         raise CourseError(msg)
     lines = text.split("\n")
     kept: list[str] = []
@@ -69,7 +69,7 @@ def strip(text: str, name: str) -> str:
 
 
 def regions(text: str, name: str) -> tuple[Region, ...]:
-    """Find every region of the module *text*; raises ``CourseError`` on any marker out of order."""
+    """Find every region of the module *text*; raises ``CourseError`` for a misplaced marker."""
     tree = _parse(text, name)
     tokens = tuple(tokenize.generate_tokens(io.StringIO(text).readline))
     comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
@@ -92,13 +92,13 @@ def regions(text: str, name: str) -> tuple[Region, ...]:
     return tuple(found)
 
 
-def secrets(text: str, name: str) -> frozenset[str]:
-    """Name the lines of a solution, as ``bare`` gives them, that no student may be handed.
+def secret_lines(text: str, name: str) -> frozenset[str]:
+    """Return the lines of a solution, as ``bare_line`` gives them, that students must not receive.
 
-    A line that is short, common, or given in the stub as well is no secret.
+    A line that is short, common, or also in the stub is not secret.
     """
-    given = {bare(line) for line in strip(text, name).split("\n")}
-    solved = {bare(line) for region in regions(text, name) for line in region.text.split("\n")}
+    given = {bare_line(line) for line in strip_solutions(text, name).split("\n")}
+    solved = {bare_line(line) for region in regions(text, name) for line in region.text.split("\n")}
     return frozenset(
         line
         for line in solved - given
@@ -106,15 +106,15 @@ def secrets(text: str, name: str) -> frozenset[str]:
     )
 
 
-def bare(line: str) -> str:
-    """Return *line* without indentation and without the comment at its end."""
+def bare_line(line: str) -> str:
+    """Return *line* without its indentation and its trailing comment."""
     return line.strip().partition("  #")[0].rstrip()
 
 
-def traces(text: str) -> Iterator[int]:
-    """Yield each line, counted from 1, that holds a solution or hidden-test marker of any kind."""
+def marker_lines(text: str) -> Iterator[int]:
+    """Yield the number, from 1, of each line that resembles a solution or hidden-test marker."""
     for number, line in enumerate(text.split("\n"), start=1):
-        if _TRACE.search(line):
+        if _SIMILAR.search(line):
             yield number
 
 
@@ -123,11 +123,11 @@ def _markers(lines: list[str], comments: set[int], name: str) -> Iterator[_Marke
         marker = line.strip()
         if marker in {BEGIN, END}:
             if number not in comments:
-                raise _fault(name, number, f"{marker!r} stands in a string; write it otherwise")
+                raise _error(name, number, f"{marker!r} is inside a string; write it differently")
             yield _Marker(number, line[: line.index("#")], marker)
-        elif _TRACE.search(line) or _MISSPELT.search(line):
-            what = f"{marker!r} looks like a solution marker but is none"
-            raise _fault(name, number, f"{what}; write {BEGIN} or {END}, alone on its line")
+        elif _SIMILAR.search(line) or _MISSPELLED.search(line):
+            what = f"{marker!r} looks like a solution marker but is not one"
+            raise _error(name, number, f"{what}; write {BEGIN} or {END}, alone on its line")
 
 
 def _pairs(markers: Iterator[_Marker], name: str) -> Iterator[tuple[_Marker, _Marker]]:
@@ -136,41 +136,43 @@ def _pairs(markers: Iterator[_Marker], name: str) -> Iterator[tuple[_Marker, _Ma
         if marker.text == BEGIN:
             if opened:
                 what = f"{BEGIN} inside the region that begins in line {opened.line}"
-                raise _fault(name, marker.line, f"{what}; end that one first")
+                raise _error(name, marker.line, f"{what}; end that one first")
             opened = marker
             continue
         if opened is None:
-            raise _fault(name, marker.line, f"{END} without a BEGIN; add one, or take this away")
+            raise _error(name, marker.line, f"{END} without a BEGIN; add one, or remove this line")
         if marker.indent != opened.indent:
-            what = f"{END} is not indented as its BEGIN in line {opened.line}"
-            raise _fault(name, marker.line, f"{what}; indent both as what they enclose")
+            what = f"{END} is not indented like its BEGIN in line {opened.line}"
+            raise _error(name, marker.line, f"{what}; indent both like the code between them")
         yield opened, marker
         opened = None
     if opened:
-        raise _fault(name, opened.line, f"{BEGIN} without an END; add {END} after the solution")
+        raise _error(name, opened.line, f"{BEGIN} without an END; add {END} after the solution")
 
 
 def _check_block(begin: _Marker, inside: dict[int, int], name: str) -> None:
     if not inside:
-        raise _fault(name, begin.line, "no statement in this region; write one, or take it away")
+        raise _error(
+            name, begin.line, "no statement in this region; write one, or remove the region"
+        )
     if inside[min(inside)] != len(begin.indent):
-        what = f"{BEGIN} is not indented as the statement in line {min(inside)}"
-        raise _fault(name, begin.line, f"{what}; indent both markers as what they enclose")
+        what = f"{BEGIN} is not indented like the statement in line {min(inside)}"
+        raise _error(name, begin.line, f"{what}; indent both markers like the code between them")
     for line, column in inside.items():
         if column < len(begin.indent):
-            what = f"this line leaves the block in which line {begin.line} begins a solution"
-            raise _fault(name, line, f"{what}; end the region before it")
+            what = f"this line ends the block in which line {begin.line} begins a solution"
+            raise _error(name, line, f"{what}; end the region before it")
 
 
 def _statements(tokens: tuple[tokenize.TokenInfo, ...]) -> Iterator[tuple[int, int]]:
-    """Yield line and column of each logical line, `else:` too; strings can't fool it."""
-    fresh = True
+    """Yield line and column of each logical line, `else:` included; strings are not searched."""
+    at_start = True
     for token in tokens:
         if token.type == tokenize.NEWLINE:
-            fresh = True
-        elif fresh and token.type not in _LAYOUT:
+            at_start = True
+        elif at_start and token.type not in _LAYOUT:
             yield token.start
-            fresh = False
+            at_start = False
 
 
 def _in_function(tree: ast.Module, line: int) -> bool:
@@ -185,11 +187,11 @@ def _in_function(tree: ast.Module, line: int) -> bool:
 
 
 def _close_gap(kept: list[str], following: list[str]) -> int:
-    """Keep the wider of the gaps around a vanished region; return how many lines to pass over."""
+    """Keep the wider of the gaps around a removed region; return how many lines to skip."""
     before = sum(1 for _ in takewhile(_is_blank, reversed(kept)))
     after = sum(1 for _ in takewhile(_is_blank, following))
     opens_block = len(kept) > before and kept[-1 - before].endswith(":")
-    gap = 0 if opens_block else min(max(before, after), 2)  # as many as the formatter grants
+    gap = 0 if opens_block else min(max(before, after), 2)  # the formatter allows no more
     kept[len(kept) - before :] = [""] * gap
     return after
 
@@ -202,11 +204,11 @@ def _parse(text: str, name: str) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
-        raise _fault(name, error.lineno or 1, f"{error.msg}; it must be valid Python") from error
+        raise _error(name, error.lineno or 1, f"{error.msg}; it must be valid Python") from error
     except ValueError as error:  # a NUL byte, before Python 3.12
         msg = f"{name}: {error}; it must be valid Python."
         raise CourseError(msg) from error
 
 
-def _fault(name: str, line: int, message: str) -> CourseError:
+def _error(name: str, line: int, message: str) -> CourseError:
     return CourseError(f"{name}:{line}: {message}.")

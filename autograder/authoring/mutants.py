@@ -1,13 +1,13 @@
-"""Small changes to a solution, each a mistake that the hidden suite must notice.
+"""Generates mutants: copies of a solution with one small mistake that the hidden suite must catch.
 
 A mutant changes one place of the syntax tree inside a solution region: an operator, a constant, a
-comparison, an argument, a name, a statement. What no suite can notice, because it changes nothing,
-is listed with its reason in the stage's ``equivalents.toml``.
+comparison, an argument, a name, a statement. Mutants that behave like the solution are listed, with
+the reason, in the stage's ``equivalents.toml``.
 """
 
 import ast
-import copy
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from difflib import unified_diff
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ NAMES = {
 
 
 class Mutant(NamedTuple):
-    """A module with one small change: the changed line before and after, and the whole text."""
+    """A module with one small change: the changed line before and after, and the module's text."""
 
     was: str
     becomes: str
@@ -82,42 +82,71 @@ def mutants(solution: str, name: str) -> Iterator[Mutant]:
     """Yield every mutant of *solution*, each once."""
     tree = ast.parse(solution)
     regions = [range(region.first, region.last + 1) for region in markers.regions(solution, name)]
-    plain = ast.unparse(tree)
-    seen = {plain}
-    for index, node in enumerate(ast.walk(tree)):
-        line = getattr(node, "lineno", 0)
+    pieces = [_unparse(statement) for statement in tree.body]
+    seen = set(enumerate(pieces))
+    for index, slot in _slots(tree):
+        line = getattr(slot.node, "lineno", 0)
         if not any(line in region for region in regions):
             continue
-        for change in CHANGES:
-            for number in range(_count(change, node)):
-                text = _changed(tree, index, change, number)
-                if text not in seen and _parses(text):
-                    seen.add(text)
-                    yield _mutant(plain, text, line)
+        for replacement in [new for change in CHANGES for new in change(slot.node)]:
+            with slot.holding(replacement):
+                piece = _unparse(tree.body[index])
+            if (index, piece) not in seen and _parses(piece):
+                seen.add((index, piece))
+                text = "\n".join([*pieces[:index], piece, *pieces[index + 1 :]])
+                yield _mutant(pieces[index], piece, line, text)
 
 
-def _count(change: Change, node: ast.AST) -> int:
-    return sum(1 for _ in change(copy.deepcopy(node)))
+class _Slot(NamedTuple):
+    """The place of *node* in the tree: a field of its parent, or an item of a list in a field."""
+
+    node: ast.AST
+    parent: ast.AST
+    field: str
+    position: int | None
+
+    @contextmanager
+    def holding(self, replacement: ast.AST) -> Iterator[None]:
+        """Put *replacement* in the place of the node for a while."""
+        self._put(replacement)
+        try:
+            yield
+        finally:
+            self._put(self.node)
+
+    def _put(self, node: ast.AST) -> None:
+        if self.position is None:
+            setattr(self.parent, self.field, node)
+        else:
+            getattr(self.parent, self.field)[self.position] = node
 
 
-def _changed(tree: ast.Module, index: int, change: Change, number: int) -> str:
-    fresh = copy.deepcopy(tree)
-    nodes = list(ast.walk(fresh))
-    target = nodes[index]
-    replacement = list(change(copy.deepcopy(target)))[number]
-    for parent in nodes:
-        for field, value in ast.iter_fields(parent):
-            if value is target:
-                setattr(parent, field, replacement)
-            elif isinstance(value, list):
-                setattr(parent, field, [replacement if item is target else item for item in value])
-    return ast.unparse(ast.fix_missing_locations(fresh))
+def _slots(tree: ast.Module) -> list[tuple[int, _Slot]]:
+    """List every slot with the index of its module-level statement, level by level."""
+    found = [(index, _Slot(node, tree, "body", index)) for index, node in enumerate(tree.body)]
+    for index, slot in found:  # grows while it is read: children come after their level
+        found += [(index, child) for child in _child_slots(slot.node)]
+    return found
 
 
-def _mutant(plain: str, text: str, line: int) -> Mutant:
+def _child_slots(parent: ast.AST) -> Iterator[_Slot]:
+    for field, value in ast.iter_fields(parent):
+        if isinstance(value, ast.AST):
+            yield _Slot(value, parent, field, None)
+        elif isinstance(value, list):
+            for position, item in enumerate(value):
+                if isinstance(item, ast.AST):
+                    yield _Slot(item, parent, field, position)
+
+
+def _unparse(statement: ast.stmt) -> str:
+    return ast.unparse(ast.Module([statement], []))
+
+
+def _mutant(before: str, after: str, line: int, text: str) -> Mutant:
     changes = [
         row
-        for row in unified_diff(plain.splitlines(), text.splitlines(), n=0, lineterm="")
+        for row in unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
         if row[:1] in "+-" and row[:3] not in {"+++", "---"}
     ]
     was = " ".join(row[1:].strip() for row in changes if row[0] == "-")
@@ -172,7 +201,7 @@ def _constant(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _argument(node: ast.AST) -> Iterator[ast.AST]:
-    """Leave a keyword out, or exchange two positional arguments."""
+    """Omit a keyword argument, or exchange two positional ones."""
     if not isinstance(node, ast.Call):
         return
     for skipped in node.keywords:

@@ -1,4 +1,4 @@
-"""Proof by mutation: the small mistakes in a solution that its hidden suite does not notice."""
+"""Mutation testing: finds small mistakes in a solution that its hidden suite does not catch."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ EQUIVALENTS = "equivalents.toml"
 
 
 class Equivalent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A change that changes nothing that an exercise promises, and why."""
+    """A mutant that still does what the exercise asks, and the reason."""
 
     was: str
     becomes: str
@@ -23,20 +23,20 @@ class Equivalent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EquivalentsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``equivalents.toml`` as written."""
+    """The content of ``equivalents.toml``."""
 
     format_version: Literal[1]
     equivalent: tuple[Equivalent, ...] = ()
 
 
-class Trial(NamedTuple):
-    """How one stage's suite fared."""
+class MutationReport(NamedTuple):
+    """Which mutants of a stage's solution its hidden suite killed."""
 
     stage: str
     killed: int
-    explained: tuple[Mutant, ...]
+    equivalent: tuple[Mutant, ...]  # survived, as equivalents.toml says
     survived: tuple[Mutant, ...]
-    unneeded: tuple[Equivalent, ...]  # listed, but killed or gone
+    unneeded: tuple[Equivalent, ...]  # listed, but killed or no longer generated
 
     @property
     def share(self) -> float:
@@ -45,27 +45,28 @@ class Trial(NamedTuple):
         return self.killed / real if real else 1.0
 
 
-def try_stage(course: Course, stage: Stage) -> Trial:
-    """Judge every mutant of the stage's solution."""
-    made = list(mutants(stage.solution.read_text("utf-8"), str(stage.solution)))
-    alive = _survivors(course, stage, made)
+def mutate_stage(course: Course, stage: Stage) -> MutationReport:
+    """Grade every mutant of the stage's solution."""
+    generated = list(mutants(stage.solution.read_text("utf-8"), str(stage.solution)))
+    survivors = _survivors(course, stage, generated)
     listed = _equivalents(stage)
     known = {(item.was, item.becomes) for item in listed}
-    explained = tuple(mutant for mutant in alive if (mutant.was, mutant.becomes) in known)
-    survived = tuple(mutant for mutant in alive if (mutant.was, mutant.becomes) not in known)
-    needed = {(mutant.was, mutant.becomes) for mutant in explained}
+    equivalent = tuple(mutant for mutant in survivors if (mutant.was, mutant.becomes) in known)
+    survived = tuple(mutant for mutant in survivors if (mutant.was, mutant.becomes) not in known)
+    needed = {(mutant.was, mutant.becomes) for mutant in equivalent}
     unneeded = tuple(item for item in listed if (item.was, item.becomes) not in needed)
-    return Trial(stage.name, len(made) - len(alive), explained, survived, unneeded)
+    killed = len(generated) - len(survivors)
+    return MutationReport(stage.name, killed, equivalent, survived, unneeded)
 
 
-def _survivors(course: Course, stage: Stage, made: Sequence[Mutant]) -> list[Mutant]:
+def _survivors(course: Course, stage: Stage, generated: Sequence[Mutant]) -> list[Mutant]:
     submissions = [
         Submission(
             student=f"mutant {number}",
             stage=stage.name,
             code=Code(kind="module", cells=(mutant.text.encode(),), label=stage.solution.name),
         )
-        for number, mutant in enumerate(made)
+        for number, mutant in enumerate(generated)
     ]
     results = grade(course, submissions, diagnose=False).submissions
     for result in results:
@@ -74,7 +75,7 @@ def _survivors(course: Course, stage: Stage, made: Sequence[Mutant]) -> list[Mut
             raise GraderError(msg)
     return [
         mutant
-        for mutant, result in zip(made, results, strict=True)
+        for mutant, result in zip(generated, results, strict=True)
         if result.score == result.max_score
     ]
 

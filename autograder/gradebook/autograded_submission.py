@@ -36,7 +36,7 @@ class Handed(NamedTuple):
 def master_of(stage: Stage) -> Notebook:
     """Read the instructor's lab of *stage*; raises ``CourseError`` where there is none."""
     try:
-        return lab_notebook.master(stage.lab.read_bytes())
+        return lab_notebook.instructor_notebook(stage.lab.read_bytes())
     except OSError as error:
         msg = f"{stage.lab} is missing; nbgrader keeps the points of a stage in its lab."
         raise CourseError(msg) from error
@@ -59,7 +59,7 @@ def finish(
     remarks: tuple[str, ...],
 ) -> Handed:
     """Add to the sanitized *notebook* what was earned; raises ``GraderError`` without a grade."""
-    earned = scores(stage, result, lab_notebook.points(master), remarks)
+    earned = scores(stage, result, lab_notebook.grade_cell_points(master), remarks)
     blank = unanswered(master, notebook)
     if remarks:  # there is no notebook that a task could have been done in
         blank |= tasks(master)

@@ -104,7 +104,7 @@ def place(folder: Path, stage: Stage, submission: Submission, handed: Handed) ->
 
 
 def _files(stage: Stage, submission: Submission, handed: Handed) -> Iterator[tuple[str, bytes]]:
-    yield stage.lab.name, lab_notebook.written(handed.notebook)
+    yield stage.lab.name, lab_notebook.encode(handed.notebook)
     if submission.module is not None:
         yield stage.stub.name, submission.module
     if handed.stamp:

@@ -1,4 +1,8 @@
-"""The documents that the course is made from earn full marks on what they define, as they stand."""
+"""The documents that the course teaches earn full marks on what they define.
+
+Each test runs on five notebooks of our own, which define what each document defines in the same
+manner, and on the documents themselves where they are at hand.
+"""
 
 import ast
 import re
@@ -15,10 +19,10 @@ from autograder.submission import collect
 
 ROOT = Path(__file__).parents[2]
 SEEDS = ROOT.parent / "shared" / "seeds"
-TEXTS = {path.name[:3]: path for path in sorted(SEEDS.glob("00?_*.txt"))}
+DOCUMENTS = ("000", "001", "002", "003", "004")
 
-# What each document defines of a stage's exercises. A new stage of the course is one more row where
-# a document defines something of it; 003 and 004 show that the rest is missing, and costs the rest.
+# The exercises of each stage that each document defines. A new stage of the course is one more row
+# if a document defines something of it. 003 and 004 define nothing of some stages: all is missing.
 DEFINES = {
     "01_dot_product_attention": {
         "002": {"softmax_naive"},
@@ -41,15 +45,55 @@ DEFINES = {
     },
 }
 COURSE = courses.load(ROOT)
-CASES = [
-    pytest.param(document, stage, id=f"{document}-{stage}")
-    for stage in COURSE.file.stages
-    for document in DEFINES.get(stage, ())
-]
+
+OPENING = """
+Attention, on three short vectors
+
+This notebook was written for a test. It has text, code and output in the order of the documents.
+
+In [1]:
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+Each row is the vector of one word.
+
+In [2]:
+words = torch.tensor([[0.2, 0.7], [0.9, 0.1], [0.4, 0.4]])
+
+words.shape
+
+torch.Size([3, 2])
+
+We compare each word with each word, and average.
+
+In [3]:
+scores = words @ words.T
+
+for row in scores:
+    weights = F.softmax(row, dim=0)
+
+    print(weights @ words)
+
+tensor([0.4684, 0.4282])
+tensor([0.5741, 0.3414])
+tensor([0.5067, 0.3959])
+"""
+DEFINITION = """
+The next part has a name, so that we can use it again.
+
+In [{number}]:
+{code}
+
+In [{after}]:
+callable({name})
+
+True
+"""
 
 PROMPT = re.compile(r"^In \[(?:\d+| |None)\]:$", re.MULTILINE)
 PARAGRAPHS = re.compile(r"(\n[ \t]*\n)")
-# What a cell printed begins with a value, or with the words that were printed before it.
+# The output of a cell begins with a value, or with a label that was printed before the value.
 OUTPUT = re.compile(
     r"(?:[\w. ()]+: ?)?"
     r"(?:tensor\(|torch\.Size\(|Parameter containing:|True$|False$|-?\d+\.?\d*$|[A-Z]\w+:$)",
@@ -57,36 +101,67 @@ OUTPUT = re.compile(
 )
 
 
-needs_documents = pytest.mark.skipif(not TEXTS, reason=f"The documents are not in {SEEDS}.")
+def own_text(document):
+    """Return the text of our own notebook for *document*: it defines the same exercises."""
+    code = {}
+    for stage, defined in DEFINES.items():
+        path = COURSE.stage(stage).hidden / "variants" / "documents_own.py"
+        text = path.read_text("utf-8")
+        for node in ast.parse(text).body:
+            if getattr(node, "name", "") in defined.get(document, ()):
+                code.setdefault(node.name, ast.get_source_segment(text, node))
+    cells = [
+        DEFINITION.format(number=number, after=number + 1, code=text, name=name)
+        for number, (name, text) in zip(range(4, 99, 2), code.items(), strict=False)
+    ]
+    return OPENING + "".join(cells)
+
+
+def seed_text(document):
+    """Return the text of *document*; one of the five is not UTF-8 throughout."""
+    [path] = SEEDS.glob(f"{document}_*.txt")
+    return path.read_text("utf-8", errors="replace")
+
+
+TEXT_OF = {"own": own_text, "seed": seed_text}
+HAS_SEEDS = any(SEEDS.glob("00?_*.txt"))
 needs_full = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason
 )
+needs_seeds = pytest.mark.skipif(not HAS_SEEDS, reason=f"The documents are not in {SEEDS}.")
+ORIGINS = [
+    pytest.param("own", id="own"),
+    pytest.param("seed", id="seed", marks=needs_seeds),
+]
+GRADED = [(document, stage) for stage in COURSE.file.stages for document in DEFINES.get(stage, ())]
+CASES = [pytest.param(*case, id="-".join(case)) for case in GRADED]
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    """Grade every document in every stage that it has something of, as notebooks; once."""
-    folder = tmp_path_factory.mktemp("documents")
-    class_ = []
-    for document, stage in (case.values for case in CASES):
-        path = folder / f"{document}.ipynb"
-        nbformat.write(notebook_of(read(TEXTS[document])), path)
-        class_ += collect(path, COURSE.stages, COURSE.stage(stage))
-    results = grade(COURSE, class_, jobs=2).submissions
-    return {(result.student, result.stage): result for result in results}
+    """Grade every notebook in every stage of which its document has something, once."""
+    keys, submissions = [], []
+    for origin in ["own", "seed"] if HAS_SEEDS else ["own"]:
+        folder = tmp_path_factory.mktemp(origin)
+        for document, stage in GRADED:
+            path = folder / f"{document}.ipynb"
+            nbformat.write(notebook_of(TEXT_OF[origin](document)), path)
+            submissions += collect(path, COURSE.stages, COURSE.stage(stage))
+            keys.append((origin, document, stage))
+    return dict(zip(keys, grade(COURSE, submissions, jobs=2).submissions, strict=True))
 
 
 @pytest.fixture
-def result(graded, document, stage):
-    """The record of one document in one stage."""
-    return graded[document, stage]
+def result(graded, origin, document, stage):
+    """The result of one notebook in one stage."""
+    return graded[origin, document, stage]
 
 
-@needs_documents
 @needs_full
+@pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize(("document", "stage"), CASES)
 def test_a_document_has_full_marks_on_what_it_defines(result, document, stage):
-    """Not a point is lost: a suite that asks for more than the document shows is too strict."""
+    """No point is lost; otherwise the suite asks for more than the document shows."""
     lost = {
         f"{exercise.name}, {check.name}": check.message
         for exercise in result.exercises
@@ -99,42 +174,53 @@ def test_a_document_has_full_marks_on_what_it_defines(result, document, stage):
     assert lost == {}
 
 
-@needs_documents
 @needs_full
+@pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize(("document", "stage"), CASES)
 def test_what_a_document_leaves_out_is_missing(result, document, stage):
-    """Every other exercise earns nothing, and one sentence says that it is not there."""
+    """Every other exercise earns nothing, and its message says that it is not defined."""
     left_out = [
         exercise for exercise in result.exercises if exercise.name not in DEFINES[stage][document]
     ]
-    said = {(check.status, check.message) for exercise in left_out for check in exercise.checks}
+    seen = {(check.status, check.message) for exercise in left_out for check in exercise.checks}
 
     assert {exercise.score for exercise in left_out} <= {0.0}
-    assert {status for status, _ in said} <= {Status.MISSING}
-    assert all(message.endswith("is not defined in your file.") for _, message in said)
+    assert {status for status, _ in seen} <= {Status.MISSING}
+    assert all(message.endswith("is not defined in your file.") for _, message in seen)
 
 
-@needs_documents
 @needs_full
+@pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize(("document", "stage"), CASES)
 def test_every_cell_of_a_document_runs(result):
-    """No cell fails: what was cut out of the text is the code, the whole code and nothing else."""
+    """No cell fails: its code was found in the text, all of it and nothing else."""
     assert [notice for notice in result.notices if notice.startswith("cell ")] == []
 
 
 @pytest.mark.parametrize("stage", COURSE.file.stages)
 def test_the_table_names_exercises(stage):
-    """Whatever a document is said to define is an exercise of that stage."""
+    """Everything that a document defines, by the table, is an exercise of that stage."""
     exercises = {exercise.name for exercise in COURSE.stage(stage).exercises}
 
     assert set().union(*DEFINES.get(stage, {}).values()) <= exercises
 
 
-@needs_documents
-@pytest.mark.parametrize("document", TEXTS)
-def test_every_cell_is_found(document):
-    """Each prompt begins a cell that has code and keeps nothing of what it printed."""
-    text = read(TEXTS[document])
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_our_own_notebook_defines_what_the_table_says(document):
+    """Its cells define the document's exercises, and no other exercise of the course."""
+    exercises = {exercise.name for stage in COURSE.stages for exercise in stage.exercises}
+    cells = map(ast.parse, code_cells(own_text(document)))
+    names = {getattr(node, "name", "") for cell in cells for node in cell.body}
+    table = set().union(*(defined.get(document, set()) for defined in DEFINES.values()))
+
+    assert names & exercises == table
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_cell_is_found(origin, document):
+    """Each prompt begins a cell that has code and none of its output."""
+    text = TEXT_OF[origin](document)
 
     cells = code_cells(text)
 
@@ -144,39 +230,34 @@ def test_every_cell_is_found(document):
 
 
 def notebook_of(text):
-    """Build a notebook of the code cells in *text*; prose and output are dropped."""
+    """Build a notebook of the code cells in *text*, without text and output."""
     return nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, code_cells(text))))
 
 
 def code_cells(text):
-    """Return the code of each cell without the output and the prose that follow it."""
+    """Return the code of each cell without the output and the text that follow it."""
     return [code_of(block) for block in PROMPT.split(text)[1:]]
 
 
 def code_of(block):
-    """Return the longest beginning of *block* that is Python and of which nothing was printed.
+    """Return the longest beginning of *block* that is Python and holds no output.
 
-    Code, output and prose are apart by an empty line, but code has empty lines of its own; and
-    ``tensor([0.5])`` is Python, so that parsing alone would take the output for code.
+    Empty lines separate code, output and text, but code has empty lines too; and
+    ``tensor([0.5])`` is Python, so parsing alone would take the output for code.
     """
     parts = PARAGRAPHS.split(block.strip("\n"))
     ends = range(1, first_output(parts) + 1, 2)
     return next((code for end in reversed(ends) if is_python(code := "".join(parts[:end]))), "")
 
 
-def read(path):
-    """Read a document; one of the five was saved in an encoding that is not UTF-8 throughout."""
-    return path.read_text("utf-8", errors="replace")
-
-
 def first_output(parts):
-    """Return the index of the first paragraph that was printed; paragraphs have even indices."""
-    printed = (index for index in range(0, len(parts), 2) if OUTPUT.match(parts[index]))
-    return next(printed, len(parts))
+    """Return the index of the first paragraph of output; paragraphs have even indices."""
+    output = (index for index in range(0, len(parts), 2) if OUTPUT.match(parts[index]))
+    return next(output, len(parts))
 
 
 def is_python(code):
-    """Tell whether *code* parses."""
+    """Whether *code* parses."""
     try:
         ast.parse(code)
     except SyntaxError:

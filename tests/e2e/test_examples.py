@@ -1,8 +1,8 @@
-"""The example class is graded as its goldens say: every student, stage, check and sentence.
+"""The example class is graded as examples/expected/ says: every student, stage and check.
 
-After a suite has changed on purpose, write the goldens anew and read what changed in them:
+After an intended change, write the expected results again and read what changed in them:
 
-    UPDATE_EXAMPLES=1 python -m pytest tests/kit/test_examples.py
+    UPDATE_EXAMPLES=1 python -m pytest tests/e2e/test_examples.py
 """
 
 import os
@@ -19,8 +19,9 @@ from autograder.sandbox.isolation import detect_capabilities
 ROOT = Path(__file__).parents[2]
 SUBMITTED = ROOT / "examples" / "submitted"
 EXPECTED = ROOT / "examples" / "expected"
+FULL = ("alan", "04_self_attention")  # kept with every message: it has diagnoses and a table
 UPDATE = "UPDATE_EXAMPLES"
-HOW_TO_UPDATE = f"If the change is meant: {UPDATE}=1 python -m pytest {Path(__file__).name}"
+HOW_TO_UPDATE = f"If the change is intended: {UPDATE}=1 python -m pytest tests/e2e/test_examples.py"
 
 pytestmark = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason
@@ -28,55 +29,76 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory):
-    """Grade the class from the command line, once; records by student and stage."""
+def results(tmp_path_factory):
+    """Grade the class from the command line, once; results by student and stage."""
     file = tmp_path_factory.mktemp("examples") / "results.json"
     command = [sys.executable, "-m", "autograder", "grade", SUBMITTED, "--json", file]
-    secretless = {
-        key: value for key, value in os.environ.items() if key != "AUTOGRADER_COURSE_SECRET"
-    }
-    done = subprocess.run(  # noqa: S603  # our own command on our own files
-        [*command, "--jobs", "2"], cwd=ROOT, env=secretless, capture_output=True, check=False
+    public = {key: value for key, value in os.environ.items() if key != "AUTOGRADER_COURSE_SECRET"}
+    run = subprocess.run(  # noqa: S603  # our own command on our own files
+        [*command, "--jobs", "2"], cwd=ROOT, env=public, capture_output=True, check=False
     )
-    assert done.returncode == 0, done.stderr.decode()
-    found = {(item.student, item.stage): item for item in from_json(file.read_bytes()).submissions}
+    assert run.returncode == 0, run.stderr.decode()
+    graded = from_json(file.read_bytes()).submissions
+    by_key = {(result.student, result.stage): result for result in graded}
     if os.environ.get(UPDATE):
-        write(found)
-    return found
+        write_expected(by_key)
+    return by_key
 
 
-def write(records):
-    """Write the goldens anew, and remove those of students who have left."""
-    for golden in EXPECTED.glob("*/*.json"):
-        golden.unlink()
-    for record in records.values():
-        path = golden_of(record.student, record.stage)
+def write_expected(results):
+    """Write the expected results again, and remove those of students who have left."""
+    for path in EXPECTED.glob("*/*"):
+        path.unlink()
+    for (student, stage), result in results.items():
+        path = expected_path(student, stage)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+        path.write_text(summary(result), "utf-8")
+    full = msgspec.json.format(msgspec.json.encode(results[FULL]), indent=2)
+    expected_path(*FULL, ".json").write_bytes(full + b"\n")
 
 
-def golden_of(student, stage):
+def expected_path(student, stage, suffix=".txt"):
     """Return the file that says what *student* gets in *stage*."""
-    return EXPECTED / student / f"{stage}.json"
+    return EXPECTED / student / f"{stage}{suffix}"
 
 
-def handed_in():
-    """List who handed in what."""
+def summary(result):
+    """Return the status and score of *result* on the first line, then one line for each check."""
+    lines = [f"{result.status}  {result.score} of {result.max_score}"]
+    lines += [
+        f"{exercise.name}  {check.name}  {check.outcome}  {check.status}  "
+        f"{check.points} of {check.max_points}  "
+        f"{check.diagnosis.misconception if check.diagnosis else '-'}"
+        for exercise in result.exercises
+        for check in exercise.checks
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def submitted():
+    """List the student and stage of each submission."""
     return sorted(folder.parts[-2:] for folder in SUBMITTED.glob("*/*") if folder.is_dir())
 
 
-@pytest.mark.parametrize(("student", "stage"), handed_in(), ids="-".join)
-def test_is_graded_as_expected(records, student, stage):
-    """The record is the golden's, to the word."""
-    path = golden_of(student, stage)
+@pytest.mark.parametrize(
+    ("student", "stage"), [pytest.param(*key, id="-".join(key)) for key in submitted()]
+)
+def test_is_graded_as_expected(results, student, stage):
+    """Status, score, and each check's outcome, points and diagnosis are the expected ones."""
+    expected = expected_path(student, stage).read_text("utf-8")
 
-    expected = msgspec.json.decode(path.read_bytes(), type=SubmissionResult)
-
-    assert records[student, stage] == expected, HOW_TO_UPDATE
+    assert summary(results[student, stage]) == expected, HOW_TO_UPDATE
 
 
-def test_nobody_is_forgotten(records):
-    """There is one record for each student and stage, and one golden for each record."""
-    goldens = {(path.parent.name, path.stem) for path in EXPECTED.glob("*/*.json")}
+def test_a_whole_result_is_as_expected(results):
+    """One result is compared in full: every title, message, hint and table."""
+    text = expected_path(*FULL, ".json").read_bytes()
 
-    assert set(records) == set(handed_in()) == goldens, HOW_TO_UPDATE
+    assert results[FULL] == msgspec.json.decode(text, type=SubmissionResult), HOW_TO_UPDATE
+
+
+def test_every_submission_is_expected(results):
+    """Each submission has one result and one file with what is expected."""
+    expected = {(path.parent.name, path.stem) for path in EXPECTED.glob("*/*.txt")}
+
+    assert set(results) == set(submitted()) == expected, HOW_TO_UPDATE

@@ -1,7 +1,6 @@
-"""The labs, run as students run them, and read as they are handed out.
+"""Every lab runs in a kernel, and is valid as students receive it.
 
-Two kernels serve all of them: most of what a kernel costs is torch, which it imports once and its
-sandbox once more.
+Two kernels run all labs, because starting one is slow: it imports torch, and its sandbox does too.
 """
 
 import ast
@@ -38,10 +37,10 @@ FRESH = """
 %reset -f
 import os, sys
 os.chdir({folder!r})
-sys.modules.pop("test_public", None)  # of the lab before; a student has one a kernel
+sys.modules.pop("test_public", None)  # of the previous lab; a student has one lab per kernel
 """
 METADATA = {"nbgrader", "deletable", "editable"}  # the last two lock a cell in Jupyter
-ROOFS = ("source", "assignments")
+LAB_FOLDERS = ("source", "assignments")
 CODE = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
 HTML = re.compile(r"<[/!a-z]", re.IGNORECASE)
 LINK = re.compile(r"\]\(\s*<?([^)\s>]*)|^\s*\[[^\]]+\]:\s*(\S+)", re.MULTILINE)
@@ -49,7 +48,7 @@ REMOTE = re.compile(r"\w+:|//")
 
 
 class Tour(NamedTuple):
-    """A lab that was run from top to bottom: beside the stub, then beside the solution."""
+    """A lab after a run from top to bottom: with the stub, and with the solution."""
 
     stub: NotebookNode
     solution: NotebookNode
@@ -57,7 +56,7 @@ class Tour(NamedTuple):
 
 @pytest.fixture(scope="module")
 def tours() -> dict[str, Tour]:
-    """Every lab that students receive, run."""
+    """Every lab that students receive, after its runs."""
     with TemporaryDirectory() as folder:  # short: a socket's path has 108 characters
         return asyncio.run(run_all(Path(folder)))
 
@@ -70,26 +69,26 @@ def stage(request: pytest.FixtureRequest) -> Stage:
 
 @pytest.fixture
 def tour(stage: Stage, tours: dict[str, Tour]) -> Tour:
-    """The lab of the stage, run."""
+    """The lab of the stage, after its runs."""
     return tours[stage.name]
 
 
-@pytest.fixture(params=ROOFS)
+@pytest.fixture(params=LAB_FOLDERS)
 def lab(request: pytest.FixtureRequest, stage: Stage) -> NotebookNode:
-    """The lab of the stage, as written and as handed out."""
+    """The lab of the stage, in source and as students receive it."""
     return read(request.param, stage)
 
 
 @pytest.fixture(scope="module")
 def points() -> dict[str, dict[str, float]]:
-    """What the hidden checks of each exercise are worth, by stage."""
+    """The points of each exercise's hidden checks, by stage."""
     stages = COURSE.stages
     with open_suites(COURSE, stages) as runner:
         return {stage.name: runner.points(stage) for stage in stages}
 
 
 async def run_all(folder: Path) -> dict[str, Tour]:
-    """Run all labs, shared among the kernels."""
+    """Run all labs, divided among the kernels."""
     todo = list(COURSE.stages)
     kernels = [run_some(todo, Path(mkdtemp(dir=folder))) for _ in range(KERNELS)]
     shares = await asyncio.gather(*kernels)
@@ -97,7 +96,7 @@ async def run_all(folder: Path) -> dict[str, Tour]:
 
 
 async def run_some(todo: list[Stage], folder: Path) -> dict[str, Tour]:
-    """Run stages of *todo*, one after the other in a kernel, until none is left."""
+    """Run the stages of *todo* one after the other in a kernel, until none is left."""
     kernel = AsyncKernelManager(
         kernel_name="python3", transport="ipc", connection_file=str(folder / "kernel.json")
     )
@@ -125,45 +124,45 @@ async def run(stage: Stage, client: NotebookClient, folder: Path) -> Tour:
 
 
 async def run_once(folder: Path, client: NotebookClient) -> NotebookNode:
-    """Run the lab in *folder*: every cell, so that a test sees all that goes wrong."""
+    """Run every cell of the lab in *folder*, also after one that fails."""
     client.nb = nbformat.read(folder / "lab.ipynb", as_version=4)
     client.nb.cells.insert(0, new_code_cell(FRESH.format(folder=str(folder))))
     return await client.async_execute()
 
 
-def read(roof: str, stage: Stage) -> NotebookNode:
-    """Return the lab of *stage* below *roof*, without any upgrade."""
-    path = COURSE.root / roof / stage.name / "lab.ipynb"
+def read(folder: str, stage: Stage) -> NotebookNode:
+    """Return the lab of *stage* below *folder*, without any upgrade."""
+    path = COURSE.root / folder / stage.name / "lab.ipynb"
     return nbformat.read(path, as_version=nbformat.NO_CONVERT)
 
 
-def told(cell: NotebookNode) -> NotebookNode:
-    """What nbgrader is told about *cell*."""
+def metadata_of(cell: NotebookNode) -> NotebookNode:
+    """Return nbgrader's metadata of *cell*."""
     return cell.metadata.get("nbgrader", NotebookNode())
 
 
 def grade_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    """The cells whose points the grader gives, in order."""
-    return [cell for cell in notebook.cells if told(cell).get("grade") and is_code(cell)]
+    """Return the cells that the autograder grades, in order."""
+    return [cell for cell in notebook.cells if metadata_of(cell).get("grade") and is_code(cell)]
 
 
 def answer_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    """The cells in which students answer in words."""
-    return [cell for cell in notebook.cells if told(cell).get("grade") and not is_code(cell)]
+    """Return the cells for written answers."""
+    return [cell for cell in notebook.cells if metadata_of(cell).get("grade") and not is_code(cell)]
 
 
 def is_code(cell: NotebookNode) -> bool:
-    """Whether *cell* is run."""
+    """Whether *cell* is a code cell."""
     return cell.cell_type == "code"
 
 
 def outputs(notebook: NotebookNode) -> Iterator[NotebookNode]:
-    """Everything that *notebook* shows."""
+    """Yield every output of *notebook*."""
     return (output for cell in notebook.cells if is_code(cell) for output in cell.outputs)
 
 
-def troubles(notebook: NotebookNode) -> list[str]:
-    """What is red in *notebook*: exceptions and warnings."""
+def problems(notebook: NotebookNode) -> list[str]:
+    """List the exceptions and warnings in *notebook*, which Jupyter shows in red."""
     red = [output for output in outputs(notebook) if is_red(output)]
     return [output.get("text") or f"{output.ename}: {output.evalue}" for output in red]
 
@@ -174,12 +173,12 @@ def is_red(output: NotebookNode) -> bool:
 
 
 def printed(notebook: NotebookNode) -> str:
-    """Everything that the cells of *notebook* print."""
+    """Return the text that the cells of *notebook* printed."""
     return "".join(output.text for output in outputs(notebook) if output.get("name") == "stdout")
 
 
-def verdicts(notebook: NotebookNode) -> list[str]:
-    """What each grade cell of *notebook* says, in plain text."""
+def check_texts(notebook: NotebookNode) -> list[str]:
+    """Return the plain text of each grade cell's output."""
     return [
         "".join(output.data["text/plain"] for output in cell.outputs if "data" in output)
         for cell in grade_cells(notebook)
@@ -187,12 +186,12 @@ def verdicts(notebook: NotebookNode) -> list[str]:
 
 
 def pictures(notebook: NotebookNode) -> int:
-    """How many pictures *notebook* shows."""
+    """Count the pictures in *notebook*."""
     return sum("image/png" in output.get("data", {}) for output in outputs(notebook))
 
 
 def needed(notebook: NotebookNode) -> Iterator[str]:
-    """Every exercise that a cell of *notebook* says it needs."""
+    """Yield every exercise that a cell of *notebook* needs."""
     for cell in filter(is_code, notebook.cells):
         tree = ast.parse(re.sub(r"^%.*$", "", cell.source, flags=re.MULTILINE))
         for node in ast.walk(tree):
@@ -200,41 +199,41 @@ def needed(notebook: NotebookNode) -> Iterator[str]:
                 yield from map(ast.literal_eval, node.args)
 
 
-def test_right_code_brings_the_lab_alive(tour: Tour):
-    """Beside the solution nothing is red, no cell waits for anything, and pictures appear."""
+def test_every_cell_runs_with_the_solution(tour: Tour):
+    """With the solution there is no error, no cell waits for code, and there are pictures."""
     text = printed(tour.solution)
 
-    assert troubles(tour.solution) == []
+    assert problems(tour.solution) == []
     assert "could not run with" not in text
     assert "this comes alive" not in text
     assert pictures(tour.solution) > 0
 
 
-def test_right_code_completes_every_exercise(stage: Stage, tour: Tour):
-    """Beside the solution each grade cell says so."""
-    first_lines = [verdict.partition("\n")[0] for verdict in verdicts(tour.solution)]
+def test_the_solution_completes_every_exercise(stage: Stage, tour: Tour):
+    """With the solution the first line of each grade cell says that its exercise is complete."""
+    first_lines = [text.partition("\n")[0] for text in check_texts(tour.solution)]
 
     assert first_lines == [f"✓ {exercise.name}: complete." for exercise in stage.exercises]
 
 
-def test_an_untouched_lab_runs_through(tour: Tour):
-    """Beside the stub nothing is red, and cells that need code say which."""
+def test_every_cell_runs_with_the_stub(tour: Tour):
+    """With the stub there is no error, and cells that need code say which."""
     text = printed(tour.stub)
 
-    assert troubles(tour.stub) == []
+    assert problems(tour.stub) == []
     assert "could not run with" not in text
     assert "this comes alive once it is written" in text
 
 
-def test_an_untouched_lab_says_what_is_missing(stage: Stage, tour: Tour):
-    """Beside the stub each grade cell names its exercise, which is not written yet."""
+def test_the_stub_completes_no_exercise(stage: Stage, tour: Tour):
+    """With the stub each grade cell says that its exercise is not written yet."""
     unwritten = [f"· {exercise.name}: not written yet." for exercise in stage.exercises]
 
-    assert verdicts(tour.stub) == unwritten
+    assert check_texts(tour.stub) == unwritten
 
 
 def test_a_lab_is_clean(lab: NotebookNode):
-    """No output, no count and no metadata but nbgrader's is written or handed out."""
+    """It has no outputs, no execution counts, and no metadata except nbgrader's."""
     assert list(outputs(lab)) == []
     assert {cell.execution_count for cell in lab.cells if is_code(cell)} == {None}
     assert {key for cell in lab.cells for key in cell.metadata} <= METADATA
@@ -242,96 +241,94 @@ def test_a_lab_is_clean(lab: NotebookNode):
 
 
 def test_nbgrader_and_jupyter_can_read_a_lab(lab: NotebookNode):
-    """It is valid as a notebook and as an assignment."""
+    """It is a valid notebook and a valid assignment."""
     nbformat.validate(lab)
     MetadataValidator().validate_nb(lab)
 
 
 def test_each_exercise_has_one_locked_grade_cell(stage: Stage, lab: NotebookNode):
-    """They stand in the order of stage.toml, and hold the check alone."""
+    """They are in the order of stage.toml, and hold nothing but the check."""
     names = [exercise.name for exercise in stage.exercises]
     cells = grade_cells(lab)
 
-    assert [told(cell).grade_id for cell in cells] == names
+    assert [metadata_of(cell).grade_id for cell in cells] == names
     assert [cell.source for cell in cells] == [f'lab.check("{name}")' for name in names]
-    assert all(told(cell).locked and not told(cell).solution for cell in cells)
+    assert all(metadata_of(cell).locked and not metadata_of(cell).solution for cell in cells)
 
 
-def test_a_grade_cell_is_worth_what_its_hidden_checks_are(
+def test_a_grade_cell_has_the_points_of_its_hidden_checks(
     stage: Stage, lab: NotebookNode, points: dict[str, dict[str, float]]
 ):
-    """Ten points in all."""
-    worth = {told(cell).grade_id: told(cell).points for cell in grade_cells(lab)}
+    """All of them together are worth ten points."""
+    worth = {metadata_of(cell).grade_id: metadata_of(cell).points for cell in grade_cells(lab)}
 
     assert worth == points[stage.name]
     assert sum(worth.values()) == pytest.approx(10.0)
 
 
-def test_a_lab_asks_a_question_or_two(lab: NotebookNode):
-    """Answered in words, in cells that students may edit, for points besides the ten."""
+def test_a_lab_asks_one_or_two_questions(lab: NotebookNode):
+    """Students answer in cells that they may edit, for points beyond the ten."""
     answers = answer_cells(lab)
 
     assert len(answers) in {1, 2}
     for cell in answers:
-        assert told(cell).solution
-        assert not told(cell).locked
-        assert told(cell).points > 0
+        assert metadata_of(cell).solution
+        assert not metadata_of(cell).locked
+        assert metadata_of(cell).points > 0
 
 
 def test_every_question_has_a_mark_scheme_for_graders_only(stage: Stage):
-    """It stands in the locked question in source, and nothing of it is handed out."""
+    """It is in the locked question in source, and students receive no line of it."""
     schemes = [cell for cell in read("source", stage).cells if "BEGIN MARK SCHEME" in cell.source]
-    handed_out = (stage.assignment / "lab.ipynb").read_text("utf-8")
+    received = (stage.assignment / "lab.ipynb").read_text("utf-8")
 
     assert len(schemes) == len(answer_cells(read("source", stage)))
-    assert "MARK SCHEME" not in handed_out.upper()
+    assert "MARK SCHEME" not in received.upper()
     for cell in schemes:
         scheme = cell.source.partition("### BEGIN MARK SCHEME\n")[2]
         lines = scheme.partition("\n### END MARK SCHEME")[0].splitlines()
-        assert told(cell).locked
+        assert metadata_of(cell).locked
         assert lines
-        assert not [line for line in lines if line and line in handed_out]
+        assert not [line for line in lines if line and line in received]
 
 
-def test_students_receive_what_was_written(stage: Stage):
-    """Cell by cell, but for mark schemes and the places for answers."""
-    written, handed_out = read("source", stage), read("assignments", stage)
-    for cell in answer_cells(written):
-        cell.source = "YOUR ANSWER HERE"  # nbgrader's words
-    texts = [cell.source.partition("### BEGIN MARK SCHEME")[0].strip() for cell in written.cells]
+def test_students_receive_the_source_lab(stage: Stage):
+    """Cell by cell, except for mark schemes and cells for answers."""
+    source, received = read("source", stage), read("assignments", stage)
+    for cell in answer_cells(source):
+        cell.source = "YOUR ANSWER HERE"  # nbgrader's placeholder
+    texts = [cell.source.partition("### BEGIN MARK SCHEME")[0].strip() for cell in source.cells]
 
-    assert [cell.source.strip() for cell in handed_out.cells] == texts
-    assert [cell.cell_type for cell in handed_out.cells] == [
-        cell.cell_type for cell in written.cells
-    ]
+    assert [cell.source.strip() for cell in received.cells] == texts
+    assert [cell.cell_type for cell in received.cells] == [cell.cell_type for cell in source.cells]
 
 
-def test_a_lab_opens_the_module_and_reloads_it(stage: Stage, lab: NotebookNode):
-    """Its first code cell is locked and sets up all that the others use."""
+def test_a_lab_imports_the_module_and_reloads_it(stage: Stage, lab: NotebookNode):
+    """Its first code cell is locked and sets up everything that the others use."""
     first = next(filter(is_code, lab.cells))
     lines = first.source.splitlines()
 
-    assert told(first).locked
+    assert metadata_of(first).locked
     assert lines[:2] == ["%load_ext autoreload", "%autoreload 2"]
     assert f"import {stage.module}" in lines
     assert lines[-1] == "lab = Lab()"
 
 
 def test_a_lab_draws_heatmaps(lab: NotebookNode):
-    """At least one picture puts words on its axes."""
+    """At least one cell draws one."""
     assert any("heatmaps(" in cell.source for cell in lab.cells if is_code(cell))
 
 
 def test_a_lab_needs_exercises_that_exist(stage: Stage, lab: NotebookNode):
-    """A name that no exercise has would never come alive; every exercise is shown at work."""
+    """Cells need every exercise of the stage, and no other name."""
     assert set(needed(lab)) == {exercise.name for exercise in stage.exercises}
 
 
-def test_prose_is_plain_markdown(lab: NotebookNode):
-    """No raw HTML, which viewers treat each in its own way, and no picture from elsewhere."""
+def test_text_is_plain_markdown(lab: NotebookNode):
+    """It has no HTML, which viewers show differently, and no pictures from other places."""
     for cell in lab.cells:
-        prose = "" if is_code(cell) else CODE.sub("", cell.source)
-        targets = [inline or reference for inline, reference in LINK.findall(prose)]
-        assert not HTML.search(prose), cell.source
+        text = "" if is_code(cell) else CODE.sub("", cell.source)
+        targets = [inline or reference for inline, reference in LINK.findall(text)]
+        assert not HTML.search(text), cell.source
         assert not [target for target in targets if REMOTE.match(target)], cell.source
         assert "attachments" not in cell

@@ -384,9 +384,9 @@ def test_no_solution_reaches_who_did_not_write_it(semester: Semester):
     A third hint may hold half a line: that is what it is for.
     """
     empty = [f"feedback/{student}/" for student in ("dorothy", "katherine", "mary", "niels")]
-    solution = markers.secrets(RIGHT, "self_attention.py") - public_lines(STAGE)
+    solution = markers.secret_lines(RIGHT, "self_attention.py") - public_lines(STAGE)
     files = {
-        name: {markers.bare(line) for line in text.split("\n")}
+        name: {markers.bare_line(line) for line in text.split("\n")}
         for name, text in handed_out(semester)
         if name.startswith((f"assignments/{STAGE}/", *empty)) or "/" not in name
     }

@@ -1,4 +1,4 @@
-"""Reading a course's files: strict, and by place where they are wrong."""
+"""Reads course.toml and stage.toml strictly; errors name the file and the place."""
 
 from pathlib import Path
 
@@ -19,13 +19,13 @@ def test_the_root_is_found_from_below(tiny: Course):
 
 
 def test_outside_of_a_course_the_message_names_what_to_do(tmp_path: Path):
-    """Where no folder above holds course.toml, the sentence says so and names --course."""
+    """When no folder above holds course.toml, the message names --course."""
     with pytest.raises(CourseError, match="--course"):
         course.find_root(tmp_path)
 
 
 def test_paths_are_derived_from_the_stage_name(tiny: Course):
-    """One name under every roof leads to every file of a stage."""
+    """The stage's name and module are enough to find each of its files."""
     stage = tiny.stages[0]
 
     assert stage.solution == tiny.root / "solutions/01_tiny/tiny.py"
@@ -35,12 +35,20 @@ def test_paths_are_derived_from_the_stage_name(tiny: Course):
 
 @pytest.mark.parametrize("wanted", ["01_tiny", "01", "1", "tiny"])
 def test_a_stage_is_found_by_name_number_and_module(tiny: Course, wanted: str):
-    """People call a stage by what they remember of it."""
+    """On the command line, any of them names the stage."""
     assert tiny.stage(wanted).name == "01_tiny"
 
 
-def test_an_unknown_stage_is_told_beside_the_known_ones(tiny: Course):
-    """Whoever mistypes a stage reads which there are."""
+def test_the_first_of_two_stages_with_one_module_is_found(write_course):
+    """All stages of this course have the module tiny; their names and numbers still differ."""
+    both = write_course(stages=("01_tiny", "02_tiny"))
+
+    assert both.stage("tiny").name == "01_tiny"
+    assert both.stage("2").name == "02_tiny"
+
+
+def test_an_unknown_stage_is_reported_with_the_known_ones(tiny: Course):
+    """The message lists every stage of the course."""
     with pytest.raises(UsageError, match=r"'99'.*01_tiny"):
         tiny.stage("99")
 
@@ -57,11 +65,11 @@ def test_an_unknown_stage_is_told_beside_the_known_ones(tiny: Course):
         pytest.param(HEAD.replace('["01_tiny"]', "[]"), "empty", id="no-stages"),
         pytest.param(HEAD.replace('"]', '", "01_tiny"]'), "twice", id="stage-listed-twice"),
         pytest.param(HEAD + '[reveal]\nhidden_checks = "all"\n', "reveal", id="unknown-reveal"),
-        pytest.param("stages = [", "no valid TOML", id="no-toml"),
+        pytest.param("stages = [", "not valid TOML", id="no-toml"),
     ],
 )
 def test_a_wrong_course_file_is_refused_by_name_and_place(tmp_path: Path, text: str, words: str):
-    """No typing error in course.toml passes unnoticed."""
+    """A typing error in course.toml is reported with the file, the key and its place."""
     (tmp_path / "course.toml").write_text(text)
 
     with pytest.raises(CourseError, match=words) as caught:
@@ -73,7 +81,7 @@ def test_a_wrong_course_file_is_refused_by_name_and_place(tmp_path: Path, text: 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        pytest.param('name = "Scale"', 'name = "double"', "two exercises", id="twins"),
+        pytest.param('name = "Scale"', 'name = "double"', "two exercises", id="duplicates"),
         pytest.param("minutes = 5", "minutes = 5\nlevel = 3", "level", id="unknown-key"),
         pytest.param("minutes = 5", "", "minutes", id="missing-key"),
         pytest.param(', "x + x"]', "]", r"exercise\[0\]", id="two-hints"),
@@ -83,7 +91,7 @@ def test_a_wrong_course_file_is_refused_by_name_and_place(tmp_path: Path, text: 
     ],
 )
 def test_a_wrong_stage_file_is_refused_by_name_and_place(tiny: Course, old, new, words):
-    """No typing error in stage.toml passes unnoticed."""
+    """A typing error in stage.toml is reported with the file, the key and its place."""
     path = tiny.root / "source/01_tiny/stage.toml"
     path.write_text(path.read_text().replace(old, new, 1))
 
@@ -94,15 +102,15 @@ def test_a_wrong_stage_file_is_refused_by_name_and_place(tiny: Course, old, new,
 
 
 def test_a_missing_stage_file_is_named(tiny: Course):
-    """A stage of course.toml without a stage.toml is the course's fault, told by path."""
+    """A stage of course.toml without a stage.toml is an error that names the path."""
     (tiny.root / "source/01_tiny/stage.toml").unlink()
 
     with pytest.raises(CourseError, match=r"stage\.toml is missing"):
         _ = tiny.stages
 
 
-def test_a_file_that_is_no_utf8_is_named(tmp_path: Path):
-    """Bytes that are no text are told as such."""
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path):
+    """Bytes that are not UTF-8 are reported as such."""
     (tmp_path / "course.toml").write_bytes(b"\xff\xfe")
 
     with pytest.raises(CourseError, match="not UTF-8"):

@@ -1,4 +1,4 @@
-"""Solution markers."""
+"""Solution markers become the stub; a misplaced or misspelled one stops the release."""
 
 import subprocess
 import sys
@@ -88,8 +88,8 @@ class SelfAttention(nn.Module):
 
 
 def test_a_solution_becomes_the_stub():
-    """A region in a function becomes one raise; elsewhere it leaves no trace."""
-    assert markers.strip(SOLUTION, "attention.py") == STUB
+    """A region in a function becomes one raise; elsewhere it is removed."""
+    assert markers.strip_solutions(SOLUTION, "attention.py") == STUB
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ def test_a_solution_becomes_the_stub():
     ],
 )
 def test_the_stub_is_formatted(solution, tmp_path):
-    """The formatter leaves the stub of a formatted solution as it is."""
+    """The formatter changes nothing in the stub of a formatted solution."""
     stub = tmp_path / "stub.py"
-    stub.write_text(markers.strip(dedent(solution), "attention.py"))
+    stub.write_text(markers.strip_solutions(dedent(solution), "attention.py"))
 
     ruff = [sys.executable, "-m", "ruff", "format", "--isolated", "--no-cache", "--diff", stub]
     done = subprocess.run(ruff, capture_output=True, text=True, check=False)  # noqa: S603 -- ours
@@ -181,8 +181,8 @@ def test_the_stub_is_formatted(solution, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-def test_a_region_knows_its_place():
-    """A region tells its markers' lines, counted from 1, and its text."""
+def test_a_region_has_lines_and_text():
+    """A region has its markers' line numbers, counted from 1, and its text."""
     region = markers.regions(SOLUTION, "attention.py")[0]
 
     assert (region.first, region.last) == (3, 6)
@@ -204,41 +204,41 @@ def test_a_region_knows_its_place():
         pytest.param(
             "def f():\n    ### BEGIN SOLUTION\n    return 1\n### END SOLUTION\n",
             4,
-            "not indented as its BEGIN in line 2",
+            "not indented like its BEGIN in line 2",
             id="end-indented-otherwise",
         ),
         pytest.param(
             "def f():\n### BEGIN SOLUTION\n    return 1\n### END SOLUTION\n",
             2,
-            "not indented as the statement in line 3",
+            "not indented like the statement in line 3",
             id="both-indented-otherwise",
         ),
         pytest.param(
             "def f():\n    ### BEGIN SOLUTION\n    a = 1\ndef g():\n    return 1\n"
             "    ### END SOLUTION\n",
             4,
-            "leaves the block",
+            "ends the block",
             id="across-functions",
         ),
         pytest.param(
             "if a:\n    ### BEGIN SOLUTION\n    b = 1\nelse:\n    b = 2\n    ### END SOLUTION\n",
             4,
-            "leaves the block",
+            "ends the block",
             id="across-branches",
         ),
         pytest.param(
             "### BEGIN SOLUTION\n# soon\n### END SOLUTION\n", 1, "no statement", id="empty-region"
         ),
         pytest.param(
-            'a = """\n### BEGIN SOLUTION\n"""\n', 2, "stands in a string", id="in-a-string"
+            'a = """\n### BEGIN SOLUTION\n"""\n', 2, "is inside a string", id="in-a-string"
         ),
         pytest.param("def f(:\n", 1, "invalid syntax", id="no-python"),
     ],
 )
-def test_a_marker_out_of_order_is_refused(solution, line, complaint):
-    """A marker without its partner or out of its block stops the release with file and line."""
+def test_a_misplaced_marker_is_refused(solution, line, complaint):
+    """A marker without its partner or outside its block stops the release with file and line."""
     with pytest.raises(CourseError, match=rf"^attention\.py:{line}: .*{complaint}.*; "):
-        markers.strip(solution, "attention.py")
+        markers.strip_solutions(solution, "attention.py")
 
 
 @pytest.mark.parametrize(
@@ -258,43 +258,43 @@ def test_a_marker_out_of_order_is_refused(solution, line, complaint):
         "### BEGIN HIDDEN TESTS",
     ],
 )
-def test_what_only_looks_like_a_marker_is_refused(line):
-    """A misspelt marker is an error, not a comment that hands out the solution."""
+def test_a_line_that_resembles_a_marker_is_refused(line):
+    """A misspelled marker is an error, not a comment that gives the solution to students."""
     solution = f"### BEGIN SOLUTION\na = 1\n### END SOLUTION\n{line}\n"
 
     with pytest.raises(CourseError, match=r"^attention\.py:4: .* looks like a solution marker"):
-        markers.strip(solution, "attention.py")
+        markers.strip_solutions(solution, "attention.py")
 
 
 @pytest.mark.parametrize(
     "comment", ["# The end of the sequence.", "### Endings", "# begin with the scores"]
 )
 def test_a_comment_stays_a_comment(comment):
-    """Ordinary comments that begin or end something are left alone."""
+    """An ordinary comment with the word begin or end is kept."""
     solution = f"### BEGIN SOLUTION\na = 1\n### END SOLUTION\n{comment}\n"
 
-    stub = markers.strip(solution, "attention.py")
+    stub = markers.strip_solutions(solution, "attention.py")
 
     assert stub == f"{comment}\n"
 
 
 def test_a_module_without_a_region_is_refused():
-    """A module with nothing to take out is a forgotten marker."""
+    """A module without a region means that a marker was forgotten."""
     with pytest.raises(CourseError, match=r"^attention\.py has no solution"):
-        markers.strip("a = 1\n", "attention.py")
+        markers.strip_solutions("a = 1\n", "attention.py")
 
 
 def test_a_stub_must_be_python():
-    """A region whose absence breaks the module is refused."""
+    """A region whose removal breaks the module is refused."""
     solution = "class A:\n    ### BEGIN SOLUTION\n    a = 1\n    ### END SOLUTION\n"
 
     with pytest.raises(CourseError, match=r"without its solutions.*valid Python"):
-        markers.strip(solution, "attention.py")
+        markers.strip_solutions(solution, "attention.py")
 
 
-def test_secrets_are_the_telling_lines():
-    """Short lines, imports and lines of the stub are no secrets; a comment at the end is cut."""
-    assert markers.secrets(SOLUTION, "attention.py") == {
+def test_secret_lines_are_long_and_not_in_the_stub():
+    """Short lines, imports and lines of the stub are not secret; a trailing comment is removed."""
+    assert markers.secret_lines(SOLUTION, "attention.py") == {
         "def _scale(scores: Tensor, d_k: int) -> Tensor:",
         "return scores / math.sqrt(d_k)",
         "scores = queries @ keys.T",

@@ -1,4 +1,4 @@
-"""Stubs and assignments, built from the solutions."""
+"""Builds stubs and assignments from the solutions, and finds secrets in them."""
 
 import json
 import sys
@@ -69,7 +69,7 @@ def notebook(*sources):
 
 
 def test_the_plan_holds_every_built_file(course, stage):
-    """The stub is built in both folders; what is authored in source is copied."""
+    """The stub is built in both folders; authored files in source are copied."""
     assert release.plan(course) == {
         stage.stub: STUB.encode(),
         stage.assignment / "scores.py": STUB.encode(),
@@ -82,8 +82,8 @@ def test_the_plan_holds_every_built_file(course, stage):
 @pytest.mark.parametrize(
     "name", ["__pycache__/scores.pyc", ".ipynb_checkpoints/lab.ipynb", ".DS_Store"]
 )
-def test_caches_and_dotfiles_stay_at_home(course, stage, name):
-    """What tools leave behind is neither released nor called surplus."""
+def test_caches_and_dotfiles_are_not_released(course, stage, name):
+    """Files that tools write are neither released nor surplus."""
     release.build(course)
     write(stage.source / name, "left behind")
     write(stage.assignment / name, "left behind")
@@ -92,7 +92,7 @@ def test_caches_and_dotfiles_stay_at_home(course, stage, name):
 
 
 def test_everything_is_stale_before_the_first_build(course):
-    """A missing file is stale; building writes exactly what is stale."""
+    """Every missing file is stale, and building writes exactly the stale files."""
     expected = tuple(sorted(release.plan(course)))
 
     assert release.stale(course) == expected
@@ -100,8 +100,8 @@ def test_everything_is_stale_before_the_first_build(course):
     assert release.stale(course) == ()
 
 
-def test_a_fresh_course_is_left_alone(course, stage):
-    """A second build writes nothing."""
+def test_a_second_build_changes_nothing(course, stage):
+    """No file is written when nothing is stale."""
     release.build(course)
     before = stage.stub.stat().st_mtime_ns
 
@@ -109,8 +109,8 @@ def test_a_fresh_course_is_left_alone(course, stage):
     assert stage.stub.stat().st_mtime_ns == before
 
 
-def test_an_edited_view_is_restored(course, stage):
-    """Built files are never edited: the next build says what the solution says."""
+def test_an_edited_built_file_is_restored(course, stage):
+    """The next build replaces an edit of a built file."""
     release.build(course)
     stage.stub.write_text(SOLUTION)
 
@@ -119,8 +119,8 @@ def test_an_edited_view_is_restored(course, stage):
     assert stage.stub.read_text() == STUB
 
 
-def test_a_link_is_no_built_file(course, stage, tmp_path):
-    """A link in a built file's place is replaced, and what it leads to is left as it was."""
+def test_a_link_is_not_a_built_file(course, stage, tmp_path):
+    """A link at the path of a built file is replaced, and its target is unchanged."""
     release.build(course)
     target = tmp_path / "elsewhere.py"
     target.write_text(STUB)
@@ -133,7 +133,7 @@ def test_a_link_is_no_built_file(course, stage, tmp_path):
 
 
 def test_surplus_is_removed_from_the_assignment(course, stage):
-    """What no longer comes from source is taken away."""
+    """A file that is no longer built from source is removed."""
     release.build(course)
     surplus = stage.assignment / "figures" / "old.svg"
     surplus.write_text("<svg/>")
@@ -143,7 +143,7 @@ def test_surplus_is_removed_from_the_assignment(course, stage):
 
 
 def test_nothing_else_is_written(course, tmp_path):
-    """Building touches the stub and the assignment, whatever else lies in the course."""
+    """Building changes the stub and the assignment, and no other file of the course."""
     other = tmp_path / "assignments" / "99_exam" / "exam.py"
     write(other, "a = 1\n")
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
@@ -168,7 +168,7 @@ def test_nothing_else_is_written(course, tmp_path):
     ],
 )
 def test_secrets_in_source_stop_the_release(course, stage, name, text):
-    """Students get source as it stands, so what they must not see is refused by name."""
+    """Students receive source unchanged, so a secret file is refused by name."""
     write(stage.source / name, text)
 
     with pytest.raises(CourseError, match=name):
@@ -193,7 +193,7 @@ def test_a_missing_solution_stops_the_release(course, stage):
 
 
 def test_a_release_leaks_nothing(course):
-    """What is built holds no line of the solution."""
+    """No built file holds a line of the solution."""
     release.build(course)
 
     assert list(release.leaks(course)) == []
@@ -205,29 +205,29 @@ def test_a_release_leaks_nothing(course):
         pytest.param("notes.md", f"Try:\n\n    {SOLVED}\n", "3", id="text"),
         pytest.param("lab.ipynb", notebook("x", ["a\n", SOLVED]), "cell 2", id="lab-by-lines"),
         pytest.param("lab.ipynb", notebook(f"a\n{SOLVED}  # yes"), "cell 1", id="lab-as-one-text"),
-        pytest.param("torn.ipynb", SOLVED, "1", id="no-notebook-after-all"),
+        pytest.param("broken.ipynb", SOLVED, "1", id="not-a-notebook"),
         pytest.param(".notes.py", SOLVED, "1", id="dotfile"),
     ],
 )
 @pytest.mark.parametrize("folder", ["source", "assignment"])
-def test_a_leak_is_named_by_place(course, stage, folder, name, text, place):
-    """A line of the solution in a file for students is told with its file and line."""
+def test_a_leak_is_reported_with_its_place(course, stage, folder, name, text, place):
+    """A line of the solution in a file for students is reported with its file and line."""
     path = getattr(stage, folder) / name
     write(path, text)
 
     assert list(release.leaks(course)) == [f"{path}:{place}: a line of the solution, {SOLVED!r}."]
 
 
-def test_what_the_public_suite_shows_is_no_secret(course, stage):
-    """A line that the author shows in the public suite may stand in the lab too."""
+def test_what_the_public_suite_shows_is_not_secret(course, stage):
+    """A line that the author shows in the public suite may be in the lab too."""
     stage.public_suite.write_text(f"def oracle(queries, keys):\n    {SOLVED}\n")
     write(stage.source / "notes.md", SOLVED)
 
     assert list(release.leaks(course)) == []
 
 
-def test_fingerprints_are_built_once_and_handed_out(tiny):
-    """They stand in both folders; a second build has nothing to do."""
+def test_fingerprints_are_built_once_and_released(tiny):
+    """They are in both folders; a second build has nothing to do."""
     stage = tiny.stages[0]
     copy = stage.assignment / stage.fingerprints.name
 
@@ -239,7 +239,7 @@ def test_fingerprints_are_built_once_and_handed_out(tiny):
 
 @pytest.mark.parametrize("changed", ["solution", "misconceptions", "public_suite"])
 def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
-    """A digest of the sources tells, so that nothing has to run to know."""
+    """The digest of the sources differs; nothing has to run to see that."""
     stage = tiny.stages[0]
     release.build(tiny)
     source = getattr(stage, changed)
@@ -251,16 +251,16 @@ def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"made_from": 1}', "\0"])
-def test_torn_fingerprints_are_stale(tiny, text):
-    """Whatever lies in their place is built anew."""
+def test_broken_fingerprints_are_stale(tiny, text):
+    """Any other file at their path is replaced."""
     release.build(tiny)
     tiny.stages[0].fingerprints.write_text(text)
 
     assert tiny.stages[0].fingerprints in release.stale(tiny)
 
 
-def test_a_leak_in_fingerprints_is_named(course, stage):
-    """A line of the solution within a string of JSON is a leak as well."""
+def test_a_leak_in_fingerprints_is_reported(course, stage):
+    """A line of the solution within a string of JSON is a leak too."""
     path = stage.source / "fingerprints.json"
     path.write_text(json.dumps({"mistakes": [f"Try this:\n  {SOLVED}"]}))
 
@@ -286,12 +286,12 @@ def lab(*exercises, text="import tiny"):
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
 
 
-def code(source, told, outputs=()):
+def code(source, nbgrader, outputs=()):
     """Return a code cell that was run."""
     return {
         "cell_type": "code",
         "source": source,
-        "metadata": {"nbgrader": told, "scrolled": True},
+        "metadata": {"nbgrader": nbgrader, "scrolled": True},
         "outputs": list(outputs),
         "execution_count": 1,
     }
@@ -306,18 +306,18 @@ def with_lab(write_course):
 
 
 def test_a_lab_is_built_in_both_folders(with_lab):
-    """Without outputs in both, without mark schemes in what is handed out."""
+    """Both have no outputs, and the students' lab has no mark schemes."""
     stage = with_lab.stages[0]
-    written, handed_out = stage.lab.read_text(), (stage.assignment / "lab.ipynb").read_text()
+    source, student = stage.lab.read_text(), (stage.assignment / "lab.ipynb").read_text()
 
-    assert "ran" not in written + handed_out
-    assert "Two points." in written
-    assert "Two points." not in handed_out
+    assert "ran" not in source + student
+    assert "Two points." in source
+    assert "Two points." not in student
     assert release.stale(with_lab) == ()
 
 
 def test_points_in_a_lab_come_from_the_hidden_suite(with_lab):
-    """When a check is worth more, the lab is stale, and the next build says so."""
+    """When a check is worth more, the lab is stale, and the next build updates it."""
     stage = with_lab.stages[0]
     hidden = stage.hidden_suite.read_text()
     stage.hidden_suite.write_text(hidden.replace("points=5", "points=7.5"))
@@ -331,7 +331,7 @@ def test_points_in_a_lab_come_from_the_hidden_suite(with_lab):
 
 @pytest.mark.parametrize("folder", ["source", "assignment"])
 def test_a_lab_that_was_run_is_stale(with_lab, folder):
-    """An author who opened it in Jupyter, or edited what is handed out, need not clean up."""
+    """The next build removes what running or editing it changed."""
     path = getattr(with_lab.stages[0], folder) / "lab.ipynb"
     before = path.read_bytes()
     path.write_bytes(before.replace(b'"execution_count": null', b'"execution_count": 7'))
@@ -346,11 +346,11 @@ def test_a_lab_that_was_run_is_stale(with_lab, folder):
     [
         pytest.param(lab("double"), "no grade cell for Scale", id="check-forgotten"),
         pytest.param(lab("double", "Scale", text="### BEGIN SOLUTION"), "marker", id="solution"),
-        pytest.param("{}", "no notebook", id="no-notebook"),
+        pytest.param("{}", "not a notebook", id="not-a-notebook"),
     ],
 )
 def test_a_bad_lab_stops_the_release(write_course, text, words):
-    """Nothing is written then."""
+    """The error names the mistake, and nothing is written."""
     course = write_course({LAB: text})
 
     with pytest.raises(CourseError, match=words):

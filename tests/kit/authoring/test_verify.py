@@ -1,11 +1,13 @@
+"""A stage that an author added as docs/author.md says, and what `verify` reports about it."""
+
 from collections.abc import Callable
 
 import pytest
 
 from autograder import course as courses
-from autograder.authoring import release
-from autograder.authoring.verify import verify
+from autograder.authoring import release, verify
 from autograder.course import Course
+from autograder.sandbox.supervisor import ForkServer
 
 HOLLOW = """
 import torch
@@ -35,21 +37,28 @@ EXTRA = {
 WriteCourse = Callable[..., Course]
 
 
+@pytest.fixture(autouse=True)
+def _shared_fork_server(lent_fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verify with the fork server of all tests, which has imported torch already."""
+    monkeypatch.setattr(verify, "ForkServer", lambda *_arguments: lent_fork_server)
+
+
 @pytest.fixture
 def added(write_course: WriteCourse) -> Course:
-    """A stage that was added as docs/author.md says, released."""
+    """The added stage, released."""
     written = write_course(EXTRA)
     release.build(written)
     return written
 
 
 def test_a_stage_needs_four_folders_and_one_line(added: Course):
-    """A stage added by the recipe is proven without any change to the engine."""
-    report = verify(added)
+    """A stage added by the recipe is verified without any change to the engine."""
+    report = verify.verify(added)
 
     assert report.findings == ()
-    assert report.lines[0].startswith(
-        "01_tiny: stub 0, solution 10, 2 misconceptions caught and named"
+    assert report.lines == (
+        "01_tiny: stub 0, solution 10, 2 misconceptions caught and named, 1 correct variants right",
+        "2 documented tensors used and reproduced",
     )
 
 
@@ -75,7 +84,7 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
             "return torch.zeros_like(x)\n\n\nclass",
             "return x + x\n\n\nclass",
             "zeros of the right shapes earn 5.0",
-            id="a-hollow-that-earns",
+            id="a-placeholder-that-earns",
         ),
         pytest.param(
             "tests/hidden/01_tiny/variants/lambdas.py",
@@ -97,7 +106,7 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
             'name = "tiny.unused"\ndocument = "tiny"\ncell = "-"\ndrawn = "-"\ndecimals = 1\n'
             'stage = ["01_tiny"]\nvalue = [1.0]\n\n[[tensor]]\nname = "tiny.doubled"',
             "no check uses tiny.unused",
-            id="a-documented-tensor-that-nobody-uses",
+            id="a-documented-tensor-that-no-check-uses",
         ),
         pytest.param(
             "source/01_tiny/stage.toml",
@@ -125,7 +134,7 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
 def test_what_does_not_hold_is_a_finding(
     added: Course, file: str, old: str, new: str, finding: str
 ):
-    """Each thing that would embarrass a course in front of a class is said, by name."""
+    """Each inconsistency of a course is reported by name."""
     path = added.root / file
     text = path.read_text("utf-8")
     assert old in text
@@ -133,6 +142,15 @@ def test_what_does_not_hold_is_a_finding(
     if file.startswith(("source", "solutions")):
         release.build(added)
 
-    findings = verify(courses.load(added.root)).findings
+    findings = verify.verify(courses.load(added.root)).findings
 
     assert any(finding in line for line in findings), findings
+
+
+def test_a_folder_that_course_toml_does_not_list_is_a_finding(added: Course):
+    """An unknown stage folder is reported with its path and what to do."""
+    (added.root / "solutions" / "02_forgotten").mkdir()
+
+    assert list(verify.unknown_folders(added)) == [
+        "solutions/02_forgotten is not a stage of course.toml: list it there or delete it."
+    ]

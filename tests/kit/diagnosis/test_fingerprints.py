@@ -168,7 +168,7 @@ def test_fingerprints_and_code_give_the_same_diagnosis(pytestconfig):
 @pytest.mark.parametrize(
     ("old", "new", "excerpt"),
     [
-        pytest.param("[1.0,1.0]", "[1.0,1.5]", "does not tell what", id="other-numbers"),
+        pytest.param("[1.0,1.0]", "[1.0,1.5]", "does not match", id="other-numbers"),
         pytest.param('"answers":[0]', '"answers":[7]', "can't be read", id="unreadable"),
         pytest.param("The numbers were squared.", "return x ** 2", "a line of squares", id="code"),
     ],
@@ -178,7 +178,7 @@ def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excer
     stage = tiny.stages[0]
     stage.fingerprints.write_bytes(fingerprints.to_json(known).replace(old.encode(), new.encode()))
     with open_suites(tiny, [stage], public=True) as runner:
-        found = list(verify._printed(stage, runner))
+        found = list(verify.wrong_fingerprints(stage, runner))
 
     assert excerpt in " ".join(found)
     assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)
@@ -188,8 +188,8 @@ def test_the_courses_fingerprints_hold_no_code(pytestconfig):
     """No string in them contains a line of the solution; they are small; every stage has some."""
     for stage in courses.load(pytestconfig.rootpath).stages:
         text = stage.fingerprints.read_bytes()
-        secrets = markers.secrets(stage.solution.read_text("utf-8"), stage.solution.name)
-        lines = release.texts(stage.fingerprints)
+        secrets = markers.secret_lines(stage.solution.read_text("utf-8"), stage.solution.name)
+        lines = release.json_lines(stage.fingerprints)
 
         assert fingerprints.from_json(text).prints
         assert len(text) < MAX_BYTES

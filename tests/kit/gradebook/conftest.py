@@ -100,7 +100,7 @@ def notebook(*cells: Cell, **metadata: object) -> bytes:
 def authored(path: Path, *cells: Cell, points: dict[str, float] | None = None) -> bytes:
     """Build the lab that authors wrote as *cells*, at *path*."""
     path.write_bytes(notebook(*(cells or CELLS)))
-    path.write_bytes(lab_notebook.authored(path, POINTS if points is None else points))
+    path.write_bytes(lab_notebook.build_source_lab(path, POINTS if points is None else points))
     return path.read_bytes()
 
 
@@ -120,7 +120,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_files(root, course_files((STAGE,)) | {"nbgrader_config.py": CONFIG})
     course = courses.load(root)
     stage = course.stage(STAGE)
-    stage.stub.write_text(markers.strip(SOLUTION, "tiny.py"), "utf-8")
+    stage.stub.write_text(markers.strip_solutions(SOLUTION, "tiny.py"), "utf-8")
     authored(stage.lab)
     Writer(course, [Submission(student="nobody", stage=STAGE, code=None)])
     return root
@@ -194,13 +194,15 @@ def write_lab(course: Course) -> WriteLab:
 @pytest.fixture(scope="session")
 def master(template: Path) -> Notebook:
     """The instructor's lab, which nobody may change."""
-    return lab_notebook.master(courses.load(template).stage(STAGE).lab.read_bytes())
+    return lab_notebook.instructor_notebook(courses.load(template).stage(STAGE).lab.read_bytes())
 
 
 @pytest.fixture(scope="session")
 def released(template: Path) -> dict[str, Any]:
     """The lab as students receive it."""
-    return json.loads(lab_notebook.released(courses.load(template).stage(STAGE).lab.read_bytes()))
+    return json.loads(
+        lab_notebook.build_student_lab(courses.load(template).stage(STAGE).lab.read_bytes())
+    )
 
 
 @pytest.fixture

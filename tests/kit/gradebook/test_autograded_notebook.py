@@ -197,7 +197,7 @@ def test_forged_metadata_changes_nothing(master: Notebook, laid: Overlaid, metad
     """Points, kinds and names are the master's; nothing of the student's metadata is left."""
     made = laid(answer("Mine."), {**cell("code", "x"), "metadata": metadata})
 
-    assert lab_notebook.points(made) == lab_notebook.points(master)
+    assert lab_notebook.grade_cell_points(made) == lab_notebook.grade_cell_points(master)
     assert [item["metadata"] for item in made["cells"] if not named(item)] == [
         {} for item in made["cells"] if not named(item)
     ]
@@ -409,5 +409,5 @@ def test_any_mangled_notebook_is_valid_again(master: Notebook, cells: list[Any])
     shown = with_module(with_cards(made, {"double": Card("c", "c")}, Card("w", "w")), "a.py", "x")
 
     check_valid(shown)
-    assert lab_notebook.points(shown) == lab_notebook.points(master)
+    assert lab_notebook.grade_cell_points(shown) == lab_notebook.grade_cell_points(master)
     assert unanswered(master, shown) <= {"why", "sketch"}

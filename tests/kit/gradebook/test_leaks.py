@@ -39,7 +39,7 @@ def wrong_lines() -> set[str]:
 
 def secrets() -> set[str]:
     """Every line that no student may be handed."""
-    solution = markers.secrets(SOLUTION, "tiny.py")
+    solution = markers.secret_lines(SOLUTION, "tiny.py")
     return solution | hidden_lines() | wrong_lines() | {SECRET, SCHEME}
 
 

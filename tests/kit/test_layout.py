@@ -1,0 +1,76 @@
+"""Each module has one test file under the mirrored path, and each module name occurs once."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENGINE = ROOT / "autograder"
+TESTS = ROOT / "tests" / "kit"
+
+TESTS_WITHOUT_MODULE = {
+    "test_layout.py": "tests the folders",
+}
+MODULES_WITHOUT_TEST = {
+    "errors.py": "exception classes without behaviour; tests of the modules that raise them assert",
+}
+
+
+def modules():
+    """List the modules of the engine, relative to it; a package's own files need no test."""
+    return sorted(
+        path.relative_to(ENGINE)
+        for path in ENGINE.rglob("*.py")
+        if path.name not in {"__init__.py", "__main__.py"}
+    )
+
+
+def files_of_tests():
+    """List the test files of the engine, relative to their root."""
+    return sorted(path.relative_to(TESTS) for path in TESTS.rglob("test_*.py"))
+
+
+def test_each_test_file_has_its_module():
+    """tests/kit/a/test_b.py tests autograder/a/b.py."""
+    expected = {path.with_name(f"test_{path.name}") for path in modules()}
+    without = [path.as_posix() for path in files_of_tests() if path not in expected]
+
+    assert [path for path in without if path not in TESTS_WITHOUT_MODULE] == []
+
+
+def test_each_module_has_its_test_file():
+    """autograder/a/b.py is tested by tests/kit/a/test_b.py."""
+    present = set(files_of_tests())
+    without = [
+        path.as_posix() for path in modules() if path.with_name(f"test_{path.name}") not in present
+    ]
+
+    assert [path for path in without if path not in MODULES_WITHOUT_TEST] == []
+
+
+def test_no_module_name_occurs_twice():
+    """A name without its package is enough to know which module is meant."""
+    paths = defaultdict(list)
+    for path in modules():
+        paths[path.name].append(path.as_posix())
+
+    assert [found for found in paths.values() if len(found) > 1] == []
+
+
+@pytest.mark.parametrize("path", TESTS_WITHOUT_MODULE)
+def test_each_excepted_test_file_exists(path):
+    """An exception that nothing needs any more is removed from the list."""
+    module = (ENGINE / path).with_name(Path(path).name.removeprefix("test_"))
+
+    assert (TESTS / path).is_file()
+    assert not module.exists()
+
+
+@pytest.mark.parametrize("path", MODULES_WITHOUT_TEST)
+def test_each_excepted_module_exists(path):
+    """An exception that nothing needs any more is removed from the list."""
+    test = (TESTS / path).with_name(f"test_{Path(path).name}")
+
+    assert (ENGINE / path).is_file()
+    assert not test.exists()
