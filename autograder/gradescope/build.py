@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Final
 
 from autograder.course import Course, Stage
-from autograder.exports.export_file import Exported
+from autograder.exports.export_file import ExportFile
 from autograder.gradescope.contents import Files, course_files, kit, needs
 from autograder.gradescope.terms import TERMS_FILE, Terms, to_toml
 from autograder.grading.suite_runner import open_suites
@@ -32,7 +32,7 @@ _BEGINNING: Final = (1980, 1, 1, 0, 0, 0)  # of a zip's time: the same course, t
 
 def gradescope(
     course: Course, stages: Sequence[Stage] = (), *, least: Isolation = "process"
-) -> Exported:
+) -> ExportFile:
     """Pack *stages*, by default all, for one assignment of Gradescope.
 
     *least* is what the container must give for a grade: ``full``, or ``process`` as the user who
@@ -51,7 +51,7 @@ def gradescope(
     )
     memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
     remarks = (f"Set the assignment's autograder points to {most:g}.", memory, secret)
-    return Exported(_zipped(files), remarks)
+    return ExportFile(_zipped(files), remarks)
 
 
 def _scripts() -> Files:

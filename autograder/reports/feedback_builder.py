@@ -133,15 +133,15 @@ def _exercise(
 ) -> ExerciseFeedback:
     problems = [check for check in result.checks if check.outcome is not Outcome.PASSED]
     passed = [check for check in result.checks if check.outcome is Outcome.PASSED]
-    first, *later = _checks(problems, shown) or [None]
+    found = _checks(problems, shown)
     return ExerciseFeedback(
         number=number,
         name=result.name,
         score=result.score,
         max_score=result.max_score,
         state=_state(result, problems),
-        first=first,
-        later=tuple(item for item in later if item),
+        first=found[0] if found else None,
+        later=tuple(found[1:]),
         passed=tuple(_checks(passed, shown)),
         hints=tuple(zip(HINTS, hints, strict=False)) if problems else (),
     )
