@@ -206,7 +206,7 @@ def test_right_code_brings_the_lab_alive(tour: Tour):
 
     assert troubles(tour.solution) == []
     assert "could not run with" not in text
-    assert "this comes alive" not in text
+    assert "this cell runs once" not in text
     assert pictures(tour.solution) > 0
 
 
@@ -223,7 +223,7 @@ def test_an_untouched_lab_runs_through(tour: Tour):
 
     assert troubles(tour.stub) == []
     assert "could not run with" not in text
-    assert "this comes alive once it is written" in text
+    assert "this cell runs once" in text
 
 
 def test_an_untouched_lab_says_what_is_missing(stage: Stage, tour: Tour):
