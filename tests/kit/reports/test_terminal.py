@@ -14,10 +14,10 @@ from tests.kit.reports.conftest import MakeCheck, MakeSubmission
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def test_the_terminal_tells_what_the_page_tells(
+def test_the_terminal_shows_what_the_page_shows(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, trouble: CheckResult
 ):
-    """Points, the first failure, the mistake, the question, a way to the hints."""
+    """Points, the first failure, the mistake, the question, and where the hints are."""
     result = submission(check(), trouble, trouble, notices=("Cell 7 raised.",), ignored=("a.txt",))
     text = feedback_text(tiny, result, 100, colour=False)
 
@@ -25,7 +25,7 @@ def test_the_terminal_tells_what_the_page_tells(
         "Tiny things", "Feedback for alice", "2 of 6 points", "2 checks left",
         "✗ not right yet: The weights are the documented ones.", "differs in 6 of 36 entries",
         "It looks like this: forgets to scale.", "How long are the vectors?",
-        "Its three hints stand in stage.toml", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
+        "There are three hints in stage.toml", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
     ):  # fmt: skip
         assert words in text
 
@@ -33,17 +33,17 @@ def test_the_terminal_tells_what_the_page_tells(
 def test_weights_are_shaded_and_wrong_ones_have_a_star(
     tiny: Course, submission: MakeSubmission, trouble: CheckResult
 ):
-    """Without any colour."""
+    """Both are readable without colour."""
     text = feedback_text(tiny, submission(trouble), 100, colour=False)
 
     assert "Your     ▒0.1000  ▒0.1100" in text
     assert "journey █0.9000* █0.9000*" in text
 
 
-def test_three_small_panels_stand_side_by_side_where_there_is_room(
+def test_three_small_tables_are_side_by_side_where_there_is_room(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """And below each other where there is none."""
+    """Where there is none, they are below each other."""
     row = (("0.1", "0.2"),)
     grid = Grid(row, row, row, ((False, True),))
     result = submission(check(Outcome.FAILED, grid=grid))
@@ -57,7 +57,7 @@ def test_three_small_panels_stand_side_by_side_where_there_is_room(
 def test_no_line_is_wider_than_the_terminal(
     tiny: Course, graded_class: Results, hostile: Results, width: int
 ):
-    """Wide panels continue below, as NumPy prints a wide array; no digit is cut off."""
+    """Wide tables continue below, as NumPy prints a wide array; no digit is cut off."""
     results = [*graded_class.submissions, *hostile.submissions]
     texts = [feedback_text(tiny, item, width, colour=False) for item in results]
 
@@ -68,7 +68,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_without_colour_there_is_no_escape_at_all(
     tiny: Course, graded_class: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """Whatever the environment wishes: the caller has read it."""
+    """The environment is read by the caller alone."""
     monkeypatch.setenv("FORCE_COLOR", "1")
 
     for result in graded_class.submissions:
@@ -110,7 +110,7 @@ def test_markup_is_shown_as_it_was_written(
 def test_checks_that_add_nothing_are_counted(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """Ten times the same sentence is told once."""
+    """The same sentence is shown once, not ten times."""
     stub = check(Outcome.ERRORED, message="double still raises NotImplementedError in line 3.")
     text = feedback_text(tiny, submission(*[stub] * 10), 80, colour=False)
 
