@@ -21,6 +21,7 @@ from autograder.exports.csv_io import (
     number,
     points,
     read,
+    student_id,
     text,
     write,
 )
@@ -103,7 +104,7 @@ def _roster_rows(table: CsvTable) -> list[RosterRow]:
 def _new_roster(grades: GradeTable) -> tuple[CsvTable, dict[str, int], tuple[str, ...]]:
     """Make a roster of our own students, as Canvas would export it."""
     rows = tuple(
-        (_name(row), lms_number(row.student), text(row.student), "") for row in grades.rows
+        (_name(row), lms_number(row.student), student_id(row.student), "") for row in grades.rows
     )
     remarks = tuple(
         f"{row.student}: begins like a formula and got an apostrophe in front, so Canvas will "

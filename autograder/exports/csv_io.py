@@ -15,7 +15,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import msgspec
 
 from autograder.errors import GraderError, UsageError
-from autograder.sanitize import MAX_WORD, line
+from autograder.sanitize import MAX_WORD, identifier, line
 
 _SIGNS = frozenset("=+-@\N{MINUS SIGN}")
 _INVISIBLE = " \t\r\n\u200c\u200d"  # names may hold joiners, which may hide what follows
@@ -34,8 +34,12 @@ class CsvTable(msgspec.Struct, frozen=True):
 
 def text(value: str, limit: int = MAX_WORD) -> str:
     """Put *value* on one line, with an apostrophe in front where it would be calculated."""
-    shown = line(value, limit)
-    return f"'{shown}" if is_formula(shown) else shown
+    return _without_formula(line(value, limit))
+
+
+def student_id(value: str) -> str:
+    """Return *value* as ``text`` does, but two ids that differ in spaces stay different."""
+    return _without_formula(identifier(value))
 
 
 def is_formula(value: str) -> bool:
@@ -110,6 +114,10 @@ def read(content: bytes, what: str, delimiters: str = ",;") -> CsvTable:
             )
             raise UsageError(msg)
     return CsvTable(rows, best, content.startswith(_BOM))
+
+
+def _without_formula(cell: str) -> str:
+    return f"'{cell}" if is_formula(cell) else cell
 
 
 def _width(page: str, delimiter: str) -> int:

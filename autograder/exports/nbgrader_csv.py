@@ -12,7 +12,7 @@ does not change an average.
 
 from typing import Final
 
-from autograder.exports.csv_io import number, text, write
+from autograder.exports.csv_io import number, student_id, text, write
 from autograder.exports.export_file import ExportFile
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 
@@ -64,7 +64,7 @@ def _line(stage: StageColumn, row: StudentGrades, score: Score) -> list[str]:
 
 def _student_cells(row: StudentGrades) -> list[str]:
     return [
-        text(row.student),
+        student_id(row.student),
         text(row.last_name),
         text(row.first_name),
         text(row.email, _MAX_ADDRESS),
