@@ -162,12 +162,12 @@ def test_many_tokens_have_colours_only(draw: Draw):
 @pytest.mark.parametrize(
     "shape", [(2, 3), (3, 2), (1, 3, 3), (3,), ()], ids=lambda shape: str(tuple(shape))
 )
-def test_a_shape_that_the_words_do_not_fit_is_refused(draw: Draw, shape: tuple[int, ...]):
+def test_a_shape_that_the_tokens_do_not_fit_is_refused(draw: Draw, shape: tuple[int, ...]):
     """The message names the panel and both shapes; nothing is drawn."""
     with pytest.raises(ValueError, match="one row per query, one column per key") as caught:
         draw({"weights": torch.rand(shape)}, WORDS)
 
-    assert str(caught.value).startswith(f"'weights' has shape {shape}, the words ask for (3, 3)")
+    assert str(caught.value).startswith(f"'weights' has shape {shape}, the tokens need (3, 3)")
     assert plt.get_fignums() == []
 
 
