@@ -455,11 +455,12 @@ def _errors_as_messages(command: str) -> Iterator[None]:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get(error.name or "")
+        library = (error.name or "").partition(".")[0]
+        extra = EXTRAS.get(library)
         if extra is None:  # a bug, and its traceback says where
             raise
         install = f"pip install 'attention-course-kit[{extra}]'"
-        typer.echo(f"`autograder {command}` needs {error.name}: {install}", err=True)
+        typer.echo(f"`autograder {command}` needs {library}: {install}", err=True)
         raise typer.Exit(2) from None
 
 

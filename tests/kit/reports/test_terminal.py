@@ -1,14 +1,23 @@
-"""The feedback in a terminal."""
+"""Feedback in a terminal: on a graded submission, and on a student's own check."""
 
 import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from autograder.course import Course
-from autograder.reports.terminal import feedback_text
-from autograder.results import CheckResult, Grid, Outcome, Results
+from autograder.reports.feedback_builder import build_self_check
+from autograder.reports.terminal import feedback_text, self_check_text
+from autograder.results import (
+    CheckResult,
+    Grid,
+    Outcome,
+    Results,
+    Status,
+    SubmissionResult,
+)
 from tests.kit.reports.conftest import MakeCheck, MakeSubmission
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -116,3 +125,54 @@ def test_checks_that_add_nothing_are_counted(
 
     assert text.count("NotImplementedError") == 1
     assert "9 more ended like the one before" in text
+
+
+def self_check(tiny: Course, result: SubmissionResult, width: int = 80) -> str:
+    """What `autograder check` prints about *result*."""
+    feedback = build_self_check(tiny.stages[0], result, Path("/work/tiny.py"), hidden=False)
+    return self_check_text(feedback, Path("/work"), width, colour=False)
+
+
+def test_a_self_check_shows_the_first_problem_and_the_next_step(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, trouble: CheckResult
+):
+    """The tables and the diagnosis are those of the graded feedback."""
+    text = self_check(tiny, submission(check(), trouble, notices=("cell 7 raised.",)))
+    graded = feedback_text(tiny, submission(trouble), 80, colour=False)
+
+    for words in (
+        "Tiny things\nChecked: tiny.py\n", "✗ double  not right yet",
+        "  The weights are the documented ones.", "It looks like this: forgets to scale.",
+        "Note: Cell 7 raised.", "Next: double.", "The public suite ran: 1 of 2 checks pass.",
+    ):  # fmt: skip
+        assert words in text
+    assert graded[graded.index("  Expected") : graded.index("Darker")] in text
+
+
+def test_a_complete_self_check_says_so(tiny: Course, check: MakeCheck, submission: MakeSubmission):
+    """Nothing is next."""
+    text = self_check(tiny, submission(check()))
+
+    assert "✓ double\n\nStage complete. Every check passes. Well done!" in text
+    assert "Next" not in text
+
+
+def test_what_stopped_the_whole_file_is_shown_once(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """An exercise that could not be checked has one line."""
+    skipped = check(Outcome.SKIPPED, status=Status.IMPORT_ERROR, message="double was not reached.")
+    text = self_check(tiny, submission(skipped, message="line 3 raised SyntaxError."))
+
+    assert "\nLine 3 raised SyntaxError.\n\n· double  not checked yet\n\nNext:" in text
+    assert "was not reached" not in text
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_a_hostile_self_check_stays_inside_the_terminal(tiny: Course, hostile: Results, width: int):
+    """No control character, and no line wider than the terminal."""
+    for result in hostile.submissions:
+        text = self_check(tiny, result, width)
+
+        assert max(map(cell_len, text.splitlines())) <= width
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
