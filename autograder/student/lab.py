@@ -30,7 +30,7 @@ class NotPassedError(AssertionError):
     """Raised under `nbgrader validate` in a cell whose exercise is not right yet."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]  # the message; our own stack frames would help nobody
+        return [str(self)]  # the message; our own stack frames do not help
 
 
 class ExerciseCheck:

@@ -46,7 +46,7 @@ SCROLLS = """
 # The fixtures of the kit's own tests; pytest finds them among the names of this module.
 write_course, tiny = kit.write_course, kit.tiny
 check, submission, results = kit.check, kit.submission, kit.results
-weights, diagnosis, trouble = reports.weights, reports.diagnosis, reports.trouble
+weights, diagnosis, failed_check = reports.weights, reports.diagnosis, reports.failed_check
 graded_class, hostile = reports.graded_class, reports.hostile
 
 

@@ -29,7 +29,7 @@ HOSTILE = st.text() | st.text(alphabet="\x1b\x9b[]m0;\n \u202e\u0301\u200b\ud800
 
 
 def record_of(text: str) -> Results:
-    """A record with *text* wherever a text stands."""
+    """A record with *text* in every text field."""
     entries = ((text,) * 9,) * 9
     grid = Grid(entries, entries, entries, ((True,) * 9,) * 9, (text,) * 9, (text,) * 9)
     check = CheckResult(
@@ -91,7 +91,7 @@ def test_every_text_of_a_record_is_sanitized():
 
 
 def test_a_changed_record_is_sanitized_as_well(results: Results):
-    """`replace` is no way around it, and neither is a file that somebody edited."""
+    """Neither `replace` nor an edited file leads around it."""
     submission = replace(results.submissions[0], message=BAD + "x")
     edited = to_json(results).replace(b"Ada Lovelace", b"Ada\\u001b[2J")
 
@@ -100,7 +100,7 @@ def test_a_changed_record_is_sanitized_as_well(results: Results):
 
 
 def test_a_grid_is_at_most_8_by_8():
-    """A page and a terminal have room for that."""
+    """That fits on a page and in a terminal."""
     grid = record_of("1.0").submissions[0].exercises[0].checks[0].grid
 
     assert (len(grid.yours), len(grid.yours[0]), len(grid.wrong[0]), len(grid.rows)) == (8, 8, 8, 8)

@@ -109,7 +109,7 @@ def test_an_ordinary_id_is_left_alone(name: str):
 
 @given(st.lists(LONG, unique=True, min_size=2, max_size=5))
 def test_different_ids_stay_different(names: list[str]):
-    """A digest tells those apart that had to be changed."""
+    """A digest keeps changed ids different."""
     assert len(set(map(identifier, names))) == len(names)
 
 
@@ -122,5 +122,5 @@ def test_different_ids_stay_different(names: list[str]):
     ],
 )
 def test_a_number_of_many_digits_gets_an_exponent(entry: str, shown: str):
-    """``1e300`` printed with four decimals has 306 characters, and a column has no room."""
+    """``1e300`` printed with four decimals has 306 characters, which fit in no column."""
     assert digits(entry) == shown

@@ -59,7 +59,7 @@ def submission(submission: MakeSubmission) -> MakeSubmission:
 
 
 @pytest.fixture
-def trouble(check: MakeCheck) -> CheckResult:
+def failed_check(check: MakeCheck) -> CheckResult:
     """A failed check with a diagnosis."""
     mistake = Diagnosis("squares", "The numbers were squared.", "What is twice three?")
     return check(Outcome.FAILED, diagnosis=mistake)

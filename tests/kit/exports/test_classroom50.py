@@ -69,10 +69,10 @@ def test_points_are_whole_hundredths(
 
 
 def test_a_test_has_message_and_diagnosis(
-    submission: MakeSubmission, results: MakeResults, push: Push, trouble: CheckResult
+    submission: MakeSubmission, results: MakeResults, push: Push, failed_check: CheckResult
 ):
     """Further keys of a test are kept by the collector."""
-    (test,) = accepted(classroom50(results(submission(trouble)), push).content)["tests"]
+    (test,) = accepted(classroom50(results(submission(failed_check)), push).content)["tests"]
 
     assert test["test-name"] == "double: Twice one is two."
     assert "What is twice three?" in test["output"]

@@ -137,7 +137,7 @@ def test_what_is_no_table_is_refused_in_plain_words(content: bytes, words: str):
         read(content, "roster")
 
 
-def test_others_formulas_are_told_of_once():
+def test_formulas_of_others_are_in_one_remark():
     """However many rows there are, one remark names them."""
     rows = [["-", "Ada"], ["=1+1", ""], ["x", "@SUM(A1)"]]
 

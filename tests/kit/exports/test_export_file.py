@@ -40,9 +40,9 @@ def test_no_grade_is_no_zero(broken: SubmissionResult, results: MakeResults):
         single_submission(results(broken))
 
 
-def test_the_text_of_a_check_is_message_and_diagnosis(check: MakeCheck, trouble: CheckResult):
+def test_the_text_of_a_check_is_message_and_diagnosis(check: MakeCheck, failed_check: CheckResult):
     """Each in a paragraph of its own; a check that passed has none."""
-    assert feedback_text(trouble) == (
+    assert feedback_text(failed_check) == (
         "It differs.\n\nThe numbers were squared.\n\nWhat is twice three?"
     )
     assert feedback_text(check(Outcome.PASSED)) == ""

@@ -51,10 +51,10 @@ def accepted(content: bytes) -> dict:
 
 
 def test_every_check_is_a_test(
-    check: MakeCheck, submission: MakeSubmission, results: MakeResults, trouble: CheckResult
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
     """With its points, numbered like the exercises; message and diagnosis are plain text."""
-    answer = accepted(gradescope(results(submission(check(), trouble))).content)
+    answer = accepted(gradescope(results(submission(check(), failed_check))).content)
 
     assert answer["score"] == 2.0
     assert [(test["number"], test["status"], test["score"]) for test in answer["tests"]] == [

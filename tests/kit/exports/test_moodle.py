@@ -121,7 +121,7 @@ def test_a_locked_grade_is_seen_behind_a_workflow_state():
     assert fill(table_of_rows(row("Emmy_13")), worksheet)[3][5] == "3.00"
 
 
-def test_an_old_grade_is_replaced_and_told_of():
+def test_a_replaced_grade_is_in_a_remark():
     """The same grade is no change."""
     changed = moodle(table_of_rows(row("Alan_12")), WORKSHEET.encode(), "01_tiny")
     same = moodle(table_of_rows(row("Alan_12", 6.0)), WORKSHEET.encode(), "01_tiny")
@@ -139,7 +139,7 @@ def test_no_grade_leaves_the_cell():
     "header",
     [
         pytest.param(GERMAN, id="german"),
-        pytest.param(UNKNOWN, id="a-language-that-nobody-told-us"),
+        pytest.param(UNKNOWN, id="unknown-language"),
     ],
 )
 def test_other_languages_worksheets_are_filled_in(header: str):
@@ -205,7 +205,7 @@ def test_semicolons_become_the_commas_that_moodle_wants():
     assert done.content.startswith(b"\xef\xbb\xbfIdentifier,")
 
 
-def test_a_formula_of_a_student_is_told_of():
+def test_a_formula_of_a_student_is_in_a_remark():
     """Students choose their full names, and Moodle does not compare them."""
     worksheet = WORKSHEET.replace("Ada Lovelace", "=1+1")
     done = moodle(table_of_rows(row("Ada_11")), worksheet.encode(), "01_tiny")

@@ -93,20 +93,20 @@ def test_every_exercise_has_a_column(
     check: MakeCheck,
     submission: MakeSubmission,
     results: MakeResults,
-    trouble: object,
+    failed_check: object,
     unread: SubmissionResult,
     broken: SubmissionResult,
 ):
     """One row a student; what could not be read has a zero in all, our failure has nothing."""
-    record = results(submission(check(), trouble), unread, broken)
+    record = results(submission(check(), failed_check), unread, broken)
     found = lines(exercises_csv(grade_table(record, tiny)).content)
 
     assert [list(line.values())[4:] for line in found] == [["2", "2"], ["", "0"], ["", ""]]
     assert list(found[0])[4:] == ["01_tiny/double (max 4)", "01_tiny (max 4)"]
 
 
-def test_excel_is_told_that_it_is_utf8(grades: MakeGradeTable):
-    """By the mark in front."""
+def test_excel_recognizes_utf8(grades: MakeGradeTable):
+    """The file begins with a byte order mark."""
     assert exercises_csv(grades(ada=1.0)).content.startswith(b"\xef\xbb\xbfstudent_id,")
 
 
@@ -123,7 +123,7 @@ def test_no_name_is_a_formula(name: str):
 
 @given(st.text(), st.text())
 def test_any_name_comes_back(last: str, first: str):
-    """As one line of harmless text, and every other cell in its place."""
+    """It is one line of text, and every other cell is in its column."""
     grades = table_of_rows(row("ada", last_name=last, first_name=first))
     for done in (nbgrader_csv(grades), exercises_csv(grades)):
         (line,) = lines(done.content)

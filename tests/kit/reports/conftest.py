@@ -52,8 +52,8 @@ def diagnosis() -> Diagnosis:
 
 
 @pytest.fixture
-def trouble(check: MakeCheck, weights: Grid, diagnosis: Diagnosis) -> CheckResult:
-    """A failed check with everything that a check can say."""
+def failed_check(check: MakeCheck, weights: Grid, diagnosis: Diagnosis) -> CheckResult:
+    """A failed check with message, diagnosis and grid."""
     return check(
         Outcome.FAILED,
         title="The weights are the documented ones.",
@@ -65,15 +65,15 @@ def trouble(check: MakeCheck, weights: Grid, diagnosis: Diagnosis) -> CheckResul
 
 @pytest.fixture
 def graded_class(
-    check: MakeCheck, submission: MakeSubmission, results: MakeResults, trouble: CheckResult
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ) -> Results:
-    """A small class: one complete, two with the same mistake, one unreadable, one of our own."""
+    """A small class: one complete, two with the same mistake, one unreadable, one grader error."""
     return results(
         submission(check(), student="ada"),
         submission(
-            check(), trouble, student="alan", notices=("cell 7 raised",), ignored=("a.txt",)
+            check(), failed_check, student="alan", notices=("cell 7 raised",), ignored=("a.txt",)
         ),
-        submission(trouble, student="emmy"),
+        submission(failed_check, student="emmy"),
         submission(student="ruth", status=Status.UNREADABLE, message="Nothing was handed in."),
         submission(student="zoe", status=Status.GRADER_ERROR, score=None, message="Ours."),
     )
@@ -83,7 +83,7 @@ def graded_class(
 def hostile(
     check: MakeCheck, submission: MakeSubmission, results: MakeResults, weights: Grid
 ) -> Results:
-    """A class whose every text tries to be more than text."""
+    """A class in which every text holds markup, escapes or far too much."""
     checks = (
         check(
             Outcome.FAILED,

@@ -102,10 +102,12 @@ def test_a_run_without_submissions_says_so(tiny: Course, results: MakeResults):
 
 
 def test_a_class_that_could_not_be_graded_has_no_median(
-    tiny: Course, submission: MakeSubmission, results: MakeResults, trouble: CheckResult
+    tiny: Course, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
     """No number is made up."""
-    run = results(submission(status=Status.UNREADABLE), submission(trouble, status=Status.TIMEOUT))
+    run = results(
+        submission(status=Status.UNREADABLE), submission(failed_check, status=Status.TIMEOUT)
+    )
     text = words(class_page(tiny, results(run.submissions[0])))
 
     assert "submissions 1 graded 0" in text

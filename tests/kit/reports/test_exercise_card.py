@@ -69,9 +69,11 @@ def exercise_feedback(tiny: Course):
 
 
 @pytest.fixture
-def troubled(exercise_feedback, submission: MakeSubmission, check: MakeCheck, trouble: CheckResult):
+def incorrect(
+    exercise_feedback, submission: MakeSubmission, check: MakeCheck, failed_check: CheckResult
+):
     """An exercise of three checks: one passed, and two failed for one reason."""
-    return exercise_feedback(submission(check(), trouble, trouble))
+    return exercise_feedback(submission(check(), failed_check, failed_check))
 
 
 @pytest.fixture
@@ -89,9 +91,9 @@ def unwritten(exercise_feedback, submission: MakeSubmission, check: MakeCheck):
     return exercise_feedback(submission(missing, missing))
 
 
-def test_a_card_shows_the_first_problem(troubled: ExerciseFeedback):
+def test_a_card_shows_the_first_problem(incorrect: ExerciseFeedback):
     """Sentence, message, the mistake by its name, why, a question, and the numbers."""
-    text = Read(exercise_card.html(troubled, points=False)).text
+    text = Read(exercise_card.html(incorrect, points=False)).text
 
     for part in (
         "✗  double  2 checks left", "The weights are the documented ones.",
@@ -102,16 +104,16 @@ def test_a_card_shows_the_first_problem(troubled: ExerciseFeedback):
         assert part in text, part
 
 
-def test_wrong_numbers_can_be_told_apart_without_colour(troubled: ExerciseFeedback):
+def test_wrong_numbers_are_marked_without_colour(incorrect: ExerciseFeedback):
     """They are underlined and bold; a row of six is wrong in each of two findings."""
-    page = exercise_card.html(troubled, points=False)
+    page = exercise_card.html(incorrect, points=False)
 
     assert page.count("<u><strong>0.9000</strong></u>") == page.count("<u>") == 12
 
 
-def test_hints_are_folded_one_by_one(troubled: ExerciseFeedback, complete: ExerciseFeedback):
+def test_hints_are_folded_one_by_one(incorrect: ExerciseFeedback, complete: ExerciseFeedback):
     """Each is opened on purpose; who is done needs none."""
-    page = exercise_card.html(troubled, points=False)
+    page = exercise_card.html(incorrect, points=False)
 
     for number, hint in enumerate(("How much is twice?", "Add it to itself.", "x + x"), start=1):
         assert re.search(rf"<summary[^>]*>[^<]*\(hint {number} of 3\)</summary><p[^>]*>", page)
@@ -140,10 +142,10 @@ def test_an_unwritten_exercise_shows_no_problems(unwritten: ExerciseFeedback):
 
 
 @pytest.mark.parametrize("form", [exercise_card.html, exercise_card.text], ids=["html", "text"])
-def test_points_are_shown_only_where_they_count(form, troubled: ExerciseFeedback):
+def test_points_are_shown_only_where_they_count(form, incorrect: ExerciseFeedback):
     """A public suite gives none."""
-    assert "2 of 6 points" in form(troubled, points=True)
-    assert "points" not in form(troubled, points=False)
+    assert "2 of 6 points" in form(incorrect, points=True)
+    assert "points" not in form(incorrect, points=False)
 
 
 @pytest.mark.parametrize("form", [exercise_card.html, exercise_card.text], ids=["html", "text"])
@@ -155,7 +157,7 @@ def test_a_note_comes_last(form, complete: ExerciseFeedback):
     assert len(noted) > len(form(complete, points=False))
 
 
-@pytest.mark.parametrize("kind", ["troubled", "complete", "unwritten"])
+@pytest.mark.parametrize("kind", ["incorrect", "complete", "unwritten"])
 def test_both_forms_say_the_same(kind: str, request: pytest.FixtureRequest):
     """Every word of the plain lines is in the card."""
     exercise = request.getfixturevalue(kind)
@@ -165,9 +167,9 @@ def test_both_forms_say_the_same(kind: str, request: pytest.FixtureRequest):
     assert words(plain) <= words(page.text)
 
 
-def test_a_card_reads_well_without_its_styles(troubled: ExerciseFeedback):
+def test_a_card_reads_well_without_its_styles(incorrect: ExerciseFeedback):
     """Viewers strip style attributes: no word, fold, table or mark depends on them."""
-    page = exercise_card.html(troubled, points=True, note="Ask me.")
+    page = exercise_card.html(incorrect, points=True, note="Ask me.")
     bare = re.sub(r' style="[^"]*"', "", page)
 
     assert "style" not in bare
@@ -175,9 +177,9 @@ def test_a_card_reads_well_without_its_styles(troubled: ExerciseFeedback):
     assert Read(bare).tags == Read(page).tags
 
 
-def test_a_card_does_not_change_the_page_around_it(troubled: ExerciseFeedback):
+def test_a_card_does_not_change_the_page_around_it(incorrect: ExerciseFeedback):
     """It brings no rule, name or colour of text that would touch the page around it."""
-    page = exercise_card.html(troubled, points=True)
+    page = exercise_card.html(incorrect, points=True)
 
     assert not re.search(r"<style|\bid=|position\s*:|[\";]color\s*:", page)
     assert "url(" not in page
@@ -200,7 +202,7 @@ def test_a_card_holds_no_active_content(exercise_feedback, hostile: Results, num
 def test_hostile_words_look_the_same_in_every_card(
     exercise_feedback, hostile: Results, check: MakeCheck, submission: MakeSubmission, number: int
 ):
-    """Styles and tags do not depend on the text: a harmless card has the very same."""
+    """Styles and tags do not depend on the text: an ordinary card has the same."""
     read = Read(exercise_card.html(exercise_feedback(hostile.submissions[number]), points=True))
     item = hostile.submissions[number].exercises[0].checks[0]
     plain = check(Outcome.FAILED, title="a", message="b", diagnosis=item.diagnosis, grid=item.grid)

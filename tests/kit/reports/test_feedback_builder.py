@@ -105,11 +105,11 @@ def test_an_exercise_has_a_state_in_words(
 
 
 def test_hints_are_there_only_where_points_are_missing(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission, trouble: CheckResult
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
 ):
     """There are three, from weak to strong."""
     missing, complete = (
-        build_feedback(tiny, submission(item)).exercises[0] for item in (trouble, check())
+        build_feedback(tiny, submission(item)).exercises[0] for item in (failed_check, check())
     )
 
     assert [hint for _, hint in missing.hints] == [

@@ -47,10 +47,12 @@ def names(page: str) -> list[str]:
 
 
 @pytest.fixture
-def page(tiny: Course, submission: MakeSubmission, check: MakeCheck, trouble: CheckResult) -> str:
+def page(
+    tiny: Course, submission: MakeSubmission, check: MakeCheck, failed_check: CheckResult
+) -> str:
     """The page about a submission in which one check passed and one failed."""
     return feedback_page(
-        tiny, submission(check(), trouble, trouble, message="One thing.", ignored=("a",))
+        tiny, submission(check(), failed_check, failed_check, message="One thing.", ignored=("a",))
     )
 
 

@@ -24,10 +24,12 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def test_the_terminal_shows_what_the_page_shows(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission, trouble: CheckResult
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
 ):
     """Points, the first failure, the mistake, the question, and where the hints are."""
-    result = submission(check(), trouble, trouble, notices=("Cell 7 raised.",), ignored=("a.txt",))
+    result = submission(
+        check(), failed_check, failed_check, notices=("Cell 7 raised.",), ignored=("a.txt",)
+    )
     text = feedback_text(tiny, result, 100, colour=False)
 
     for words in (
@@ -40,10 +42,10 @@ def test_the_terminal_shows_what_the_page_shows(
 
 
 def test_weights_are_shaded_and_wrong_ones_have_a_star(
-    tiny: Course, submission: MakeSubmission, trouble: CheckResult
+    tiny: Course, submission: MakeSubmission, failed_check: CheckResult
 ):
     """Both are readable without colour."""
-    text = feedback_text(tiny, submission(trouble), 100, colour=False)
+    text = feedback_text(tiny, submission(failed_check), 100, colour=False)
 
     assert "Your     ▒0.1000  ▒0.1100" in text
     assert "journey █0.9000* █0.9000*" in text
@@ -134,11 +136,11 @@ def self_check(tiny: Course, result: SubmissionResult, width: int = 80) -> str:
 
 
 def test_a_self_check_shows_the_first_problem_and_the_next_step(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission, trouble: CheckResult
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
 ):
     """The tables and the diagnosis are those of the graded feedback."""
-    text = self_check(tiny, submission(check(), trouble, notices=("cell 7 raised.",)))
-    graded = feedback_text(tiny, submission(trouble), 80, colour=False)
+    text = self_check(tiny, submission(check(), failed_check, notices=("cell 7 raised.",)))
+    graded = feedback_text(tiny, submission(failed_check), 80, colour=False)
 
     for words in (
         "Tiny things\nChecked: tiny.py\n", "✗ double  not right yet",
