@@ -1,4 +1,4 @@
-"""Words in, words out: the only room that prints and exits."""
+"""Command-line interface."""
 
 import os
 import shutil
@@ -6,32 +6,42 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Optional
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 import typer
 
 from autograder import __version__
 from autograder.errors import AutograderError, UsageError
 
-if TYPE_CHECKING:  # commands load what they use
+if TYPE_CHECKING:  # each command imports what it uses, so that `--help` does not wait for torch
     from autograder.course import Course
+    from autograder.exports.export_file import ExportFile
     from autograder.exports.grade_table import GradeTable
     from autograder.gradebook.writer import Writer, Written
     from autograder.results import Results, SubmissionResult
     from autograder.submission import Submission
 
+# Optional libraries by the name that is imported, and the extra that installs each.
+EXTRAS: Final = {
+    "distributed": "cluster",
+    "jupyterlab": "lab",
+    "matplotlib": "lab",
+    "nbformat": "instructor",
+    "nbgrader": "instructor",
+}
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Teach attention mechanisms, and grade them: check, release, grade, verify, doctor.",
+    help="Teach attention mechanisms, and grade submissions in a sandbox.",
 )
 CourseOption = Annotated[
-    Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+    Path | None,
     typer.Option("--course", metavar="DIR", help="The course's folder (default: found from here)."),
 ]
 IsolationOption = Annotated[
-    Optional[Literal["full", "process"]],  # noqa: UP045  # typer reads the annotation at run time
+    Literal["full", "process"] | None,
     typer.Option(help="How strictly student code is confined (default: full)."),
 ]
 
@@ -48,7 +58,7 @@ def _main(
 
 @app.command()
 def check(
-    what: Annotated[
+    name: Annotated[
         str,
         typer.Argument(
             metavar="[STAGE | FILE]",
@@ -57,23 +67,24 @@ def check(
     ] = "",
     *,
     hidden: Annotated[
-        bool, typer.Option("--hidden", help="Add the hidden suite, where the course has it.")
+        bool, typer.Option("--hidden", help="Run the hidden suite, too, where the course has it.")
     ] = False,
     course: CourseOption = None,
 ) -> None:
-    """Check your own work: what holds, what is wrong first, and where to go on.
+    """Check your own work: what is right, what to fix first, and what comes next.
 
     Exit code 0 when every check passed, 1 when something is left to do.
     """
-    from rich.console import Console  # noqa: PLC0415  # commands load what they use
+    with _errors_as_messages("check"):
+        from autograder.reports.terminal import self_check_text  # noqa: PLC0415  # imports rich
+        from autograder.student import check as checking  # noqa: PLC0415  # imports torch when it runs
+        from autograder.student import target  # noqa: PLC0415  # only this command needs it
 
-    from autograder.student import check as checking  # noqa: PLC0415  # imports torch when it runs
-    from autograder.student import check_report, target  # noqa: PLC0415  # likewise
-
-    with _plain_errors():
-        report = checking.check(target.find(what, Path.cwd(), course, hidden=hidden))
-        typer.echo(check_report.text(report, Console(highlight=False), Path.cwd()), nl=False)
-        if not report.complete:
+        here = Path.cwd()
+        feedback = checking.check(target.find_target(name, here, course, hidden=hidden))
+        width, colour = _terminal()
+        typer.echo(self_check_text(feedback, here, width, colour=colour), nl=False)
+        if not feedback.complete:
             raise typer.Exit(1)
 
 
@@ -90,18 +101,20 @@ def grade(
     *,
     stage: Annotated[str, typer.Option(help="Grade this stage only, by name or number.")] = "",
     json: Annotated[
-        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+        Path | None,
         typer.Option(metavar="FILE", help="Write the record here (docs/results.md)."),
     ] = None,
     report: Annotated[
-        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
+        Path | None,
         typer.Option(metavar="DIR", help="Write a page per submission and the class report here."),
     ] = None,
     gradebook: Annotated[
         bool,
         typer.Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks."),
     ] = False,
-    jobs: Annotated[int, typer.Option(min=0, help="Grading processes (default: one a core).")] = 0,
+    jobs: Annotated[
+        int, typer.Option(min=0, help="Grading processes (default: one per core).")
+    ] = 0,
     isolation: IsolationOption = None,
     course: CourseOption = None,
 ) -> None:
@@ -109,65 +122,67 @@ def grade(
 
     Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere.
     """
-    with _plain_errors():
-        _grade(paths, stage, _Files(json, report, gradebook), jobs, isolation, course)
+    with _errors_as_messages("grade --gradebook" if gradebook else "grade"):
+        _grade(paths, stage, _GradingOutputs(json, report, gradebook), jobs, isolation, course)
 
 
 @app.command()
 def export(
     form: Annotated[
-        str, typer.Argument(metavar="[FORMAT]", help="Leave it out to see them all.")
+        str, typer.Argument(metavar="[FORMAT]", help="Leave it out to list all formats.")
     ] = "",
     record: Annotated[
-        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
-        typer.Argument(metavar="[RECORD]", help="What `autograder grade --json` wrote."),
+        Path | None,
+        typer.Argument(metavar="[RECORD]", help="The file that `autograder grade --json` wrote."),
     ] = None,
     *,
     gradebook: Annotated[
         bool, typer.Option("--gradebook", help="Export nbgrader's gradebook, manual scores too.")
     ] = False,
     fill: Annotated[
-        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
-        typer.Option(metavar="FILE", help="What was downloaded from the LMS, to be filled in."),
+        Path | None,
+        typer.Option(metavar="FILE", help="The file downloaded from the LMS, to be filled in."),
     ] = None,
     stage: Annotated[str, typer.Option(help="Export this stage only, by name or number.")] = "",
     grade_column: Annotated[
-        str, typer.Option(help="Moodle: the header of the column for grades.")
+        str, typer.Option(help="Moodle: the header of the column of grades.")
     ] = "",
     out: Annotated[
-        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
-        typer.Option("--out", "-o", metavar="FILE", help="Where to (default: the format's name)."),
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The file to write (default: the format's name)."
+        ),
     ] = None,
     course: CourseOption = None,
 ) -> None:
-    """Hand grades on: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.
+    """Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.
 
-    From a record, or with --gradebook from what nbgrader's database holds.
+    They come from a record, or with --gradebook from nbgrader's database.
     """
-    from autograder.exports import formats, run  # noqa: PLC0415  # commands load what they use
+    with _errors_as_messages("export --gradebook" if gradebook else "export"):
+        from autograder.exports import formats  # noqa: PLC0415  # only this command needs it
 
-    with _plain_errors():
         if not form:
             for name, known in formats.FORMATS.items():
                 typer.echo(f"{name:12} {known.about}")
             return
         found = _course(course)
-        source = _grade_table(found) if gradebook else None
-        asked = run.Asked(
-            form, record, fill, found.stage(stage).name if stage else "", grade_column
+        asked = formats.find_format(form)
+        request = formats.ExportRequest(
+            course=found,
+            record=record,
+            download=fill,
+            grades=_grade_table(found) if gradebook else None,
+            stage=found.stage(stage).name if stage else "",
+            grade_column=grade_column,
         )
-        made = run.export(found, asked, source)
-        for remark in made.remarks:
-            typer.echo(remark, err=True)
-        file = out if out is not None else Path(formats.FORMATS[form].file)
-        run.write(file, made.content)
-        typer.echo(f"{form}: {file}")
+        _write_export(form, asked.make(request), out or Path(asked.file))
 
 
 @app.command()
 def bundle(
     platform: Annotated[
-        Literal["gradescope"], typer.Argument(metavar="PLATFORM", help="Which one: gradescope.")
+        Literal["gradescope"], typer.Argument(metavar="PLATFORM", help="The platform: gradescope.")
     ],
     *,
     stage: Annotated[
@@ -175,51 +190,48 @@ def bundle(
     ] = "",
     isolation: Annotated[
         Literal["full", "process"],
-        typer.Option(help="The least that the container must give for a grade."),
+        typer.Option(help="The weakest isolation in which the container may grade."),
     ] = "process",
     out: Annotated[
-        Optional[Path],  # noqa: UP045  # typer reads the annotation at run time
-        typer.Option("--out", "-o", metavar="FILE", help="Where to (default: gradescope.zip)."),
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The file to write (default: gradescope.zip)."
+        ),
     ] = None,
     course: CourseOption = None,
 ) -> None:
-    """Pack the course for a platform that grades by itself: its zip for Gradescope.
+    """Pack the course for a platform that runs the grader itself: a zip for Gradescope.
 
-    The file holds solutions and hidden suites; treat it as you treat them.
+    The file holds solutions and hidden suites; keep it as secret as these.
     """
-    from autograder.exports.run import write  # noqa: PLC0415  # commands load what they use
-    from autograder.gradescope import build as bundling  # noqa: PLC0415  # imports torch
+    with _errors_as_messages("bundle"):
+        from autograder.gradescope import build as bundling  # noqa: PLC0415  # imports torch
 
-    with _plain_errors():
         found = _course(course)
         stages = [found.stage(stage)] if stage else found.stages
         made = bundling.build_zip(found, stages, least=isolation)
-        for remark in made.remarks:
-            typer.echo(remark, err=True)
-        file = out if out is not None else Path(bundling.FILE)
-        write(file, made.content)
-        typer.echo(f"{platform}: {file}")
+        _write_export(platform, made, out or Path(bundling.FILE))
 
 
 @app.command()
 def release(
     *,
-    check: Annotated[bool, typer.Option("--check", help="Only say what is stale.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only list what is stale.")] = False,
     course: CourseOption = None,
 ) -> None:
-    """Build the stubs and what students receive, from the solutions."""
-    from autograder.authoring import release as releasing  # noqa: PLC0415  # commands load what they use
+    """Build the stubs and the assignments from the solutions."""
+    with _errors_as_messages("release"):
+        from autograder.authoring import release as releasing  # noqa: PLC0415  # only this command needs it
 
-    with _plain_errors():
         found = _course(course)
         if check:
-            _say_stale(
+            _report_stale(
                 [*(f"{path} is stale" for path in releasing.stale(found)), *releasing.leaks(found)]
             )
             return
         for path in releasing.build(found):
             typer.echo(f"built {path.relative_to(found.root)}")
-        _say_stale(list(releasing.leaks(found)))
+        _report_stale(list(releasing.leaks(found)))
 
 
 @app.command()
@@ -228,10 +240,10 @@ def verify(
     stage: Annotated[str, typer.Option(help="Verify this stage only, by name or number.")] = "",
     course: CourseOption = None,
 ) -> None:
-    """Prove the course: stubs 0, solutions full marks, every misconception seen, nothing stale."""
-    from autograder.authoring import verify as verifying  # noqa: PLC0415  # imports torch
+    """Check the course: stubs earn 0, solutions full marks, every misconception is found."""
+    with _errors_as_messages("verify"):
+        from autograder.authoring import verify as verifying  # noqa: PLC0415  # imports torch
 
-    with _plain_errors():
         found = _course(course)
         report = verifying.verify(found, found.stage(stage) if stage else None)
         for line in report.lines:
@@ -249,10 +261,10 @@ def mutate(
     stage: Annotated[str, typer.Option(help="Mutate this stage only, by name or number.")] = "",
     course: CourseOption = None,
 ) -> None:
-    """Change the solutions in small ways and say which changes no hidden check notices."""
-    from autograder.authoring import mutation  # noqa: PLC0415  # imports torch
+    """Change the solutions in small ways and list the changes that no hidden check notices."""
+    with _errors_as_messages("mutate"):
+        from autograder.authoring import mutation  # noqa: PLC0415  # imports torch
 
-    with _plain_errors():
         found = _course(course)
         left = 0
         for one in [found.stage(stage)] if stage else found.stages:
@@ -272,10 +284,10 @@ def mutate(
 
 @app.command()
 def doctor(*, course: CourseOption = None) -> None:
-    """Say what this machine can do: isolation, torch, and whether the documented tensors hold."""
-    from autograder import doctor as examining  # noqa: PLC0415  # imports torch
+    """Examine this machine: isolation, torch, and whether it gives the documented tensors."""
+    with _errors_as_messages("doctor"):
+        from autograder import doctor as examining  # noqa: PLC0415  # imports torch
 
-    with _plain_errors():
         healthy = True
         for finding in examining.examine(_course(course)):
             typer.echo(f"{'✓' if finding.good else '✗'} {finding.text}")
@@ -287,24 +299,24 @@ def doctor(*, course: CourseOption = None) -> None:
 def _grade(
     paths: list[Path],
     stage: str,
-    files: "_Files",
+    outputs: "_GradingOutputs",
     jobs: int,
     isolation: str | None,
     course: Path | None,
 ) -> None:
-    from rich.console import Console  # noqa: PLC0415  # commands load what they use
+    from rich.console import Console  # noqa: PLC0415  # only this command needs it
 
     from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch
-    from autograder.reports.class_table import table  # noqa: PLC0415  # imports rich
-    from autograder.results import Status, to_json  # noqa: PLC0415  # commands load what they use
-    from autograder.submission import collect  # noqa: PLC0415  # commands load what they use
+    from autograder.reports.class_table import class_table  # noqa: PLC0415  # imports rich
+    from autograder.results import Status, to_json  # noqa: PLC0415  # only this command needs it
+    from autograder.submission import collect  # noqa: PLC0415  # only this command needs it
     from autograder.suite.hidden_inputs import course_secret  # noqa: PLC0415  # imports torch
 
     found = _course(course)
-    files.check()
+    outputs.check()
     only = found.stage(stage) if stage else None
     submissions = [item for path in paths for item in collect(path, found.stages, only)]
-    writer = _writer(found, submissions) if files.gradebook else None
+    writer = _writer(found, submissions) if outputs.gradebook else None
     if not course_secret(found.root):
         typer.echo(
             "No course secret: hidden inputs are those of every public copy (docs/security.md).",
@@ -318,19 +330,19 @@ def _grade(
             jobs=jobs or None,
             on_result=lambda _result: advance(),
         )
-    if files.json is not None:
-        files.json.write_bytes(to_json(results))
-    if files.report is not None:
-        typer.echo(f"report: {_write_report(found, results, files.report)}")
+    if outputs.json is not None:
+        outputs.json.write_bytes(to_json(results))
+    if outputs.report is not None:
+        typer.echo(f"report: {_write_report(found, results, outputs.report)}")
     written = writer.write(submissions, results.submissions) if writer else None
     if len(results.submissions) == 1:
         typer.echo(_feedback(found, results.submissions[0]))
-    Console(highlight=False).print(table(results))
+    Console(highlight=False).print(class_table(results))
     if any(result.status is Status.GRADER_ERROR for result in results.submissions):
         typer.echo("The grader itself failed; those submissions have no grade.", err=True)
         raise typer.Exit(1)
     if written is not None:
-        _say_written(written)
+        _report_written(written)
 
 
 def _writer(course: "Course", submissions: "list[Submission]") -> "Writer":
@@ -338,7 +350,7 @@ def _writer(course: "Course", submissions: "list[Submission]") -> "Writer":
 
     writer = Writer(course, submissions)
     for stage in writer.registered:
-        typer.echo(f"The gradebook knows {stage} now.")
+        typer.echo(f"Registered {stage} in the gradebook.")
     return writer
 
 
@@ -350,7 +362,7 @@ def _grade_table(course: "Course") -> "GradeTable":
         return grade_table_of_gradebook(book, course)
 
 
-def _say_written(written: "Written") -> None:
+def _report_written(written: "Written") -> None:
     for fault in written.faults:
         typer.echo(f"✗ not in the gradebook: {fault}", err=True)
     typer.echo(f"{written.submissions} submissions are in the gradebook.")
@@ -359,22 +371,35 @@ def _say_written(written: "Written") -> None:
 
 
 def _feedback(course: "Course", result: "SubmissionResult") -> str:
-    """Lay out one submission in full, as wide and as colourful as the terminal is."""
+    """Lay out one submission in full, for the width and the colours of the terminal."""
     from autograder.reports.terminal import feedback_text  # noqa: PLC0415  # imports rich
 
+    width, colour = _terminal()
+    return feedback_text(course, result, width, colour=colour)
+
+
+def _terminal() -> tuple[int, bool]:
+    """Return the columns of the terminal, and whether to print in colour."""
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    return feedback_text(course, result, shutil.get_terminal_size().columns, colour=colour)
+    return shutil.get_terminal_size().columns, colour
 
 
-class _Files(NamedTuple):
-    """What a grading run is to write."""
+def _write_export(name: str, made: "ExportFile", file: Path) -> None:
+    for remark in made.remarks:
+        typer.echo(remark, err=True)
+    made.write(file)
+    typer.echo(f"{name}: {file}")
+
+
+class _GradingOutputs(NamedTuple):
+    """What a grading run writes."""
 
     json: Path | None
     report: Path | None
     gradebook: bool
 
     def check(self) -> None:
-        """Refuse before the grading, which takes its time, what would fail after it."""
+        """Raise ``UsageError`` before the grading for a file that could not be written after it."""
         if self.json is not None and self.json.is_dir():
             msg = f"{self.json} is a folder; name a file for the record."
             raise UsageError(msg)
@@ -387,22 +412,22 @@ class _Files(NamedTuple):
 
 
 def _write_report(course: "Course", results: "Results", folder: Path) -> Path:
-    from autograder.reports.folder import write  # noqa: PLC0415  # imports jinja2
+    from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
 
     try:
-        return write(course, results, folder)
+        return write_pages(course, results, folder)
     except OSError as error:
         msg = f"The report can't be written: {error}."
         raise UsageError(msg) from None
 
 
 def _course(folder: Path | None) -> "Course":
-    from autograder.course import find_root, load  # noqa: PLC0415  # commands load what they use
+    from autograder.course import find_root, load  # noqa: PLC0415  # only this command needs it
 
     return load(folder if folder is not None else find_root(Path.cwd()))
 
 
-def _say_stale(findings: list[str]) -> None:
+def _report_stale(findings: list[str]) -> None:
     for finding in findings:
         typer.echo(f"✗ {finding}", err=True)
     if findings:
@@ -413,7 +438,7 @@ def _say_stale(findings: list[str]) -> None:
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
     """Show a bar on a terminal, nothing in a pipe."""
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415  # commands load what they use
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415  # only this command needs it
 
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, transient=True, disable=not sys.stderr.isatty()) as bar:
@@ -422,12 +447,20 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Print what went wrong as one message, without a traceback; exit code 2."""
+def _errors_as_messages(command: str) -> Iterator[None]:
+    """Print an error of *command* as one message, without a traceback; exit code 2."""
     try:
         yield
     except AutograderError as error:
         typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        extra = EXTRAS.get(library)
+        if extra is None:  # a bug, and its traceback says where
+            raise
+        install = f"pip install 'attention-course-kit[{extra}]'"
+        typer.echo(f"`autograder {command}` needs {library}: {install}", err=True)
         raise typer.Exit(2) from None
 
 

@@ -1,14 +1,14 @@
-"""What can go wrong, one class per cause.
+"""The errors of the kit, one class per cause.
 
-``CourseError``: the course's files are wrong, its author mends them.
-``SandboxError``: this machine can't run student code as safely as asked.
-``GraderError``: our own bug; no grade is written.
-Whatever a student's code does is no error here: it is an outcome (see ``results``).
+``CourseError``: the course's files are wrong; the course's author corrects them.
+``SandboxError``: this machine can't run student code in the requested isolation.
+``GraderError``: a bug of the kit; no grade is written.
+What a student's code does is not an error here: it is an outcome (see ``results``).
 """
 
 
 class AutograderError(Exception):
-    """Base of everything that the command line shows as one plain message."""
+    """Base class of all errors that the command line prints as one message."""
 
 
 class CourseError(AutograderError):
@@ -16,12 +16,12 @@ class CourseError(AutograderError):
 
 
 class SandboxError(AutograderError):
-    """The asked isolation can't be had on this machine."""
+    """The requested isolation is not available on this machine."""
 
 
 class GraderError(AutograderError):
-    """The grader itself failed; the submission at hand has no grade."""
+    """The grader itself failed; the submission has no grade."""
 
 
 class UsageError(AutograderError):
-    """A command was given something that it can't serve."""
+    """A command was called with something that it can't use."""

@@ -1,6 +1,7 @@
-"""The record of a grading run: frozen inside, ``results.json`` at the door.
+"""The result model and its JSON form, ``results.json``.
 
-``docs/results.md`` describes the format for readers who write their own exporter.
+``docs/results.md`` describes the format for readers who write their own exporter. Every record
+bounds and sanitizes its own texts when it is made, changed or read.
 """
 
 from collections.abc import Iterable
@@ -8,17 +9,34 @@ from enum import StrEnum
 from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import force_setattr
+
+from autograder.sanitize import (
+    MAX_DIGITS,
+    MAX_FILE_NAME,
+    MAX_SENTENCE,
+    MAX_WORD,
+    digits,
+    identifier,
+    line,
+    lines,
+    listed,
+)
 
 FORMAT_VERSION: Final = 1
+MAX_NOTICES: Final = 20
+MAX_IGNORED: Final = 51  # 50 names, and how many more there are
+MAX_SIDE: Final = 8  # rows and columns of a grid
+NO_NAME: Final = "(no name)"
 
 
 class Outcome(StrEnum):
-    """How one check ended, in the vocabulary of a verdict."""
+    """How one check ended."""
 
     PASSED = "passed"
     FAILED = "failed"  # the code answered, wrongly
     ERRORED = "errored"  # the code broke, hung or never ran
-    SKIPPED = "skipped"  # what it stands on did not pass
+    SKIPPED = "skipped"  # what it depends on did not pass
 
 
 class Status(StrEnum):
@@ -52,6 +70,12 @@ class Diagnosis(msgspec.Struct, frozen=True):
     explanation: str
     hint: str
 
+    def __post_init__(self) -> None:
+        """Sanitize and bound every text."""
+        force_setattr(self, "misconception", line(self.misconception, MAX_SENTENCE))
+        force_setattr(self, "explanation", lines(self.explanation))
+        force_setattr(self, "hint", lines(self.hint))
+
 
 class Grid(msgspec.Struct, frozen=True):
     """A documented tensor beside the student's, at most 8 by 8, digits as printed.
@@ -65,6 +89,17 @@ class Grid(msgspec.Struct, frozen=True):
     wrong: tuple[tuple[bool, ...], ...]
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Sanitize and bound every text, and the number of entries."""
+        for name in ("expected", "yours", "difference"):
+            rows = getattr(self, name)[:MAX_SIDE]
+            bounded = tuple(tuple(map(digits, row[:MAX_SIDE])) for row in rows)
+            force_setattr(self, name, bounded)
+        force_setattr(self, "wrong", tuple(row[:MAX_SIDE] for row in self.wrong[:MAX_SIDE]))
+        for name in ("rows", "columns"):
+            tokens = getattr(self, name)[:MAX_SIDE]
+            force_setattr(self, name, tuple(line(token, MAX_DIGITS) for token in tokens))
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +115,12 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     diagnosis: Diagnosis | None = None
     grid: Grid | None = None
 
+    def __post_init__(self) -> None:
+        """Sanitize and bound every text."""
+        force_setattr(self, "name", line(self.name, MAX_SENTENCE))
+        force_setattr(self, "title", line(self.title, MAX_SENTENCE))
+        force_setattr(self, "message", lines(self.message))
+
 
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
     """The checks of one exercise, in the order in which they build on each other."""
@@ -88,6 +129,10 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[CheckResult, ...]
     score: float
     max_score: float
+
+    def __post_init__(self) -> None:
+        """Sanitize and bound every text."""
+        force_setattr(self, "name", line(self.name, MAX_WORD))
 
     @classmethod
     def of(cls, name: str, checks: tuple[CheckResult, ...]) -> "ExerciseResult":
@@ -114,6 +159,15 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     exercises: tuple[ExerciseResult, ...] = ()
     sha256: str = ""
 
+    def __post_init__(self) -> None:
+        """Sanitize and bound every text; two different students stay different."""
+        force_setattr(self, "student", identifier(self.student) or NO_NAME)
+        force_setattr(self, "stage", identifier(self.stage))
+        force_setattr(self, "message", lines(self.message))
+        force_setattr(self, "notices", listed(self.notices, MAX_NOTICES, MAX_SENTENCE))
+        force_setattr(self, "ignored", listed(self.ignored, MAX_IGNORED, MAX_FILE_NAME))
+        force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
+
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
     """A whole grading run."""
@@ -123,6 +177,11 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     submissions: tuple[SubmissionResult, ...]
     format_version: Literal[1] = FORMAT_VERSION
     hidden_inputs: Literal["public", "secret"] = "public"
+
+    def __post_init__(self) -> None:
+        """Sanitize and bound every text."""
+        force_setattr(self, "course", identifier(self.course))
+        force_setattr(self, "isolation", line(self.isolation, MAX_WORD))
 
 
 def add(points: Iterable[float]) -> float:

@@ -1,25 +1,23 @@
-"""What others wrote, made harmless to look at: bounded, and nothing in it acts.
+"""Removes control sequences from text that others wrote, and bounds its length.
 
-A student chooses names, exceptions and file names. Every view of a submission goes through
-``harmless`` first, so that no view can forget a field; what is left is text, and autoescape or
-``rich.text.Text`` keeps it text.
+A student chooses names, exceptions and file names. ``results`` sends every text of a record through
+here when the record is made or read, so no view can forget a field. What is left is plain text;
+autoescape and ``rich.text.Text`` keep it plain.
+
+Each function leaves its own output unchanged: a record that is written and read again stays equal.
 """
 
+import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 
-from msgspec.structs import replace
-
-from autograder.results import CheckResult, Diagnosis, ExerciseResult, Grid, SubmissionResult
-
-MAX_WORD = 80  # a name on one line of a desktop
+MAX_WORD = 80  # a name on one line of a wide terminal
+MAX_FILE_NAME = 120  # what `submission.names` shows of one
 MAX_SENTENCE = 400
 MAX_MESSAGE = 2000  # a screenful: enough for an exception with its text
 MAX_LINES = 30  # likewise
-MAX_NOTICES = 20
-MAX_IGNORED = 50
-MAX_SIDE = 8  # rows and columns of a grid
-MAX_DIGITS = 12  # "-1234.567890": what fits under a word of a sentence
+MAX_DIGITS = 12  # "-1234.567890": what fits under a token of a sentence
 MAX_MARKS = 3  # accents on one letter; more of them climb over the lines above
 
 _ESCAPE = re.compile(
@@ -29,77 +27,43 @@ _ESCAPE = re.compile(
 )
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _JOINERS = frozenset("\u200c\u200d")  # Persian, Indic scripts and emoji are wrong without them
-
-
-def sanitize(result: SubmissionResult) -> SubmissionResult:
-    """Return *result* with every text in it bounded and without effect."""
-    return replace(
-        result,
-        student=line(result.student, MAX_WORD) or "(no name)",
-        stage=line(result.stage, MAX_WORD),
-        message=lines(result.message),
-        notices=tuple(line(item, MAX_SENTENCE) for item in result.notices[:MAX_NOTICES]),
-        ignored=tuple(line(item, MAX_WORD) for item in result.ignored[:MAX_IGNORED]),
-        exercises=tuple(_exercise(item) for item in result.exercises),
-        sha256=line(result.sha256, MAX_WORD),
-    )
+_MORE_LINES = "… (more lines)"
 
 
 def line(text: str, limit: int) -> str:
-    """Put *text* on one line of at most *limit* characters and a word about the rest."""
+    """Put *text* on one line of at most *limit* characters."""
     return _cut(" ".join(_visible(text, limit).split()), limit, len(text))
 
 
 def lines(text: str, limit: int = MAX_MESSAGE) -> str:
-    """Keep the lines of *text*, at most *limit* characters and ``MAX_LINES`` lines."""
+    """Keep the lines of *text*: at most *limit* characters and ``MAX_LINES`` lines."""
     kept = [item.rstrip() for item in _visible(text, limit).strip().split("\n")]
     if len(kept) > MAX_LINES:
-        kept = [*kept[:MAX_LINES], "… (more lines)"]
+        kept = [*kept[: MAX_LINES - 1], _MORE_LINES]
     return _cut("\n".join(kept), limit, len(text))
 
 
-def _exercise(result: ExerciseResult) -> ExerciseResult:
-    return replace(
-        result,
-        name=line(result.name, MAX_WORD),
-        checks=tuple(_check(check) for check in result.checks),
-    )
+def listed(items: Iterable[str], most: int, limit: int) -> tuple[str, ...]:
+    """Put each of *items* on one line; beyond *most* of them, say how many are left out."""
+    known = tuple(items)
+    if len(known) > most:
+        known = (*known[: most - 1], f"… ({len(known) - most + 1} more)")
+    return tuple(line(item, limit) for item in known)
 
 
-def _check(check: CheckResult) -> CheckResult:
-    return replace(
-        check,
-        title=line(check.title, MAX_SENTENCE),
-        message=lines(check.message),
-        diagnosis=check.diagnosis and _diagnosis(check.diagnosis),
-        grid=check.grid and _grid(check.grid),
-    )
+def identifier(text: str, limit: int = MAX_WORD) -> str:
+    """Return *text* itself where it is printable and short enough.
+
+    Otherwise it is changed, and a digest at its end keeps two different ids different.
+    """
+    if text.isprintable() and len(text) <= limit:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    shown = line(text, limit - len(digest) - 1)
+    return f"{''.join(filter(str.isprintable, shown))}~{digest}"
 
 
-def _diagnosis(diagnosis: Diagnosis) -> Diagnosis:
-    return Diagnosis(
-        misconception=line(diagnosis.misconception, MAX_SENTENCE),
-        explanation=lines(diagnosis.explanation),
-        hint=lines(diagnosis.hint),
-    )
-
-
-def _grid(grid: Grid) -> Grid:
-    return Grid(
-        expected=_entries(grid.expected),
-        yours=_entries(grid.yours),
-        difference=_entries(grid.difference),
-        wrong=tuple(row[:MAX_SIDE] for row in grid.wrong[:MAX_SIDE]),
-        rows=tuple(line(word, MAX_DIGITS) for word in grid.rows[:MAX_SIDE]),
-        columns=tuple(line(word, MAX_DIGITS) for word in grid.columns[:MAX_SIDE]),
-    )
-
-
-def _entries(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(_digits(entry) for entry in row[:MAX_SIDE]) for row in rows[:MAX_SIDE])
-
-
-def _digits(entry: str) -> str:
+def digits(entry: str) -> str:
     """Keep a number as printed; one with hundreds of digits before the point gets an exponent."""
     if len(entry) <= MAX_DIGITS:
         return line(entry, MAX_DIGITS)
@@ -110,7 +74,7 @@ def _digits(entry: str) -> str:
 
 
 def _visible(text: str, limit: int) -> str:
-    """Drop what acts instead of showing; of bidirectional controls show the code."""
+    """Drop control characters; replace bidirectional controls by their code."""
     text = text[: 8 * limit]  # enough to fill the limit even between many escapes
     if text.isascii() and text.isprintable():
         return text
@@ -118,9 +82,13 @@ def _visible(text: str, limit: int) -> str:
     marks = 0
     for character in _ESCAPE.sub("", text):
         category = unicodedata.category(character)
-        marks = marks + 1 if category in {"Mn", "Me"} else 0
+        shown = _shown(character, category)
+        if category in {"Mn", "Me"}:
+            marks += 1
+        elif shown and character not in _JOINERS:  # what can't be seen starts no new letter
+            marks = 0
         if marks <= MAX_MARKS:
-            kept.append(_shown(character, category))
+            kept.append(shown)
     return "".join(kept)
 
 
@@ -139,7 +107,10 @@ def _shown(character: str, category: str) -> str:
 
 
 def _cut(text: str, limit: int, length: int) -> str:
-    """Shorten *text*, of which there were *length* characters, and say how much is left out."""
-    if len(text) <= limit:
-        return text if length <= 8 * limit else f"{text} … (of {length:,} characters)"
-    return f"{text[:limit].rstrip()} … (of {length:,} characters)"
+    """Shorten *text*, of which there were *length* characters, and say so within *limit*."""
+    if len(text) <= limit and length <= 8 * limit:
+        return text
+    note = f" … (of {length:,} characters)"
+    if 2 * len(note) > limit:  # no room for both: a token above a column of numbers
+        note = "…"
+    return f"{text[: limit - len(note)].rstrip()}{note}".strip()

@@ -1,1 +1,1 @@
-"""Formats that other systems read, each a pure function of the record or of a sheet of scores."""
+"""Formats that other systems read: pure functions of the record or of a grade table."""

@@ -1,95 +1,141 @@
 """Canvas: the CSV file that *Grades → Import* reads.
 
-What its importer (``lib/gradebook_importer.rb``) asks of a file: the first cell holds ``Student``,
+What its importer (``lib/gradebook_importer.rb``) needs: the first cell holds ``Student``,
 the second ``ID`` (or ``LastName``, ``FirstName``, ``ID``); then come ``SIS Login ID``, or ``SIS
-User ID``, ``SIS Login ID`` and perhaps ``Integration ID`` and ``Root Account``; ``Section`` ends
-them. Every further column is an assignment, ``Title (id)`` or a title; an unknown title makes a
-new assignment. A row whose first cell holds ``Points Possible`` sets what they are worth. It finds
-a student by ID, then by SIS ID, then by login, then by name, and compares scores at two decimals:
-ours have two, halves up.
+User ID``, ``SIS Login ID`` and perhaps ``Integration ID`` and ``Root Account``; ``Section`` comes
+last. Every further column is an assignment, ``Title (id)`` or a title; an unknown title makes a new
+assignment. A row whose first cell holds ``Points Possible`` sets their points. It finds a student
+by ID, then by SIS ID, then by login, then by name, and compares scores at two decimals: ours have
+two, halves up.
 """
 
 import re
+from collections.abc import Sequence
+from typing import Final
 
 from autograder.errors import UsageError
 from autograder.exports.csv_io import (
-    Table,
+    CsvTable,
     formula_warnings,
     is_formula,
     number,
     points,
     read,
+    student_id,
     text,
     write,
 )
-from autograder.exports.export_file import Exported
+from autograder.exports.export_file import ExportFile
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
-from autograder.exports.roster import WORTH, people, refuse_strangers
-from autograder.exports.student_matching import key, number_of, places
-from autograder.sanitize import MAX_WORD, line
+from autograder.exports.student_matching import (
+    RosterRow,
+    comparable,
+    lms_number,
+    match_students,
+)
+from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
 
-PLACES = 2
+PLACES: Final = 2
+POINTS: Final = "Points Possible"
 _INFO = ("Student", "ID", "SIS Login ID", "Section")
 _UPLOADED = re.compile(r"(?P<title>.*\S)\s+\(\d+\)", re.DOTALL)
-_LONG = 255  # characters of a title in Canvas
+_MAX_TITLE = 255  # characters, in Canvas
+_MUTED = re.compile(r"\s*(?:muted|manual posting.*)?\s*", re.IGNORECASE | re.DOTALL)
 
 
-def canvas(grades: GradeTable, roster: bytes | None = None) -> Exported:
-    """Fill *roster*, exported from Canvas before, or make a file of our own without names.
+def canvas(grades: GradeTable, roster: bytes | None = None) -> ExportFile:
+    """Fill *roster*, which was exported from Canvas, or make a file of our own without names.
 
     Everything else in the roster stays as it is: other columns, excused students (``EX``), and
     the cells of students who have no grade here.
     """
     if roster is None:
-        table, rows, remarks = _alone(grades)
+        table, rows, remarks = _new_roster(grades)
     else:
         table = read(roster, "roster")
-        refuse_strangers(table.rows[0])
-        rows, remarks = places(grades.rows, people(table), "roster")
-        # Changed, they would not be what Canvas finds its students by.
+        _require_canvas_header(table.rows[0])
+        rows, remarks = match_students(grades.rows, _roster_rows(table), "roster")
+        # Canvas finds its students by these cells, so they are not changed.
         remarks += formula_warnings(table.rows, "roster")
     cells = [list(row) for row in table.rows]
     for stage in grades.graded:
         scores = [(rows[row.student], row, score) for row, score in grades.scores(stage.name)
                   if row.student in rows]  # fmt: skip
-        remarks += _fill(cells, _column(cells, stage), stage, scores)
+        remarks += _fill_column(cells, _column(cells, stage), stage, scores)
     content = write(cells, table.delimiter, bom=table.bom)
-    return Exported(content, (*grades.remarks, *remarks))
+    return ExportFile(content, (*grades.remarks, *remarks))
 
 
-def _alone(grades: GradeTable) -> tuple[Table, dict[str, int], tuple[str, ...]]:
-    """Make a roster of the students whom we know, as Canvas would have exported it."""
-    rows = tuple((_name(row), number_of(row.student), text(row.student), "") for row in grades.rows)
+def _require_canvas_header(header: Sequence[str]) -> None:
+    """Raise ``UsageError`` unless *header* is one that Canvas writes and reads."""
+    first = [name.strip() for name in header[:3]]
+    if "Section" not in header or (first[:2] != ["Student", "ID"] and first[2:] != ["ID"]):
+        shown = line(", ".join(header[:5]), MAX_SENTENCE)
+        msg = (
+            f"The roster's first columns are {shown}; Canvas needs Student, ID, SIS Login ID, "
+            "Section. Export it in Canvas: Grades, Export, Entire Gradebook."
+        )
+        raise UsageError(msg)
+
+
+def _roster_rows(table: CsvTable) -> list[RosterRow]:
+    """Return the students' rows; the rows of points and of manual posting are none."""
+    at = {name.strip(): i for i, name in reversed(list(enumerate(table.rows[0])))}
+
+    def cell(row: Sequence[str], name: str) -> str:
+        return row[at[name]].strip() if name in at and at[name] < len(row) else ""
+
+    return [
+        RosterRow(
+            row=i,
+            number=cell(row, "ID"),
+            identifiers=(cell(row, "ID"), cell(row, "SIS User ID"), cell(row, "SIS Login ID")),
+            names=(
+                cell(row, "Student"),
+                f"{cell(row, 'LastName')}, {cell(row, 'FirstName')}",
+                f"{cell(row, 'FirstName')} {cell(row, 'LastName')}",
+            ),
+        )
+        for i, row in enumerate(table.rows)
+        if i and row and POINTS not in row[0] and not all(map(_MUTED.fullmatch, row))
+    ]
+
+
+def _new_roster(grades: GradeTable) -> tuple[CsvTable, dict[str, int], tuple[str, ...]]:
+    """Make a roster of our own students, as Canvas would export it."""
+    rows = tuple(
+        (_name(row), lms_number(row.student), student_id(row.student), "") for row in grades.rows
+    )
     remarks = tuple(
-        f"{row.student}: begins like a formula and got an apostrophe in front, so Canvas won't "
-        "know the login; fill in a roster instead"
+        f"{row.student}: begins like a formula and got an apostrophe in front, so Canvas will "
+        "not find the login; fill in a roster instead"
         for row in grades.rows
         if is_formula(row.student)
     )
-    top = (_INFO, (f"    {WORTH}", "", "", ""))
+    top = (_INFO, (f"    {POINTS}", "", "", ""))
     at = {row.student: i for i, row in enumerate(grades.rows, len(top))}
-    return Table((*top, *rows)), at, remarks
+    return CsvTable((*top, *rows)), at, remarks
 
 
 def _name(row: StudentGrades) -> str:
     named = ", ".join(part for part in (row.last_name, row.first_name) if part)
-    tail = number_of(row.student)
+    tail = lms_number(row.student)
     return text(named or (row.student.removesuffix(f"_{tail}") if tail else row.student))
 
 
 def _column(cells: list[list[str]], stage: StageColumn) -> int:
     """Find the column of *stage* by its title or its name, or add one."""
     header = cells[0]
-    wanted = {key(stage.title), key(stage.name)}
+    wanted = {comparable(stage.title), comparable(stage.name)}
     info = header.index("Section") + 1
-    found = [i for i, name in enumerate(header) if i >= info and key(_title(name)) in wanted]
+    found = [i for i, name in enumerate(header) if i >= info and comparable(_title(name)) in wanted]
     if len(found) > 1:
         names = ", ".join(line(header[i], MAX_WORD) for i in found)
-        msg = f"The roster has several columns for {stage.name}: {names}. Take all but one away."
+        msg = f"The roster has several columns for {stage.name}: {names}. Remove all but one."
         raise UsageError(msg)
     if found:
         return found[0]
-    _add(cells, 0, len(header), text(stage.title, _LONG))
+    _set_cell(cells, 0, len(header), text(stage.title, _MAX_TITLE))
     return len(header) - 1
 
 
@@ -98,34 +144,36 @@ def _title(name: str) -> str:
     return match["title"] if match else name
 
 
-def _fill(
+def _fill_column(
     cells: list[list[str]],
     at: int,
     stage: StageColumn,
     scores: list[tuple[int, StudentGrades, Score]],
 ) -> tuple[str, ...]:
-    remarks = [_put(cells, row, at, who, score) for row, who, score in scores]
+    remarks = [_write_score(cells, row, at, who, score) for row, who, score in scores]
     if stage.max_score is not None:
-        _worth(cells, at, stage, stage.max_score)
+        _set_points(cells, at, stage, stage.max_score)
     return tuple(remark for remark in remarks if remark)
 
 
-def _put(cells: list[list[str]], row: int, at: int, who: StudentGrades, score: Score) -> str:
+def _write_score(
+    cells: list[list[str]], row: int, at: int, who: StudentGrades, score: Score
+) -> str:
     old = _cell(cells, row, at)
     new = number(score.score, PLACES)
     title = line(cells[0][at], MAX_WORD)
     if old.casefold() == "ex":
-        return f"{who.student}: excused in {title}, left so (would be {new})"
-    _add(cells, row, at, new)
+        return f"{who.student}: excused in {title}, not changed (would be {new})"
+    _set_cell(cells, row, at, new)
     changed = old and number(points(old), PLACES) != new
     return f"{who.student}: {title} was {old} and becomes {new}" if changed else ""
 
 
-def _worth(cells: list[list[str]], at: int, stage: StageColumn, most: float) -> None:
-    """Fill in the points of a column, and refuse one that is worth something else."""
-    row = next((i for i, row in enumerate(cells) if i and row and WORTH in row[0]), len(cells))
-    if row == len(cells):  # Canvas reads it anywhere; at the end it moves no student
-        cells.append([f"    {WORTH}"])
+def _set_points(cells: list[list[str]], at: int, stage: StageColumn, most: float) -> None:
+    """Set the points of a column; raises ``UsageError`` where Canvas has other points."""
+    row = next((i for i, row in enumerate(cells) if i and row and POINTS in row[0]), len(cells))
+    if row == len(cells):  # Canvas reads it in any row; at the end no other row moves
+        cells.append([f"    {POINTS}"])
     old = _cell(cells, row, at)
     if old and number(points(old), PLACES) != number(most, PLACES):
         title = line(cells[0][at], MAX_WORD)
@@ -134,10 +182,10 @@ def _worth(cells: list[list[str]], at: int, stage: StageColumn, most: float) -> 
             f"Set the assignment's points to {most:g} in Canvas and export the roster again."
         )
         raise UsageError(msg)
-    _add(cells, row, at, old or number(most, PLACES))
+    _set_cell(cells, row, at, old or number(most, PLACES))
 
 
-def _add(cells: list[list[str]], row: int, at: int, value: str) -> None:
+def _set_cell(cells: list[list[str]], row: int, at: int, value: str) -> None:
     cells[row] += [""] * (at + 1 - len(cells[row]))
     cells[row][at] = value
 

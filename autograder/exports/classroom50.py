@@ -1,10 +1,10 @@
 """Classroom 50: ``result.json`` after ``classroom50/result/v1``.
 
-Its schema is closed: no further key at the top, whole numbers only, ``score`` at most
-``max-score``, both the sums over ``tests``; a test may carry more keys. Points are therefore
+Its schema allows no further key at the top, and whole numbers only; ``score`` is at most
+``max-score``, and both are the sums over ``tests``; a test may have more keys. Points are therefore
 counted in hundredths, which keeps every ratio. Classroom, assignment and owner must be the
-repository's; the runner hands them over in the environment. A command that ends with another exit
-code than 0 is an infrastructure error there, which is right where there is no grade.
+repository's; the runner passes them in the environment. There an exit code other than 0 is an
+infrastructure error, which is right where there is no grade.
 """
 
 import json
@@ -14,11 +14,11 @@ from typing import Any, Final, Literal
 import msgspec
 
 from autograder.errors import CourseError, UsageError
-from autograder.exports.export_file import Exported, only, told
+from autograder.exports.export_file import ExportFile, feedback_text, single_submission
 from autograder.results import CheckResult, Outcome, Results, SubmissionResult
 
 FACTOR: Final = 100  # hundredths of a point
-_CLOSE = 1e-6  # what `results.add` keeps of a sum
+_CLOSE = 1e-6  # what rounding in `results.add` leaves
 _VARIABLES: Final = {
     "classroom": ("CLASSROOM",),
     "assignment": ("ASSIGNMENT",),
@@ -30,7 +30,7 @@ _VARIABLES: Final = {
 
 
 class Push(msgspec.Struct, frozen=True, kw_only=True):
-    """What was pushed where; *datetime* is UTC, ``2026-06-01T14:32:01Z``."""
+    """What was pushed, and where; *datetime* is UTC, ``2026-06-01T14:32:01Z``."""
 
     classroom: str
     assignment: str
@@ -44,12 +44,12 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def push_of(environ: Mapping[str, str], datetime: str) -> Push:
-    """Read what the runner tells in *environ*; raises ``UsageError`` outside of one."""
-    told = {
+    """Read the runner's variables from *environ*; raises ``UsageError`` where they are not set."""
+    values = {
         name: next((environ[item] for item in variables if environ.get(item)), "")
         for name, variables in _VARIABLES.items()
     }
-    missing = [_VARIABLES[name][0] for name, value in told.items() if not value]
+    missing = [_VARIABLES[name][0] for name, value in values.items() if not value]
     if missing:
         msg = (
             f"{', '.join(missing)} not set: this format is written inside Classroom 50's runner, "
@@ -57,20 +57,20 @@ def push_of(environ: Mapping[str, str], datetime: str) -> Push:
         )
         raise UsageError(msg)
     return Push(
-        **told,
-        review=environ.get("REVIEW_URL") or told["commit"],
+        **values,
+        review=environ.get("REVIEW_URL") or values["commit"],
         datetime=datetime,
         assignment_type="group" if environ.get("ASSIGNMENT_TYPE") == "group" else "individual",
     )
 
 
-def classroom50(results: Results, push: Push) -> Exported:
-    """Write the one submission of *results*, points times ``FACTOR``.
+def classroom50(results: Results, push: Push) -> ExportFile:
+    """Return the file about the one submission of *results*, points times ``FACTOR``.
 
-    Raises ``GraderError`` where there is no grade, ``CourseError`` where a check's points are no
-    whole hundredths.
+    Raises ``GraderError`` where there is no grade, and ``CourseError`` where the points of a check
+    are not whole hundredths.
     """
-    result = only(results)
+    result = single_submission(results)
     tests = _tests(result)
     answer = {
         "schema": "classroom50/result/v1",
@@ -80,20 +80,21 @@ def classroom50(results: Results, push: Push) -> Exported:
         "tests": tests,
     }
     page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2)
-    return Exported(page.encode() + b"\n", (f"Points are in hundredths: {FACTOR} are one point.",))
+    remark = f"Points are in hundredths: {FACTOR} are one point."
+    return ExportFile(page.encode() + b"\n", (remark,))
 
 
 def _tests(result: SubmissionResult) -> list[dict[str, Any]]:
     tests = [
         _test(exercise.name, check) for exercise in result.exercises for check in exercise.checks
     ]
-    if not tests:  # an empty list would be a pass of nothing
+    if not tests:  # an empty list would count as passed
         tests = [
             {
                 "test-name": result.stage or "submission",
                 "passed": False,
                 "score": 0,
-                "max-score": whole(result.max_score or 0.0),
+                "max-score": hundredths(result.max_score or 0.0),
                 "output": result.message,
             }
         ]
@@ -104,16 +105,16 @@ def _test(exercise: str, check: CheckResult) -> dict[str, Any]:
     return {
         "test-name": f"{exercise}: {check.title}",
         "passed": check.outcome is Outcome.PASSED,
-        "score": whole(check.points),
-        "max-score": whole(check.max_points),
-        "output": told(check),
+        "score": hundredths(check.points),
+        "max-score": hundredths(check.max_points),
+        "output": feedback_text(check),
     }
 
 
-def whole(points: float) -> int:
-    """Return *points* in hundredths; raises ``CourseError`` where a rest is left."""
+def hundredths(points: float) -> int:
+    """Return *points* in hundredths; raises ``CourseError`` where they are not whole."""
     scaled = round(points * FACTOR)
     if abs(scaled - points * FACTOR) > _CLOSE:
-        msg = f"A check is worth {points} points; Classroom 50 needs whole hundredths."
+        msg = f"A check is worth {points} points; Classroom 50 needs whole hundredths of a point."
         raise CourseError(msg)
     return scaled

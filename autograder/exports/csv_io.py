@@ -1,9 +1,9 @@
-"""Cells of a table that a spreadsheet will open: text stays text, numbers stay numbers.
+"""Reads and writes CSV files in which a spreadsheet runs no formula.
 
 A spreadsheet calculates a cell that begins with ``=``, ``+``, ``-`` or ``@``, also after spaces and
-in full width; quoting does not prevent that, an apostrophe in front does. Every text of ours goes
-through ``text``. Cells that a learning management system wrote are passed on as they are: it
-finds its students by them, and the same file was in the same hands before we filled it in.
+in full width; quoting does not prevent that, an apostrophe in front does. All our own cells go
+through ``text``. Cells that a learning management system wrote are not changed: it finds its
+students by them, and the instructor had the same file before.
 """
 
 import csv
@@ -15,16 +15,17 @@ from decimal import ROUND_HALF_UP, Decimal
 import msgspec
 
 from autograder.errors import GraderError, UsageError
-from autograder.sanitize import MAX_NOTICES, MAX_WORD, line
+from autograder.sanitize import MAX_WORD, identifier, line
 
 _SIGNS = frozenset("=+-@\N{MINUS SIGN}")
-_UNSEEN = " \t\r\n\u200c\u200d"  # joiners survive in names, and may hide what follows
-_MOST = 10**12  # points; beyond, a number with six decimals outgrows `Decimal`
+_INVISIBLE = " \t\r\n\u200c\u200d"  # names may hold joiners, which may hide what follows
+MAX_ROWS = 20  # named in one warning
+_MOST = 10**12  # points; a larger number with six decimals exceeds the precision of `Decimal`
 _BOM = b"\xef\xbb\xbf"
 
 
-class Table(msgspec.Struct, frozen=True):
-    """A CSV file as it came; *bom* and *delimiter* say how it was written."""
+class CsvTable(msgspec.Struct, frozen=True):
+    """A CSV file as it was read; *bom* and *delimiter* say how it was written."""
 
     rows: tuple[tuple[str, ...], ...]
     delimiter: str = ","
@@ -33,25 +34,29 @@ class Table(msgspec.Struct, frozen=True):
 
 def text(value: str, limit: int = MAX_WORD) -> str:
     """Put *value* on one line, with an apostrophe in front where it would be calculated."""
-    shown = line(value, limit)
-    return f"'{shown}" if is_formula(shown) else shown
+    return _without_formula(line(value, limit))
+
+
+def student_id(value: str) -> str:
+    """Return *value* as ``text`` does, but two ids that differ in spaces stay different."""
+    return _without_formula(identifier(value))
 
 
 def is_formula(value: str) -> bool:
     """Whether a spreadsheet may take *value* for a formula."""
-    plain = unicodedata.normalize("NFKC", value).strip().lstrip(_UNSEEN)
-    return len(plain) > 1 and plain[0] in _SIGNS  # a sign alone, as for "none", does nothing
+    plain = unicodedata.normalize("NFKC", value).strip().lstrip(_INVISIBLE)
+    return len(plain) > 1 and plain[0] in _SIGNS  # a sign alone, written for "none", is no formula
 
 
 def formula_warnings(rows: Iterable[Sequence[str]], what: str) -> tuple[str, ...]:
-    """Warn of cells that somebody else wrote and that a spreadsheet may take for formulas."""
+    """Warn of cells in a downloaded file that a spreadsheet may take for formulas."""
     found = [str(i) for i, row in enumerate(rows, 1) if any(map(is_formula, row))]
     if not found:
         return ()
-    shown = ", ".join(found[:MAX_NOTICES]) + (", …" if len(found) > MAX_NOTICES else "")
+    shown = ", ".join(found[:MAX_ROWS]) + (", …" if len(found) > MAX_ROWS else "")
     remark = (
-        f"rows {shown} of the {what}: text there begins like a formula, and was left as it was; "
-        "look at the file in a text editor before a spreadsheet opens it"
+        f"rows {shown} of the {what}: text there begins like a formula and was not changed; "
+        "look at the file in a text editor before you open it in a spreadsheet"
     )
     return (remark,)
 
@@ -62,14 +67,14 @@ def number(value: float | None, places: int = 6) -> str:
         return ""
     exact = Decimal(str(float(value)))  # 0.125 as printed: its half goes up, not to even
     if not exact.is_finite() or abs(exact) > _MOST:
-        msg = f"A score is {value}: that is no number of points."
+        msg = f"A score is {value}, which is not a number of points."
         raise GraderError(msg)
     rounded = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP).normalize()
     return f"{rounded + 0:f}"  # adding 0 turns -0 into 0
 
 
 def points(cell: str) -> float | None:
-    """Read a number of points as people and systems write it, ``7.5`` or ``7,5``."""
+    """Read a number of points, written as ``7.5`` or ``7,5``; ``None`` if it is none."""
     try:
         value = Decimal(cell.strip().replace(",", "."))
     except ArithmeticError:
@@ -78,37 +83,41 @@ def points(cell: str) -> float | None:
 
 
 def write(rows: Iterable[Sequence[str]], delimiter: str = ",", *, bom: bool = False) -> bytes:
-    """Encode *rows* as RFC 4180 has it: UTF-8, lines ended by CR LF, quotes where needed."""
+    """Encode *rows* after RFC 4180: UTF-8, lines ended by CR LF, quotes where needed."""
     page = io.StringIO(newline="")
     csv.writer(page, delimiter=delimiter).writerows(rows)
     return (_BOM if bom else b"") + page.getvalue().encode("utf-8", "replace")
 
 
-def read(content: bytes, what: str, delimiters: str = ",;") -> Table:
-    """Decode the CSV file *what*; raises ``UsageError`` where it is none."""
+def read(content: bytes, what: str, delimiters: str = ",;") -> CsvTable:
+    """Decode the CSV file that *what* names; raises ``UsageError`` where it is not one."""
     try:
         page = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         msg = f"The {what} is not UTF-8. Download it again, or save it as “CSV UTF-8”."
         raise UsageError(msg) from None
-    # A header that the wrong sign divides has fewer cells.
+    # The wrong delimiter divides the header into fewer cells.
     try:
         best = max(delimiters, key=lambda sign: _width(page, sign))
         rows = _rows(page, best)
     except csv.Error as error:
-        msg = f"The {what} is no CSV file: {error}."
+        msg = f"The {what} is not a CSV file: {error}."
         raise UsageError(msg) from None
     if not rows:
         msg = f"The {what} is empty. Download it again."
         raise UsageError(msg)
     for i, row in enumerate(rows, 1):
-        if len(row) > len(rows[0]):  # its cells would stand below the wrong names
+        if len(row) > len(rows[0]):  # its cells would be below the wrong names
             msg = (
                 f"Row {i} of the {what} has {len(row)} cells and the header {len(rows[0])}: "
-                "perhaps a comma stands there without quotes. Download it again."
+                "perhaps it has a comma without quotes. Download the file again."
             )
             raise UsageError(msg)
-    return Table(rows, best, content.startswith(_BOM))
+    return CsvTable(rows, best, content.startswith(_BOM))
+
+
+def _without_formula(cell: str) -> str:
+    return f"'{cell}" if is_formula(cell) else cell
 
 
 def _width(page: str, delimiter: str) -> int:

@@ -1,24 +1,33 @@
-"""What an export is: a file's bytes, and what its reader should know about it."""
+"""The file that an export makes, and what formats for a single submission share."""
+
+from pathlib import Path
 
 import msgspec
 
 from autograder.errors import GraderError, UsageError
 from autograder.results import CheckResult, Results, Status, SubmissionResult
-from autograder.sanitize import sanitize
 
 
-class Exported(msgspec.Struct, frozen=True):
-    """A file to write, and remarks: whoever got no cell, and why."""
+class ExportFile(msgspec.Struct, frozen=True):
+    """The content of a file, and remarks: which students got no cell, and why."""
 
     content: bytes
     remarks: tuple[str, ...] = ()
 
+    def write(self, file: Path) -> None:
+        """Write the content to *file*; raises ``UsageError`` where that is impossible."""
+        try:
+            file.write_bytes(self.content)
+        except OSError as error:
+            msg = f"{file} can't be written: {error.strerror}."
+            raise UsageError(msg) from error
 
-def only(results: Results) -> SubmissionResult:
-    """Return the one submission of *results*, harmless.
 
-    For formats that hold one submission: raises ``UsageError`` where there are more or none, and
-    ``GraderError`` where there is no grade, because such a format can't say so except by a zero.
+def single_submission(results: Results) -> SubmissionResult:
+    """Return the one submission of *results*, for formats that hold one.
+
+    Raises ``UsageError`` where there are more or none, and ``GraderError`` where there is no grade,
+    because such a format can only express that as a zero.
     """
     if len(results.submissions) != 1:
         msg = (
@@ -26,7 +35,7 @@ def only(results: Results) -> SubmissionResult:
             "Grade one submission at a time, and export each record."
         )
         raise UsageError(msg)
-    result = sanitize(results.submissions[0])
+    result = results.submissions[0]
     if result.score is None:
         failed = (
             "The grader failed" if result.status is Status.GRADER_ERROR else "There is no grade"
@@ -36,8 +45,8 @@ def only(results: Results) -> SubmissionResult:
     return result
 
 
-def told(check: CheckResult) -> str:
-    """Say what the student reads about *check*, in plain text; empty where there is nothing."""
+def feedback_text(check: CheckResult) -> str:
+    """Return what the student reads about *check*, in plain text; empty where there is nothing."""
     parts = [check.message]
     if check.diagnosis is not None:
         parts += [check.diagnosis.explanation, check.diagnosis.hint]

@@ -1,6 +1,9 @@
-"""Every format by name; a new one is a new file and one line here."""
+"""All export formats by name; a new one is a new file and one line here."""
 
+import datetime as dt
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
@@ -8,109 +11,128 @@ import msgspec
 from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
-from autograder.exports.classroom50 import Push, classroom50
-from autograder.exports.export_file import Exported
+from autograder.exports.classroom50 import classroom50, push_of
+from autograder.exports.export_file import ExportFile
 from autograder.exports.grade_table import GradeTable, grade_table
-from autograder.exports.gradescope_results import Visibility, gradescope
+from autograder.exports.gradescope_results import gradescope
 from autograder.exports.junit import junit
 from autograder.exports.moodle import moodle
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
-from autograder.results import Results
+from autograder.results import Results, from_json
 
 _Value = TypeVar("_Value")
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to export, and what was asked; each format takes what it needs."""
+class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the instructor asked for; each format takes what it needs.
 
-    grades: GradeTable | None = None  # the gradebook's; else it is made of the record
-    results: Results | None = None
-    course: Course | None = None
-    download: bytes | None = None
+    *record* and *download*, which an LMS wrote, are files. *grades* is the gradebook's table;
+    without it the table is made from the record.
+    """
+
+    course: Course
+    record: Path | None = None
+    download: Path | None = None
+    grades: GradeTable | None = None
     stage: str = ""
     grade_column: str = ""
-    visibility: Visibility = "visible"
-    push: Push | None = None
 
     def grade_table(self) -> GradeTable:
-        """Return the sheet, with the one stage that was asked for, or all."""
+        """Return the grades of the one stage that was asked for, or of all."""
         grades = self.grades
-        if grades is None and self.results is not None and self.course is not None:
-            grades = grade_table(self.results, self.course)
-        grades = _given(grades, "a record or a gradebook")
+        if grades is None and self.record is not None:
+            grades = grade_table(self.results(), self.course)
+        grades = _required(grades, "a record or a gradebook")
         stages = tuple(item for item in grades.stages if self.stage in {"", item.name})
         return msgspec.structs.replace(grades, stages=stages)
 
-    def the_record(self) -> Results:
-        """Return the record: a gradebook knows no checks."""
-        return _given(self.results, "a record, as `autograder grade --json` writes it")
+    def results(self) -> Results:
+        """Return the record: a gradebook holds no checks."""
+        file = _required(self.record, "a record, as `autograder grade --json` writes it")
+        try:
+            return from_json(_read(file))
+        except msgspec.MsgspecError as error:
+            msg = f"{file} is no record of `autograder grade --json`: {error}."
+            raise UsageError(msg) from error
 
-    def the_stage(self) -> str:
-        """Return the stage that was asked for, or the only one with grades."""
-        graded = [stage.name for stage in self.grade_table().graded]
-        wanted = self.stage or (graded[0] if len(graded) == 1 else None)
-        return _given(wanted, f"one stage (--stage); there are grades in {', '.join(graded)}")
+    def lms_download(self) -> bytes | None:
+        """Return the content of the file that was downloaded from the LMS."""
+        return None if self.download is None else _read(self.download)
 
 
-class Format(msgspec.Struct, frozen=True):
-    """How a format is made, what its file is called, and which download it fills in."""
+class ExportFormat(msgspec.Struct, frozen=True):
+    """How a format is made, what its file is called, and what it is for."""
 
     file: str
     about: str
-    make: Callable[[Request], Exported]
-    fills: str = ""
+    make: Callable[[ExportRequest], ExportFile]
+
+
+def find_format(name: str) -> ExportFormat:
+    """Return the format called *name*; raises ``UsageError`` with all names."""
+    if name not in FORMATS:
+        msg = f"There is no format {name!r}. Formats: {', '.join(FORMATS)}."
+        raise UsageError(msg)
+    return FORMATS[name]
+
+
+def _moodle(request: ExportRequest) -> ExportFile:
+    grades = request.grade_table()
+    worksheet = _required(request.lms_download(), "the worksheet downloaded from Moodle (--fill)")
+    graded = [stage.name for stage in grades.graded]
+    stage = request.stage or (graded[0] if len(graded) == 1 else None)
+    known = f"one stage (--stage); there are grades in {', '.join(graded)}"
+    return moodle(grades, worksheet, _required(stage, known), request.grade_column)
+
+
+def _classroom50(request: ExportRequest) -> ExportFile:
+    now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    return classroom50(request.results(), push_of(os.environ, now))
 
 
 FORMATS: Final = {
-    "canvas": Format(
+    "canvas": ExportFormat(
         "canvas.csv",
         "Canvas gradebook; fills in an exported one, or makes one",
-        lambda ask: canvas(ask.grade_table(), ask.download),
-        "the gradebook exported from Canvas (optional)",
+        lambda request: canvas(request.grade_table(), request.lms_download()),
     ),
-    "moodle": Format(
-        "moodle.csv",
-        "Moodle's offline grading worksheet, filled in, one stage",
-        lambda ask: moodle(
-            ask.grade_table(),
-            _given(ask.download, "the worksheet downloaded from Moodle"),
-            ask.the_stage(),
-            ask.grade_column,
-        ),
-        "the worksheet downloaded from Moodle",
+    "moodle": ExportFormat(
+        "moodle.csv", "Moodle's offline grading worksheet, filled in, one stage", _moodle
     ),
-    "nbgrader": Format(
+    "nbgrader": ExportFormat(
         "grades.csv",
         "the columns of `nbgrader export`",
-        lambda ask: nbgrader_csv(ask.grade_table()),
+        lambda request: nbgrader_csv(request.grade_table()),
     ),
-    "exercises": Format(
+    "exercises": ExportFormat(
         "exercises.csv",
-        "one row a student, one column an exercise",
-        lambda ask: exercises_csv(ask.grade_table()),
+        "one row per student, one column per exercise",
+        lambda request: exercises_csv(request.grade_table()),
     ),
-    "gradescope": Format(
+    "gradescope": ExportFormat(
         "results.json",
         "Gradescope, one submission",
-        lambda ask: gradescope(ask.the_record(), ask.visibility),
+        lambda request: gradescope(request.results()),
     ),
-    "classroom50": Format(
-        "result.json",
-        "Classroom 50, one submission",
-        lambda ask: classroom50(
-            ask.the_record(), _given(ask.push, "what its runner says about the push")
-        ),
-    ),
-    "junit": Format(
+    "classroom50": ExportFormat("result.json", "Classroom 50, one submission", _classroom50),
+    "junit": ExportFormat(
         "junit.xml",
-        "JUnit XML, a suite each submission",
-        lambda ask: junit(ask.the_record()),
+        "JUnit XML, one suite per submission",
+        lambda request: junit(request.results()),
     ),
 }
 
 
-def _given(value: _Value | None, what: str) -> _Value:
+def _required(value: _Value | None, what: str) -> _Value:
     if value is None:
         msg = f"This format needs {what}."
         raise UsageError(msg)
     return value
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        msg = f"{file} can't be read: {error.strerror}."
+        raise UsageError(msg) from error

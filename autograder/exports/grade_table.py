@@ -1,7 +1,7 @@
-"""The sheet that gradebooks want: students down, stages across, a score in each cell.
+"""The grade table: one row per student, one column per stage, a score in each cell.
 
-It is made from the record here, or from nbgrader's database elsewhere, where there are names,
-manual scores and late penalties too.
+It is made from a record here. The gradebook makes one from nbgrader's database, which has names,
+manual scores and late penalties, too.
 """
 
 from collections import Counter
@@ -11,11 +11,10 @@ import msgspec
 from autograder.course import Course, Stage
 from autograder.errors import UsageError
 from autograder.results import Results, SubmissionResult
-from autograder.sanitize import sanitize
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """One student's points in one stage; ``None`` where there is no grade, which is no zero.
+    """One student's points in one stage; ``None`` where there is no grade, which is not a zero.
 
     *score* is *raw* less *penalty*. *exercises* are ``(score, max_score)`` by name.
     """
@@ -40,7 +39,7 @@ class StudentGrades(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StageColumn(msgspec.Struct, frozen=True):
-    """A stage; *max_score* is ``None`` where nobody's work could be judged."""
+    """A stage; *max_score* is ``None`` where no submission could be graded."""
 
     name: str
     title: str
@@ -48,7 +47,7 @@ class StageColumn(msgspec.Struct, frozen=True):
 
 
 class GradeTable(msgspec.Struct, frozen=True, kw_only=True):
-    """All stages in the order of the course, all students, and who is not among them."""
+    """All stages in the order of the course, all students, and remarks on who is missing."""
 
     stages: tuple[StageColumn, ...]
     rows: tuple[StudentGrades, ...]
@@ -56,30 +55,31 @@ class GradeTable(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def graded(self) -> tuple[StageColumn, ...]:
-        """The stages in which somebody has a score: the others need no column."""
+        """The stages in which a student has a score: the others need no column."""
         return tuple(stage for stage in self.stages if any(self.scores(stage.name)))
 
     def scores(self, stage: str) -> list[tuple[StudentGrades, Score]]:
-        """Return who has a grade in *stage*, and which."""
+        """Return the students with a grade in *stage*, each with the score."""
         found = [(row, row.scores[stage]) for row in self.rows if stage in row.scores]
         return [(row, score) for row, score in found if score.score is not None]
 
 
 def grade_table(results: Results, course: Course) -> GradeTable:
     """Lay out *results*; raises ``UsageError`` where a student has a stage twice."""
-    submissions = [sanitize(result) for result in results.submissions]
     known = {stage.name for stage in course.stages}
-    placed = [result for result in submissions if result.stage in known]
-    _reject_duplicates(placed)
+    found = [result for result in results.submissions if result.stage in known]
+    _reject_duplicates(found)
     rows: dict[str, dict[str, Score]] = {}
-    for result in placed:
+    for result in found:
         rows.setdefault(result.student, {})[result.stage] = _score(result)
     return GradeTable(
-        stages=tuple(_column(stage, placed) for stage in course.stages),
+        stages=tuple(_column(stage, found) for stage in course.stages),
         rows=tuple(
             StudentGrades(student=student, scores=scores) for student, scores in rows.items()
         ),
-        remarks=tuple(remark for result in submissions for remark in _remarks(result, known)),
+        remarks=tuple(
+            remark for result in results.submissions for remark in _remarks(result, known)
+        ),
     )
 
 
@@ -98,7 +98,7 @@ def _column(stage: Stage, results: list[SubmissionResult]) -> StageColumn:
         worth = " and ".join(f"{most:g}" for most in sorted(filter(None, given)))
         msg = (
             f"Stage {stage.name} is worth {worth} "
-            "points in one record: its suite changed in between. Grade it again, all together."
+            "points in one record: its suite has changed. Grade all submissions of the stage again."
         )
         raise UsageError(msg)
     return StageColumn(stage.name, stage.title, next(iter(given), None))
@@ -106,11 +106,13 @@ def _column(stage: Stage, results: list[SubmissionResult]) -> StageColumn:
 
 def _reject_duplicates(results: list[SubmissionResult]) -> None:
     counts = Counter((result.student, result.stage) for result in results)
-    twins = [f"{student} in {stage}" for (student, stage), count in counts.items() if count > 1]
-    if twins:
+    duplicates = [
+        f"{student} in {stage}" for (student, stage), count in counts.items() if count > 1
+    ]
+    if duplicates:
         msg = (
-            f"Handed in twice, so that nothing says which one counts: {'; '.join(twins)}. "
-            "Take one of each away and grade again."
+            f"Handed in twice, so it is unknown which one counts: {'; '.join(duplicates)}. "
+            "Remove one of each and grade again."
         )
         raise UsageError(msg)
 

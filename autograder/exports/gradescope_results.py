@@ -2,38 +2,37 @@
 
 After its autograder specification: a top-level ``score``, which counts in place of the tests' sum;
 ``tests`` with ``score``, ``max_score``, ``status``, ``name``, ``number``, ``output`` and
-``visibility`` (``visible``, ``hidden``, ``after_due_date``, ``after_published``; while a test is
-hidden until later, students don't see their total). Formats are ``text`` throughout, so nothing is
-read as HTML or Markdown. Standard output stays the instructor's. There is no way to say “no grade”
-but to write no file: then Gradescope reports that the autograder failed.
+``visibility``. Every test is visible: the record already leaves out what the course does not
+reveal. All formats are ``text``, so nothing is read as HTML or Markdown. Only the instructor sees
+standard output. “No grade” can only be expressed by no file: then Gradescope reports that the
+autograder failed.
 """
 
 import json
-from typing import Any, Literal
+from typing import Any
 
-from autograder.exports.export_file import Exported, only, told
+from autograder.exports.export_file import ExportFile, feedback_text, single_submission
 from autograder.results import FORMAT_VERSION, CheckResult, Outcome, Results, SubmissionResult
 
-Visibility = Literal["visible", "hidden", "after_due_date", "after_published"]
+VISIBLE = "visible"
 
 
-def gradescope(results: Results, visibility: Visibility = "visible") -> Exported:
-    """Write the one submission of *results*, every check with *visibility*.
+def gradescope(results: Results) -> ExportFile:
+    """Return the file about the one submission of *results*.
 
-    The record already obeys the course's ``[reveal]``: it tells of hidden inputs what students may
-    know. Raises ``GraderError`` where there is no grade.
+    Raises ``GraderError`` where there is no grade.
     """
-    result = only(results)
+    result = single_submission(results)
     answer: dict[str, Any] = {
         "score": result.score,
         "output": _output(result),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
-        "visibility": visibility,
+        "visibility": VISIBLE,
         "stdout_visibility": "hidden",
         "tests": [
-            _test(f"{i}.{j}", exercise.name, check, visibility)
+            _test(f"{i}.{j}", exercise.name, check)
             for i, exercise in enumerate(result.exercises, 1)
             for j, check in enumerate(exercise.checks, 1)
         ],
@@ -48,22 +47,22 @@ def gradescope(results: Results, visibility: Visibility = "visible") -> Exported
         },
     }
     page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2)
-    return Exported(page.encode() + b"\n")
+    return ExportFile(page.encode() + b"\n")
 
 
-def _test(number: str, exercise: str, check: CheckResult, visibility: Visibility) -> dict[str, Any]:
+def _test(number: str, exercise: str, check: CheckResult) -> dict[str, Any]:
     return {
         "name": f"{exercise}: {check.title}",
         "number": number,
         "status": "passed" if check.outcome is Outcome.PASSED else "failed",
         "score": check.points,
         "max_score": check.max_points,
-        "output": told(check),
+        "output": feedback_text(check),
         "output_format": "text",
-        "visibility": visibility,
+        "visibility": VISIBLE,
     }
 
 
 def _output(result: SubmissionResult) -> str:
-    taken = [f"Not taken: {', '.join(result.ignored)}"] if result.ignored else []
-    return "\n".join(part for part in (result.message, *result.notices, *taken) if part)
+    unused = [f"Not used: {', '.join(result.ignored)}"] if result.ignored else []
+    return "\n".join(part for part in (result.message, *result.notices, *unused) if part)

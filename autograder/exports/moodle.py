@@ -1,38 +1,38 @@
 """Moodle: an assignment's offline grading worksheet, filled in.
 
-What its importer (``mod/assign/feedback/offline``) asks of a file: columns named by Moodle's words
-for *Identifier*, *Grade* and *Last modified (grade)* in the teacher's language; UTF-8; commas.
-Nobody but Moodle can write those, so the worksheet is downloaded first (*View all submissions →
+What its importer (``mod/assign/feedback/offline``) needs: columns named by Moodle's words for
+*Identifier*, *Grade* and *Last modified (grade)* in the teacher's language; UTF-8; commas.
+Only Moodle can write those, so the worksheet is downloaded first (*View all submissions →
 Download grading worksheet*). The identifier is a word and the participant's number; the column
 after the grade is the maximum grade, then perhaps a workflow state, then whether the grade can be
-changed. A grade outside 0 … maximum is passed over in silence, hence our refusals.
+changed. A grade outside 0 … maximum is ignored without a message, so we refuse it.
 """
 
 import re
 from typing import Final
 
 from autograder.errors import UsageError
-from autograder.exports.csv_io import Table, formula_warnings, number, points, read, write
-from autograder.exports.export_file import Exported
+from autograder.exports.csv_io import CsvTable, formula_warnings, number, points, read, write
+from autograder.exports.export_file import ExportFile
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
-from autograder.exports.student_matching import Person, key, places
+from autograder.exports.student_matching import RosterRow, comparable, match_students
 from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
 
 PLACES = 5  # what Moodle's database keeps
 GRADE: Final = frozenset(
-    map(key, ("Grade", "Bewertung", "Note", "Calificación", "Valutazione", "Nota", "Betyg"))
+    map(comparable, ("Grade", "Bewertung", "Note", "Calificación", "Valutazione", "Nota", "Betyg"))
 )
-# A word that is not among these does no harm: Moodle passes over locked grades itself.
+# A word that is missing here does no harm: Moodle itself ignores locked grades.
 NO: Final = frozenset(
-    map(key, ("No", "Nein", "Non", "Não", "Nee", "Nej", "Nei", "Ei", "Ne", "Nie"))
+    map(comparable, ("No", "Nein", "Non", "Não", "Nee", "Nej", "Nei", "Ei", "Ne", "Nie"))
 )
 _PARTICIPANT = re.compile(r"\D+(\d+)", re.DOTALL)
 
 
-def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str = "") -> Exported:
+def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str = "") -> ExportFile:
     """Fill the grades of *stage* into *worksheet*; every other cell keeps its content.
 
-    Feedback stays the teacher's: Moodle overwrites what stands there with what the file holds.
+    The feedback column stays as it is: Moodle overwrites its own feedback with the file's.
     """
     table = read(worksheet, "worksheet")
     cells = [list(row) for row in table.rows]
@@ -41,14 +41,14 @@ def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str =
     grade = _grade(table, grade_column)
     scores = grades.scores(column.name)
     students = [row for row, _ in scores]
-    rows, remarks = places(students, _people(table, identifier, grade), "worksheet")
+    rows, remarks = match_students(students, _roster_rows(table, identifier, grade), "worksheet")
     for row, score in scores:
         if row.student in rows:
-            remarks += _put(cells[rows[row.student]], grade, column, row, score)
-    # A decimal point is right in every language: Moodle turns its own sign into a point first.
+            remarks += _write_grade(cells[rows[row.student]], grade, column, row, score)
+    # A decimal point is right in every language: Moodle first replaces its own sign by a point.
     content = write(cells, bom=table.bom)
     remarks += formula_warnings(table.rows, "worksheet")
-    return Exported(content, (*grades.remarks, *remarks))
+    return ExportFile(content, (*grades.remarks, *remarks))
 
 
 def _stage(grades: GradeTable, name: str) -> StageColumn:
@@ -59,78 +59,76 @@ def _stage(grades: GradeTable, name: str) -> StageColumn:
     raise UsageError(msg)
 
 
-def _identifier(table: Table) -> int:
+def _identifier(table: CsvTable) -> int:
     """Find the column in which every cell is one word and a number."""
     for at in range(len(table.rows[0])):
         if all(_PARTICIPANT.fullmatch(cell) for cell in _below(table, at)):
             return at
     msg = (
-        f"{_found(table)} None of them holds identifiers such as “Participant 123”. Switch on "
+        f"{_columns(table)} None of them holds identifiers such as “Participant 123”. Switch on "
         "“Offline grading worksheet” in the assignment's feedback types and download it."
     )
     raise UsageError(msg)
 
 
-def _grade(table: Table, wanted: str) -> int:
-    """Find the column of grades: as told, by its name, or left of equal maximum grades."""
-    header = [key(name) for name in table.rows[0]]
-    names = {key(wanted)} if wanted else GRADE
+def _grade(table: CsvTable, wanted: str) -> int:
+    """Find the column of grades: by the *wanted* name, a known name, or equal maximum grades."""
+    header = [comparable(name) for name in table.rows[0]]
+    names = {comparable(wanted)} if wanted else GRADE
     found = [at for at, name in enumerate(header) if name in names]
     if not found and not wanted:
         found = [at for at in range(len(header) - 1) if _looks_like_grades(table, at)]
     if len(found) == 1 and found[0] + 1 < len(header):
         return found[0]
-    problem = "Several could be" if found else "None is known as"
-    msg = f"{_found(table)} {problem} the one of the grades. Name it with --grade-column."
+    problem = "Several could be" if found else "None is recognized as"
+    msg = f"{_columns(table)} {problem} the column of grades. Name it with --grade-column."
     raise UsageError(msg)
 
 
-def _looks_like_grades(table: Table, at: int) -> bool:
+def _looks_like_grades(table: CsvTable, at: int) -> bool:
     given = [points(cell) for cell in _below(table, at) if cell.strip()]
     maxima = {points(cell) for cell in _below(table, at + 1)}
     most = maxima.pop() if len(maxima) == 1 else None
     return bool(most) and all(value is not None and 0 <= value <= (most or 0) for value in given)
 
 
-def _below(table: Table, at: int) -> list[str]:
+def _below(table: CsvTable, at: int) -> list[str]:
     return [row[at] if at < len(row) else "" for row in table.rows[1:] if any(row)]
 
 
-def _found(table: Table) -> str:
+def _columns(table: CsvTable) -> str:
     return f"The worksheet's columns are {line(', '.join(table.rows[0]), MAX_SENTENCE)}."
 
 
-def _people(table: Table, identifier: int, grade: int) -> list[Person]:
-    """Read who is who: whatever stands between identifier and grade may identify a student."""
-    people = []
+def _roster_rows(table: CsvTable, identifier: int, grade: int) -> list[RosterRow]:
+    """Return the students' rows: every cell between identifier and grade may identify one."""
+    rows = []
     for i, row in enumerate(table.rows):
         match = _PARTICIPANT.fullmatch(row[identifier]) if i and identifier < len(row) else None
         if match is not None:
-            who = tuple(row[identifier:grade])
-            people.append(Person(i, match[1], who, who))
-    return people
+            cells = tuple(row[identifier:grade])
+            rows.append(RosterRow(i, match[1], cells, cells))
+    return rows
 
 
-def _put(
+def _write_grade(
     cells: list[str], at: int, stage: StageColumn, who: StudentGrades, score: Score
 ) -> tuple[str, ...]:
     cells += [""] * (at + 2 - len(cells))
     old, new = line(cells[at], MAX_WORD), number(score.score, PLACES)
-    _refuse_scaling(line(cells[at + 1], MAX_WORD), stage)
-    if NO & set(map(key, cells[at + 2 : at + 4])):
-        return (f"{who.student}: Moodle says that the grade can't be changed, left as it is",)
+    _require_same_maximum(line(cells[at + 1], MAX_WORD), stage)
+    if NO & set(map(comparable, cells[at + 2 : at + 4])):
+        return (f"{who.student}: Moodle says that the grade can't be changed, not changed",)
     cells[at] = new
     if old and number(points(old), PLACES) != new:
         return (f"{who.student}: the grade was {old} and becomes {new}",)
     return ()
 
 
-def _refuse_scaling(maximum: str, stage: StageColumn) -> None:
+def _require_same_maximum(maximum: str, stage: StageColumn) -> None:
     most = points(maximum)
     if most is None:
-        msg = (
-            f"This assignment is graded by words ({maximum!r}), not by points: nothing to fill in."
-        )
+        msg = f"This assignment has a scale ({maximum!r}), not points: nothing can be filled in."
         raise UsageError(msg)
     if stage.max_score is not None and number(most) != number(stage.max_score):
         msg = (

@@ -1,40 +1,41 @@
-"""CSV files as instructors know them from ``nbgrader export``, and one with every exercise.
+"""The CSV file of ``nbgrader export``, and one with every exercise.
 
 ``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``, in its order. Two things differ:
-cells are quoted where they hold a comma, and what was not handed in has no row, where nbgrader
-writes a zero.
+cells with a comma are quoted, and a stage that was not handed in has no row, where nbgrader writes
+a zero.
 
-``exercises_csv`` is for a spreadsheet: one row a student, so that it sorts, filters and averages
+``exercises_csv`` is for a spreadsheet: one row per student, so that it sorts, filters and averages
 without a pivot table; ``stage/exercise (max n)`` for each exercise, then ``stage (max n)`` with
-the score that counts, late penalties taken off. What stands in a header can't spoil an average.
+the score that counts, less late penalties. The maximum is in the header, not in a row, so that it
+does not change an average.
 """
 
 from typing import Final
 
-from autograder.exports.csv_io import number, text, write
-from autograder.exports.export_file import Exported
+from autograder.exports.csv_io import number, student_id, text, write
+from autograder.exports.export_file import ExportFile
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 
 COLUMNS: Final = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
     "raw_score", "late_submission_penalty", "score", "max_score",
 )  # fmt: skip
-_LONG = 254  # characters of an address, after RFC 5321
+_MAX_ADDRESS = 254  # characters, after RFC 5321
 
 
-def nbgrader_csv(grades: GradeTable) -> Exported:
-    """Write one line a stage and student, stages in the order of the course."""
+def nbgrader_csv(grades: GradeTable) -> ExportFile:
+    """Return a file with one row per stage and student, stages in the order of the course."""
     lines = [
         _line(stage, row, row.scores[stage.name])
         for stage in grades.stages
         for row in grades.rows
         if stage.name in row.scores
     ]
-    return Exported(write([COLUMNS, *lines]), grades.remarks)
+    return ExportFile(write([COLUMNS, *lines]), grades.remarks)
 
 
-def exercises_csv(grades: GradeTable) -> Exported:
-    """Write one line a student, a column for each exercise and each stage."""
+def exercises_csv(grades: GradeTable) -> ExportFile:
+    """Return a file with one row per student, one column per exercise and stage."""
     stages = grades.graded
     exercises = {stage.name: _exercises(grades, stage) for stage in stages}
     header = ["student_id", "last_name", "first_name", "email"]
@@ -46,23 +47,28 @@ def exercises_csv(grades: GradeTable) -> Exported:
         header.append(text(f"{stage.name} (max {number(stage.max_score) or '?'})"))
     lines = []
     for row in grades.rows:
-        cells = _who(row)
+        cells = _student_cells(row)
         for stage in stages:
             cells += _points(row.scores.get(stage.name), list(exercises[stage.name]))
         lines.append(cells)
-    # The mark in front is how Excel knows UTF-8.
-    return Exported(write([header, *lines], bom=True), grades.remarks)
+    # Excel recognizes UTF-8 by the byte order mark.
+    return ExportFile(write([header, *lines], bom=True), grades.remarks)
 
 
 def _line(stage: StageColumn, row: StudentGrades, score: Score) -> list[str]:
     most = stage.max_score if score.max_score is None else score.max_score
     penalty = None if score.score is None else score.penalty
     when = [text(stage.name), text(score.duedate), text(score.timestamp)]
-    return [*when, *_who(row), *map(number, (score.raw, penalty, score.score, most))]
+    return [*when, *_student_cells(row), *map(number, (score.raw, penalty, score.score, most))]
 
 
-def _who(row: StudentGrades) -> list[str]:
-    return [text(row.student), text(row.last_name), text(row.first_name), text(row.email, _LONG)]
+def _student_cells(row: StudentGrades) -> list[str]:
+    return [
+        student_id(row.student),
+        text(row.last_name),
+        text(row.first_name),
+        text(row.email, _MAX_ADDRESS),
+    ]
 
 
 def _exercises(grades: GradeTable, stage: StageColumn) -> dict[str, float]:

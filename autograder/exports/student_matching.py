@@ -1,4 +1,4 @@
-"""Whose row is whose, in a file that a learning management system wrote; never a guess."""
+"""Matches our students to the rows of a file that a learning management system wrote."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from autograder.submission.names import MAX_STUDENT, comparison_key
 _NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
 
 
-class Person(msgspec.Struct, frozen=True):
+class RosterRow(msgspec.Struct, frozen=True):
     """One row of the download: the system's own number, other identifiers, and names."""
 
     row: int
@@ -21,51 +21,53 @@ class Person(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()
 
 
-def places(
-    students: Sequence[StudentGrades], people: Sequence[Person], file: str
+def match_students(
+    students: Sequence[StudentGrades], roster: Sequence[RosterRow], file: str
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """Return the row of every student who has exactly one in *file*, and remarks on the others.
 
-    The number at the end of an id that a download's name gave, and every other identifier, count
-    alike: where they point to different rows, none is taken. Names count where no identifier does.
+    Identifiers are the number at the end of an id that came from a download's name, and all others:
+    where they point to different rows, there is no match. Names count where no identifier matches.
     """
-    found = {student.student: _rows(student, people) for student in students}
+    found = {student.student: _rows(student, roster) for student in students}
     claims = Counter(rows[0] for rows in found.values() if len(rows) == 1)
     remarks = [_remark(who, rows, claims, file) for who, rows in found.items()]
-    taken = {who: rows[0] for who, rows in found.items() if rows and not _open(rows, claims)}
-    return taken, tuple(remark for remark in remarks if remark)
+    matched = {who: rows[0] for who, rows in found.items() if _is_certain(rows, claims)}
+    return matched, tuple(remark for remark in remarks if remark)
 
 
-def number_of(student: str) -> str:
-    """Return the number that the system knows *student* by, as ``lovelaceada_123`` ends; or ''."""
+def lms_number(student: str) -> str:
+    """Return the LMS's number of *student*, 123 of ``lovelaceada_123``; empty if there is none."""
     match = _NUMBER.fullmatch(student)
     if match is None or (match["changed"] and len(student) >= MAX_STUDENT):
         return ""  # a shortened id may have lost the last digits of its number
     return match[1]
 
 
-def key(word: str) -> str:
-    """Return *word* as identifiers and titles are compared: case, accents' spelling, spaces."""
-    return " ".join(comparison_key(word).split())
+def comparable(text: str) -> str:
+    """Return *text* for comparisons that ignore case, encoding of accents, and spaces."""
+    return " ".join(comparison_key(text).split())
 
 
-def _rows(student: StudentGrades, people: Sequence[Person]) -> list[int]:
-    number = number_of(student.student)
-    words = {key(student.student), key(student.email)} - {""}
+def _rows(student: StudentGrades, roster: Sequence[RosterRow]) -> list[int]:
+    number = lms_number(student.student)
+    identifiers = {comparable(student.student), comparable(student.email)} - {""}
     rows = [
-        person.row
-        for person in people
-        if (number and person.number == number) or words & set(map(key, person.identifiers))
+        entry.row
+        for entry in roster
+        if (number and entry.number == number)
+        or identifiers & set(map(comparable, entry.identifiers))
     ]
     if rows:
         return rows
     first, last = student.first_name, student.last_name
-    names = {key(student.student)} | ({key(f"{last}, {first}"), key(f"{first} {last}")} - {",", ""})
-    return [person.row for person in people if names & set(map(key, person.names))]
+    full_names = {comparable(f"{last}, {first}"), comparable(f"{first} {last}")} - {",", ""}
+    names = {comparable(student.student), *full_names}
+    return [entry.row for entry in roster if names & set(map(comparable, entry.names))]
 
 
-def _open(rows: list[int], claims: Counter[int]) -> bool:
-    return len(rows) > 1 or claims[rows[0]] > 1
+def _is_certain(rows: list[int], claims: Counter[int]) -> bool:
+    return len(rows) == 1 and claims[rows[0]] == 1
 
 
 def _remark(student: str, rows: list[int], claims: Counter[int], file: str) -> str:

@@ -8,10 +8,9 @@ from autograder.course import Stage
 from autograder.errors import GraderError
 from autograder.gradebook.autograded_notebook import Card
 from autograder.reports import exercise_card
-from autograder.reports.feedback_builder import compose_exercise
+from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.templating import render
 from autograder.results import Status, SubmissionResult
-from autograder.sanitize import sanitize
 
 
 class Scores(NamedTuple):
@@ -53,16 +52,15 @@ def _within(name: str, score: float, limit: float) -> float:
 
 
 def _card(stage: Stage, result: SubmissionResult, name: str) -> Card:
-    told = compose_exercise(stage, result, name)
+    told = build_exercise_feedback(stage, result, name)
     if told is None:
-        words = f"· {name}: not judged. {sanitize(result).message}".strip()
+        words = f"· {name}: not judged. {result.message}".strip()
         return Card(render("plain.html", lines=[words]), words)
     return Card(exercise_card.html(told, points=True), exercise_card.text(told, points=True))
 
 
 def _whole(result: SubmissionResult, remarks: tuple[str, ...]) -> Card | None:
-    safe = sanitize(result)
-    lines = [line for line in (safe.message, *remarks, *safe.notices) if line]
+    lines = [line for line in (result.message, *remarks, *result.notices) if line]
     if not lines:
         return None
     return Card(render("plain.html", lines=lines), "\n".join(lines))

@@ -17,7 +17,7 @@ from importlib import resources
 from typing import Final
 
 from autograder.course import Course, Stage
-from autograder.exports.export_file import Exported
+from autograder.exports.export_file import ExportFile
 from autograder.gradescope.contents import (
     BUNDLE_FILE,
     BundleConfig,
@@ -40,7 +40,7 @@ _ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # a fixed time: the same course, the 
 
 def build_zip(
     course: Course, stages: Sequence[Stage] = (), *, least: Isolation = "process"
-) -> Exported:
+) -> ExportFile:
     """Pack *stages*, by default all, for one assignment of Gradescope.
 
     *least* is the isolation that the container must give for a grade: ``full``, or ``process`` as
@@ -60,7 +60,7 @@ def build_zip(
     )
     memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
     remarks = (f"Set the assignment's autograder points to {most:g}.", memory, secret)
-    return Exported(_zip(files), remarks)
+    return ExportFile(_zip(files), remarks)
 
 
 def _scripts() -> Files:

@@ -1,1 +1,1 @@
-"""Views of the record, each a pure function of it."""
+"""Pages, tables and terminal texts about a record: pure functions of it."""

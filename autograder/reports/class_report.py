@@ -1,4 +1,4 @@
-"""The whole class on one page: how it went, where it went wrong, and who needs a person."""
+"""The class report: scores, misconceptions, and submissions that need manual review."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -7,14 +7,11 @@ from statistics import mean, median
 from typing import Final
 
 from autograder.course import Course
-from autograder.reports.class_table import trouble
+from autograder.reports.class_table import first_problem
 from autograder.reports.feedback import mistake_name, percent
-from autograder.reports.page_names import page_names
-from autograder.reports.templating import render
 from autograder.results import Results, Status, SubmissionResult
-from autograder.sanitize import sanitize
 
-ASK_A_PERSON: Final = frozenset(
+MANUAL_REVIEW: Final = frozenset(
     {
         Status.BAD_OUTPUT,
         Status.CRASHED,
@@ -28,12 +25,12 @@ ASK_A_PERSON: Final = frozenset(
 BINS: Final = (
     *(f"{low} to {low + 9}" for low in range(0, 100, 10)),
     "100",
-)  # full marks stand apart
-MAX_MISTAKES: Final = 12  # of one stage; what a single student did once is on that student's page
+)  # full marks have a bar of their own
+MAX_MISTAKES: Final = 12  # of one stage; rarer ones are on the students' pages
 
 
 @dataclass(frozen=True)
-class Bar:
+class HistogramBar:
     """How many submissions earned a share of the points, drawn *height* of 100 high."""
 
     label: str
@@ -52,8 +49,8 @@ class ExerciseShare:
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """A misconception, how many checks named it, and how many students it took."""
+class MistakeCount:
+    """A misconception, and how many students and checks it was found in."""
 
     name: str
     explanation: str
@@ -62,7 +59,7 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Line:
+class SubmissionRow:
     """One submission in the table."""
 
     student: str
@@ -71,8 +68,8 @@ class Line:
     score: float | None
     max_score: float | None
     percent: float
-    trouble: str
-    ask: bool
+    problem: str
+    needs_review: bool
 
 
 @dataclass(frozen=True)
@@ -82,29 +79,26 @@ class StageReport:
     name: str
     title: str
     facts: tuple[tuple[str, str], ...]
-    bars: tuple[Bar, ...]
+    bars: tuple[HistogramBar, ...]
     exercises: tuple[ExerciseShare, ...]
-    mistakes: tuple[Mistake, ...]
-    lines: tuple[Line, ...]
+    mistakes: tuple[MistakeCount, ...]
+    rows: tuple[SubmissionRow, ...]
 
     @property
-    def ask(self) -> tuple[Line, ...]:
-        """The submissions that the grader can't settle alone."""
-        return tuple(line for line in self.lines if line.ask)
+    def review(self) -> tuple[SubmissionRow, ...]:
+        """The submissions that need manual review."""
+        return tuple(row for row in self.rows if row.needs_review)
 
 
-def class_report(course: Course, results: Results) -> str:
-    """Write the page about the run; it links to the pages named by ``page_names``."""
-    stages = _stages(course, results)
-    return render("class_report.html", course=course.file.title, results=results, stages=stages)
-
-
-def _stages(course: Course, results: Results) -> list[StageReport]:
+def build_stage_reports(
+    course: Course, results: Results, pages: Sequence[str]
+) -> list[StageReport]:
+    """Sum up each stage in the order of the course; *pages* are the submissions' pages."""
     titles = {stage.name: stage.title for stage in course.stages}
     order = list(titles)
     paged: dict[str, list[tuple[SubmissionResult, str]]] = defaultdict(list)
-    for result, page in zip(results.submissions, page_names(results.submissions), strict=True):
-        paged[result.stage].append((sanitize(result), page))
+    for result, page in zip(results.submissions, pages, strict=True):
+        paged[result.stage].append((result, page))
     known = sorted(paged, key=lambda name: order.index(name) if name in order else len(order))
     return [_stage(titles.get(name, ""), paged[name]) for name in known]
 
@@ -119,19 +113,19 @@ def _stage(title: str, paged: Sequence[tuple[SubmissionResult, str]]) -> StageRe
         bars=_bars(submissions),
         exercises=_exercises(submissions),
         mistakes=_mistakes(submissions),
-        lines=tuple(_line(result, page) for result, page in paged),
+        rows=tuple(_row(result, page) for result, page in paged),
     )
 
 
 def _shares(submissions: Sequence[SubmissionResult]) -> list[float]:
-    """Percent of the points, of every submission that could be judged."""
+    """Percent of the points, of every submission that could be graded."""
     return [percent(item.score, item.max_score) for item in submissions
             if item.score is not None and item.max_score]  # fmt: skip
 
 
 def _facts(submissions: Sequence[SubmissionResult]) -> tuple[tuple[str, str], ...]:
     shares = _shares(submissions)
-    judged = (
+    graded = (
         (
             ("full marks", str(sum(share == 100 for share in shares))),  # noqa: PLR2004  # percent
             ("median", f"{median(shares):.0f} %"),
@@ -140,17 +134,17 @@ def _facts(submissions: Sequence[SubmissionResult]) -> tuple[tuple[str, str], ..
         if shares
         else ()
     )
-    return (("submissions", str(len(submissions))), ("judged", str(len(shares))), *judged)
+    return (("submissions", str(len(submissions))), ("graded", str(len(shares))), *graded)
 
 
-def _bars(submissions: Sequence[SubmissionResult]) -> tuple[Bar, ...]:
+def _bars(submissions: Sequence[SubmissionResult]) -> tuple[HistogramBar, ...]:
     counts = Counter(int(share // 10) for share in _shares(submissions))
     most = max(counts.values(), default=0)
     if not most:
         return ()
     return tuple(
-        Bar(label, counts[place], round(100 * counts[place] / most, 1))
-        for place, label in enumerate(BINS)
+        HistogramBar(label, counts[index], round(100 * counts[index] / most, 1))
+        for index, label in enumerate(BINS)
     )
 
 
@@ -166,8 +160,8 @@ def _exercises(submissions: Sequence[SubmissionResult]) -> tuple[ExerciseShare, 
     )
 
 
-def _mistakes(submissions: Sequence[SubmissionResult]) -> tuple[Mistake, ...]:
-    """Count by explanation: what `v1` and `v2` of a module get wrong alike is one mistake."""
+def _mistakes(submissions: Sequence[SubmissionResult]) -> tuple[MistakeCount, ...]:
+    """Count by explanation: the same mistake in `v1` and `v2` of a module is one mistake."""
     seen: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for result in submissions:
         for check in (check for exercise in result.exercises for check in exercise.checks):
@@ -175,26 +169,26 @@ def _mistakes(submissions: Sequence[SubmissionResult]) -> tuple[Mistake, ...]:
                 named = (result.student, mistake_name(check.diagnosis.misconception))
                 seen[check.diagnosis.explanation].append(named)
     mistakes = (
-        Mistake(
-            name=min((name for _, name in told), key=lambda name: (len(name), name)),
+        MistakeCount(
+            name=min((name for _, name in found), key=lambda name: (len(name), name)),
             explanation=explanation,
-            students=len({student for student, _ in told}),
-            checks=len(told),
+            students=len({student for student, _ in found}),
+            checks=len(found),
         )
-        for explanation, told in seen.items()
+        for explanation, found in seen.items()
     )
     ranked = sorted(mistakes, key=lambda item: (-item.students, -item.checks, item.name))
     return tuple(ranked[:MAX_MISTAKES])
 
 
-def _line(result: SubmissionResult, page: str) -> Line:
-    return Line(
+def _row(result: SubmissionResult, page: str) -> SubmissionRow:
+    return SubmissionRow(
         student=result.student,
         page=page,
         status=result.status,
         score=result.score,
         max_score=result.max_score,
         percent=percent(result.score or 0.0, result.max_score or 0.0),
-        trouble=trouble(result),
-        ask=result.status in ASK_A_PERSON,
+        problem=first_problem(result),
+        needs_review=result.status in MANUAL_REVIEW,
     )

@@ -4,32 +4,34 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.results import Outcome, Results, Status, SubmissionResult
-from autograder.sanitize import sanitize
 
 
-def table(results: Results) -> Table:
-    """Lay out one row a submission: who, what, how many points, and what is wrong first."""
-    view = Table(title=_title(results), title_justify="left", box=None, pad_edge=False)
-    view.add_column("student", overflow="fold")
-    view.add_column("stage", overflow="fold")
-    view.add_column("points", justify="right", no_wrap=True)
-    view.add_column("first trouble", overflow="fold", ratio=1)
-    for result in map(sanitize, results.submissions):
-        view.add_row(
-            Text(result.student), Text(result.stage or "?"), _points(result), Text(trouble(result))
+def class_table(results: Results) -> Table:
+    """Lay out one row per submission: student, stage, points and first problem."""
+    table = Table(title=_title(results), title_justify="left", box=None, pad_edge=False)
+    table.add_column("student", overflow="fold")
+    table.add_column("stage", overflow="fold")
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("first problem", overflow="fold", ratio=1)
+    for result in results.submissions:
+        table.add_row(
+            Text(result.student),
+            Text(result.stage or "?"),
+            _points(result),
+            Text(first_problem(result)),
         )
-    return view
+    return table
 
 
-def trouble(result: SubmissionResult) -> str:
-    """Say the first thing that went wrong, in one line; empty where all is well."""
+def first_problem(result: SubmissionResult) -> str:
+    """Describe the first problem in one line; empty where there is none."""
     if result.status is not Status.GRADED:
-        return f"{result.status}: {_line(result.message)}"
+        return f"{result.status}: {_first_line(result.message)}"
     for exercise in result.exercises:
         for check in exercise.checks:
             if check.outcome is not Outcome.PASSED:
-                told = check.diagnosis.explanation if check.diagnosis else check.message
-                return f"{exercise.name}: {_line(told)}"
+                text = check.diagnosis.explanation if check.diagnosis else check.message
+                return f"{exercise.name}: {_first_line(text)}"
     return ""
 
 
@@ -45,5 +47,5 @@ def _points(result: SubmissionResult) -> Text:
     return Text(f"{result.score:g} / {result.max_score:g}", style="green" if full else "")
 
 
-def _line(message: str) -> str:
+def _first_line(message: str) -> str:
     return message.strip().partition("\n")[0]

@@ -1,22 +1,22 @@
-"""One exercise as a card for a notebook: a fragment of HTML, and the same words as plain text.
+"""One exercise as a card in a notebook: a fragment of HTML, and the same text without markup.
 
-A notebook may be shown by anything, and in a dark theme: the card brings no style sheet, inherits
-its colours, and reads well where a viewer strips its style attributes.
+The card has no style sheet and inherits its colours, because many programs show notebooks, also in
+dark themes; it stays readable where a viewer removes its style attributes.
 """
 
 from collections.abc import Iterator
 
-from autograder.reports.feedback import ExerciseFeedback, Finding
+from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
 from autograder.reports.templating import render
 
 
 def html(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
-    """Lay out *exercise*; with *points* where they count, *note* where more is to be said."""
-    return render("card.html", exercise=exercise, points=points, note=note)
+    """Lay out *exercise* as HTML; with *points* where they count, and *note* below it."""
+    return render("exercise_card.html", exercise=exercise, points=points, note=note)
 
 
 def text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
-    """Tell *exercise* in plain lines, for terminals, logs and viewers without HTML."""
+    """Lay out *exercise* in plain lines, for terminals, logs and viewers without HTML."""
     return "\n".join(_lines(exercise, points=points, note=note))
 
 
@@ -25,22 +25,17 @@ def _lines(exercise: ExerciseFeedback, *, points: bool, note: str) -> Iterator[s
     mark = first.mark if first else "✓"
     earned = f" {exercise.score:g} of {exercise.max_score:g} points." if points else ""
     yield f"{mark} {exercise.name}: {exercise.state}.{earned}"
-    if first and not _says_nothing(exercise):
-        yield from _finding(first)
+    if first and not exercise.unwritten:
+        yield from _check(first)
     if note:
         yield note
 
 
-def _finding(finding: Finding) -> Iterator[str]:
-    yield finding.title
-    if finding.message:
-        yield finding.message
-    if finding.diagnosis:
-        yield f"It looks like this: {finding.mistake}."
-        yield finding.diagnosis.explanation
-        yield finding.diagnosis.hint
-
-
-def _says_nothing(exercise: ExerciseFeedback) -> bool:
-    """Whether the state, `not written yet`, tells it all."""
-    return exercise.state == "not written yet"
+def _check(check: CheckFeedback) -> Iterator[str]:
+    yield check.title
+    if check.message:
+        yield check.message
+    if check.diagnosis:
+        yield f"It looks like this: {check.mistake}."
+        yield check.diagnosis.explanation
+        yield check.diagnosis.hint

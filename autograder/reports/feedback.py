@@ -1,14 +1,18 @@
-"""What a student is told about one submission; pages and terminals set it."""
+"""Feedback as values: what pages, cards and terminals show about a submission."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
-from autograder.reports.tensor_table import Panel
+from autograder.reports.tensor_table import TensorTable
 from autograder.results import Diagnosis
+
+UNWRITTEN: Final = "not written yet"
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A check as it is told; what the finding before it said already is not said again."""
+class CheckFeedback:
+    """One check; what an earlier check said already is left out."""
 
     title: str
     mark: str
@@ -19,32 +23,37 @@ class Finding:
     mistake: str = ""
     diagnosis: Diagnosis | None = None
     same_mistake: bool = False
-    panels: tuple[Panel, ...] = ()
+    tables: tuple[TensorTable, ...] = ()
 
     @property
     def silent(self) -> bool:
-        """Whether it adds nothing to what was said before it."""
-        return not (self.message or self.mistake or self.panels)
+        """Whether it adds nothing to the checks before it."""
+        return not (self.message or self.mistake or self.tables)
 
 
 @dataclass(frozen=True)
 class ExerciseFeedback:
-    """One exercise: the first thing to put right, what comes after it, and what holds."""
+    """One exercise: the first problem, the problems after it, and the checks that passed."""
 
     number: int
     name: str
     score: float
     max_score: float
     state: str
-    first: Finding | None
-    later: tuple[Finding, ...]
-    passed: tuple[Finding, ...]
+    first: CheckFeedback | None
+    later: tuple[CheckFeedback, ...]
+    passed: tuple[CheckFeedback, ...]
     hints: tuple[tuple[str, str], ...]
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether no point is missing."""
         return self.score == self.max_score
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether the stub is unchanged, so that its state says everything."""
+        return self.state == UNWRITTEN
 
     @property
     def percent(self) -> float:
@@ -54,7 +63,7 @@ class ExerciseFeedback:
 
 @dataclass(frozen=True)
 class Feedback:
-    """Everything about one submission."""
+    """Everything about one graded submission."""
 
     student: str
     stage: str
@@ -72,12 +81,12 @@ class Feedback:
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:
-        """The exercises in which something is left to do."""
+        """The exercises in which points are missing."""
         return tuple(exercise for exercise in self.exercises if not exercise.complete)
 
     @property
     def done(self) -> tuple[ExerciseFeedback, ...]:
-        """The exercises at full points."""
+        """The exercises with full points."""
         return tuple(exercise for exercise in self.exercises if exercise.complete)
 
     @property
@@ -94,6 +103,33 @@ class Feedback:
     def percent(self) -> float:
         """How much of the points was earned, 0 to 100."""
         return percent(self.score or 0.0, self.max_score or 0.0)
+
+
+@dataclass(frozen=True)
+class SelfCheckFeedback:
+    """A student's own run of the public suite, and of the *hidden* one where it is there.
+
+    In the public suite points mean nothing: an exercise is done when all its checks passed.
+    """
+
+    stage: str
+    file: Path
+    hidden: bool
+    message: str
+    exercises: tuple[ExerciseFeedback, ...]
+    notices: tuple[str, ...]
+    passed: int
+    checks: int
+
+    @property
+    def open(self) -> tuple[ExerciseFeedback, ...]:
+        """The exercises with a check that did not pass."""
+        return tuple(exercise for exercise in self.exercises if exercise.first)
+
+    @property
+    def complete(self) -> bool:
+        """Whether checks ran and all of them passed."""
+        return bool(self.checks) and not self.open
 
 
 def mistake_name(misconception: str) -> str:

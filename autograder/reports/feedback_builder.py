@@ -1,35 +1,40 @@
-"""From a record to the words about it, the first thing to put right first."""
+"""Builds feedback from a record, the most important problem first."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from autograder.course import Course, Stage
-from autograder.reports.feedback import ExerciseFeedback, Feedback, Finding, mistake_name
-from autograder.reports.tensor_table import panels
+from autograder.reports.feedback import (
+    UNWRITTEN,
+    CheckFeedback,
+    ExerciseFeedback,
+    Feedback,
+    SelfCheckFeedback,
+    mistake_name,
+)
+from autograder.reports.tensor_table import tensor_tables
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
-from autograder.sanitize import sanitize
 
 HINTS: Final = ("A first nudge", "A stronger hint", "Nearly the answer")
-WORDS: Final = {
+MARKS: Final = {
     Outcome.PASSED: ("✓", "passed"),
     Outcome.FAILED: ("✗", "not right yet"),
-    Outcome.ERRORED: ("!", "broke off"),
-    Outcome.SKIPPED: ("·", "not reached"),
+    Outcome.ERRORED: ("!", "ended with an error"),
+    Outcome.SKIPPED: ("·", "not checked yet"),
 }
-UNWRITTEN: Final = ("·", "not written yet")
-OUR_FAULT: Final = (
-    "The grader broke down while it looked at your work. Your code is not to blame, and no points "
-    "are lost. If this page stays as it is, please tell your instructor."
+GRADER_FAILED: Final = (
+    "The grader failed while it graded your work. Your code is not the reason, and no points "
+    "are lost. If this page stays as it is, please inform your instructor."
 )
-NEARLY: Final = 0.8  # from here on the page speaks of what is left, below of what is done
+NEARLY: Final = 0.8  # from this share on the page names what is left, below it what is done
 
 
-def compose(course: Course, result: SubmissionResult) -> Feedback:
-    """Choose the words about *result*."""
+def build_feedback(course: Course, result: SubmissionResult) -> Feedback:
+    """Build the feedback about a graded submission."""
     stage = _stage(course, result.stage)
-    result = sanitize(result)
-    headline, encouragement = _opening(result)
-    ours = result.status is Status.GRADER_ERROR  # its message is for the instructor
+    headline, encouragement = _headline(result)
+    internal = result.status is Status.GRADER_ERROR  # its message is for the instructor
     return Feedback(
         student=result.student,
         stage=stage.title if stage else result.stage or "Stage unknown",
@@ -38,50 +43,65 @@ def compose(course: Course, result: SubmissionResult) -> Feedback:
         max_score=result.max_score,
         headline=headline,
         encouragement=encouragement,
-        message="" if ours else result.message,
-        next_step=_next_step(course, stage) if stage and _full(result) else "",
-        exercises=tuple(
-            _exercise(number, item, _hints(stage, item.name), result.message)
-            for number, item in enumerate(result.exercises, start=1)
-        ),
+        message="" if internal else result.message,
+        next_step=_next_step(course, stage) if stage and _is_full(result) else "",
+        exercises=_exercises(stage, result),
         notices=result.notices,
         ignored=result.ignored,
         sha256=result.sha256,
     )
 
 
-def compose_exercise(stage: Stage, result: SubmissionResult, name: str) -> ExerciseFeedback | None:
-    """Choose the words about the exercise *name* alone; None if *result* does not tell of it."""
-    result = sanitize(result)
+def build_exercise_feedback(
+    stage: Stage, result: SubmissionResult, name: str
+) -> ExerciseFeedback | None:
+    """Build the feedback about the exercise *name* alone; None if *result* does not hold it."""
     for number, item in enumerate(result.exercises, start=1):
         if item.name == name:
-            return _exercise(number, item, _hints(stage, name), told="")
+            return _exercise(number, item, _hints(stage, name), shown="")
     return None
 
 
-def _opening(result: SubmissionResult) -> tuple[str, str]:
-    if result.status is Status.GRADER_ERROR:
-        return "No grade yet, and that is our fault", OUR_FAULT
-    if result.score is None or not result.max_score:
-        return (
-            "There was nothing to grade yet",
-            "That is usually quick to put right. What the grader found stands below.",
-        )
-    done = sum(item.score == item.max_score for item in result.exercises)
-    count = f"{done} of {_counted(len(result.exercises), 'exercise')} complete"
-    if _full(result):
-        return "Full marks", "Everything holds. Well done!"
-    if result.score >= NEARLY * result.max_score:
-        return "Nearly there", f"{count}. What is left is small; begin with the first."
-    if result.score > 0:
-        return "You are on your way", f"{count}. Take one thing at a time, the first one first."
-    return (
-        "A beginning",
-        "No points yet, and that happens to everyone. One small fix often brings back many.",
+def build_self_check(
+    stage: Stage, result: SubmissionResult, file: Path, *, hidden: bool
+) -> SelfCheckFeedback:
+    """Build the feedback about a student's own run on *file*."""
+    checks = [check for exercise in result.exercises for check in exercise.checks]
+    return SelfCheckFeedback(
+        stage=stage.title,
+        file=file,
+        hidden=hidden,
+        message=result.message,
+        exercises=_exercises(stage, result),
+        notices=result.notices,
+        passed=sum(check.outcome is Outcome.PASSED for check in checks),
+        checks=len(checks),
     )
 
 
-def _full(result: SubmissionResult) -> bool:
+def _headline(result: SubmissionResult) -> tuple[str, str]:
+    if result.status is Status.GRADER_ERROR:
+        return "No grade yet, and that is our fault", GRADER_FAILED
+    if result.score is None or not result.max_score:
+        return (
+            "There was nothing to grade yet",
+            "Usually there is a quick fix. Below is what the grader found.",
+        )
+    done = sum(item.score == item.max_score for item in result.exercises)
+    count = f"{done} of {_counted(len(result.exercises), 'exercise')} complete"
+    if _is_full(result):
+        return "Full marks", "Everything is right. Well done!"
+    if result.score >= NEARLY * result.max_score:
+        return "Nearly there", f"{count}. Only a little is left; start with the first problem."
+    if result.score > 0:
+        return "You are on your way", f"{count}. Solve one problem at a time, the first one first."
+    return (
+        "A beginning",
+        "No points yet, and that happens to everyone. One small fix often brings many points.",
+    )
+
+
+def _is_full(result: SubmissionResult) -> bool:
     return bool(result.max_score) and result.score == result.max_score
 
 
@@ -101,63 +121,82 @@ def _hints(stage: Stage | None, name: str) -> tuple[str, ...]:
     return known.get(name, ())
 
 
+def _exercises(stage: Stage | None, result: SubmissionResult) -> tuple[ExerciseFeedback, ...]:
+    return tuple(
+        _exercise(number, item, _hints(stage, item.name), result.message)
+        for number, item in enumerate(result.exercises, start=1)
+    )
+
+
 def _exercise(
-    number: int, result: ExerciseResult, hints: tuple[str, ...], told: str
+    number: int, result: ExerciseResult, hints: tuple[str, ...], shown: str
 ) -> ExerciseFeedback:
-    troubles = [check for check in result.checks if check.outcome is not Outcome.PASSED]
-    findings = _findings(troubles, told)
+    problems = [check for check in result.checks if check.outcome is not Outcome.PASSED]
     passed = [check for check in result.checks if check.outcome is Outcome.PASSED]
+    found = _checks(problems, shown)
     return ExerciseFeedback(
         number=number,
         name=result.name,
         score=result.score,
         max_score=result.max_score,
-        state=_state(result, troubles),
-        first=findings[0] if findings else None,
-        later=tuple(findings[1:]),
-        passed=tuple(_findings(passed, told)),
-        hints=tuple(zip(HINTS, hints, strict=False)) if troubles else (),
+        state=_state(result, problems),
+        first=found[0] if found else None,
+        later=tuple(found[1:]),
+        passed=tuple(_checks(passed, shown)),
+        hints=tuple(zip(HINTS, hints, strict=False)) if problems else (),
     )
 
 
-def _state(result: ExerciseResult, troubles: Sequence[CheckResult]) -> str:
-    if not troubles:
+def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:
+    if not problems:
         return "complete"
     if any(check.outcome is Outcome.PASSED for check in result.checks):
-        return f"{_counted(len(troubles), 'check')} left"
-    statuses = {check.status for check in troubles}
-    if statuses == {Status.NOT_IMPLEMENTED}:
-        return "not written yet"
-    return "not reached" if {check.outcome for check in troubles} == {Outcome.SKIPPED} else "begun"
+        return f"{_counted(len(problems), 'check')} left"
+    if {check.status for check in problems} == {Status.NOT_IMPLEMENTED}:
+        return UNWRITTEN
+    skipped = {check.outcome for check in problems} == {Outcome.SKIPPED}
+    return MARKS[Outcome.SKIPPED][1] if skipped else "in progress"
 
 
-def _findings(checks: Sequence[CheckResult], told: str) -> list[Finding]:
-    """Tell *checks* after the submission's own message, *told*, which some of them repeat."""
-    said: set[str] = set()
-    known: set[str] = set()
-    findings = []
+def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
+    """Build the feedback of *checks*, below the message *shown* about the whole submission."""
+    messages: set[str] = set()
+    mistakes: set[str] = set()
+    found = []
     for check in checks:
         mistake = check.diagnosis.misconception if check.diagnosis else ""
-        unwritten = check.status is Status.NOT_IMPLEMENTED
-        mark, word = UNWRITTEN if unwritten else WORDS[check.outcome]
-        again = check.message in said or (told and told in check.message)
-        findings.append(
-            Finding(
+        mark, word = _mark(check)
+        repeated = check.message in messages or (shown and _repeats(check, shown))
+        found.append(
+            CheckFeedback(
                 title=check.title,
                 mark=mark,
                 word=word,
                 points=check.points,
                 max_points=check.max_points,
-                message="" if again else check.message,
+                message="" if repeated else check.message,
                 mistake=mistake_name(mistake),
-                diagnosis=None if mistake in known else check.diagnosis,
-                same_mistake=mistake in known,
-                panels=panels(check.grid) if check.grid else (),
+                diagnosis=None if mistake in mistakes else check.diagnosis,
+                same_mistake=mistake in mistakes,
+                tables=tensor_tables(check.grid) if check.grid else (),
             )
         )
-        said.add(check.message)
-        known |= {mistake} - {""}
-    return findings
+        messages.add(check.message)
+        mistakes |= {mistake} - {""}
+    return found
+
+
+def _mark(check: CheckResult) -> tuple[str, str]:
+    if check.status is Status.NOT_IMPLEMENTED:
+        return "·", UNWRITTEN
+    if check.outcome is Outcome.SKIPPED and check.status is Status.MISSING:
+        return "·", "not defined yet"
+    return MARKS[check.outcome]
+
+
+def _repeats(check: CheckResult, shown: str) -> bool:
+    """Whether *check* only repeats why the whole file could not be used."""
+    return shown in check.message or check.outcome is Outcome.SKIPPED
 
 
 def _counted(count: int, word: str) -> str:

@@ -1,4 +1,4 @@
-"""Templates to pages: everything escaped, nothing undefined, one style sheet inside each page."""
+"""Renders the templates: everything is escaped, an undefined name is an error."""
 
 from functools import cache
 
@@ -6,13 +6,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 
-def render(template: str, **facts: object) -> str:
+def render(template: str, **values: object) -> str:
     """Fill *template* of ``templates/``."""
-    return _environment().get_template(template).render(facts)
+    return _environment().get_template(template).render(values)
 
 
 def breakable(name: str) -> Markup:
-    """Let a long name break behind its underscores, and only there if that is enough."""
+    """Let a browser break a long name after its underscores."""
     return Markup("_<wbr>").join(name.split("_"))  # join escapes what it joins
 
 

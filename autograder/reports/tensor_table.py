@@ -1,4 +1,4 @@
-"""A documented tensor beside the student's, cell by cell, as pages and terminals lay it out."""
+"""Lays out a documented tensor beside the student's, for pages and terminals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from autograder.results import Grid
 
 
 @dataclass(frozen=True)
-class Cell:
+class TensorCell:
     """One entry: its digits, whether it is wrong, and how large it is from 0 to 1."""
 
     text: str
@@ -17,37 +17,40 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One row; *head* is empty for a vector, which has nothing to tell rows apart."""
+class TensorRow:
+    """One row; *head* is empty for a vector, which has only one."""
 
     head: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TensorCell, ...]
 
 
 @dataclass(frozen=True)
-class Panel:
-    """One of three: *shaded* where each cell stands for a pair of tokens, as in weights."""
+class TensorTable:
+    """One of three tables: *shaded* where each cell belongs to a pair of tokens, as in weights."""
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TensorRow, ...]
     shaded: bool
 
 
-def panels(grid: Grid) -> tuple[Panel, Panel, Panel]:
-    """Lay out *grid* as expected, yours and difference; axes without words count from 0."""
-    pairs = bool(grid.rows and grid.columns)
-    shades = (_shades(grid.expected, grid.expected), _shades(grid.yours, grid.expected))
+def tensor_tables(grid: Grid) -> tuple[TensorTable, TensorTable, TensorTable]:
+    """Lay out *grid* as expected, yours and difference; axes without tokens count from 0."""
+    shaded = bool(grid.rows and grid.columns)
+    unshaded = [[0.0] * len(row) for row in grid.expected]
+    expected, yours = (
+        _shades(entries, grid.expected) if shaded else unshaded
+        for entries in (grid.expected, grid.yours)
+    )
     right = [[False] * len(row) for row in grid.expected]
-    flat = [[0.0] * len(row) for row in grid.expected]
     return (
-        _panel("Expected", grid, grid.expected, right, shades[0] if pairs else flat, shaded=pairs),
-        _panel("Yours", grid, grid.yours, grid.wrong, shades[1] if pairs else flat, shaded=pairs),
-        _panel("Difference", grid, grid.difference, grid.wrong, flat, shaded=False),
+        _table("Expected", grid, grid.expected, right, expected, shaded=shaded),
+        _table("Yours", grid, grid.yours, grid.wrong, yours, shaded=shaded),
+        _table("Difference", grid, grid.difference, grid.wrong, unshaded, shaded=False),
     )
 
 
-def _panel(
+def _table(
     title: str,
     grid: Grid,
     entries: Sequence[Sequence[str]],
@@ -55,14 +58,14 @@ def _panel(
     shades: Sequence[Sequence[float]],
     *,
     shaded: bool,
-) -> Panel:
+) -> TensorTable:
     width = len(grid.expected[0]) if grid.expected else 0
     rows = (
-        Row(_head(grid, index), tuple(map(Cell, *row)))
+        TensorRow(_head(grid, index), tuple(map(TensorCell, *row)))
         for index, row in enumerate(zip(entries, wrong, shades, strict=False))
     )
     columns = grid.columns or tuple(str(index) for index in range(width))
-    return Panel(title, columns, tuple(rows), shaded)
+    return TensorTable(title, columns, tuple(rows), shaded)
 
 
 def _head(grid: Grid, index: int) -> str:

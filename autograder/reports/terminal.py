@@ -1,7 +1,8 @@
-"""One submission's feedback for the terminal: the page's words, in as many columns as there are."""
+"""Feedback for the terminal: on a graded submission, and on a student's own check."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from rich.cells import cell_len
 from rich.columns import Columns
@@ -11,15 +12,22 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.course import Course
-from autograder.reports.feedback import ExerciseFeedback, Feedback, Finding
-from autograder.reports.feedback_builder import compose
-from autograder.reports.tensor_table import Cell, Panel
+from autograder.reports.feedback import (
+    CheckFeedback,
+    ExerciseFeedback,
+    Feedback,
+    SelfCheckFeedback,
+)
+from autograder.reports.feedback_builder import build_feedback
+from autograder.reports.tensor_table import TensorCell, TensorTable
 from autograder.results import SubmissionResult
+from autograder.sanitize import line
 
 NARROWEST = 20  # columns; below it words break anyway
-WIDE = 60  # columns; below it names need the room of the states
+WIDE = 60  # columns; below it names need the space of the states
 INDENT = 2
 BLOCKS = 20  # of a bar, which fits beside the points in 40 columns
+MAX_PATH = 400  # characters; it is the student's own, and need not be short
 SHADES = " ░▒▓█"
 COLOURS = {"✓": "green", "✗": "bold red", "!": "bold red", "·": "dim"}
 LEGEND = "* is wrong."
@@ -27,8 +35,18 @@ LEGEND_OF_SHADES = "Row: the token that asks. Column: the token it looks at. Dar
 
 
 def feedback_text(course: Course, result: SubmissionResult, width: int, *, colour: bool) -> str:
-    """Write the feedback for a terminal of *width* columns; without *colour* in plain text."""
+    """Return the feedback on *result* for a terminal of *width* columns."""
     width = max(width, NARROWEST)
+    return _render(_feedback(build_feedback(course, result), width), width, colour=colour)
+
+
+def self_check_text(feedback: SelfCheckFeedback, here: Path, width: int, *, colour: bool) -> str:
+    """Return the *feedback* on a student's own check; paths below *here* are shown relative."""
+    width = max(width, NARROWEST)
+    return _render(_self_check(feedback, here, width), width, colour=colour)
+
+
+def _render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -36,16 +54,64 @@ def feedback_text(course: Course, result: SubmissionResult, width: int, *, colou
         force_terminal=colour,
         highlight=False,
         legacy_windows=False,
-        _environ={},  # NO_COLOR, COLUMNS and TERM are the caller's to read
+        _environ={},  # NO_COLOR, COLUMNS and TERM are read by the caller
     )
     with console.capture() as capture:
-        for part in _parts(compose(course, result), width):
+        for part in parts:
             console.print(part)
-    lines = (line.rstrip() for line in capture.get().split("\n"))
-    return "\n".join(lines).strip("\n") + "\n"
+    rows = (row.rstrip() for row in capture.get().split("\n"))
+    return "\n".join(rows).strip("\n") + "\n"
 
 
-def _parts(feedback: Feedback, width: int) -> Iterator[RenderableType]:
+def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator[RenderableType]:
+    """Yield every exercise with its first problem, and then the next step."""
+    inside = feedback.file.is_relative_to(here)
+    file = feedback.file.relative_to(here) if inside else feedback.file
+    yield Text(feedback.stage, style="bold")
+    yield Text(f"Checked: {line(str(file), MAX_PATH)}", style="dim")
+    yield ""
+    if feedback.message:
+        yield from (Text(_sentence(feedback.message), style="red"), "")
+    for exercise in feedback.exercises:
+        yield from _checked_exercise(exercise, width - INDENT)
+    for notice in feedback.notices:
+        yield Text(f"Note: {_sentence(notice)}", style="dim")
+    yield ""
+    if feedback.complete:
+        yield Text.assemble(("Stage complete. ", "bold green"), "Every check passes. Well done!")
+    else:
+        hint = " Stuck? Its first hint, in stage.toml, only asks you a question."
+        names = [exercise.name for exercise in feedback.open]
+        yield Text.assemble((f"Next: {names[0]}." if names else "No check ran.", "bold"), hint)
+    yield Text(_suites(feedback), style="dim")
+
+
+def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
+    first = exercise.first
+    if first is None:
+        yield Text(f"✓ {exercise.name}", style="green")
+        return
+    yield Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
+    if not (exercise.unwritten or first.silent):
+        title = Text(first.title, style="bold")
+        yield Padding(Group(title, *_details(first, width)), (0, 0, 1, INDENT))
+
+
+def _suites(feedback: SelfCheckFeedback) -> str:
+    count = f"{feedback.passed} of {feedback.checks} checks pass."
+    if feedback.hidden:
+        return f"The public suite and the hidden suite ran: {count}"
+    return (
+        f"The public suite ran: {count} "
+        "The hidden suite, which gives the points, stays with your instructor."
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _feedback(feedback: Feedback, width: int) -> Iterator[RenderableType]:
     yield Text(feedback.stage, style="bold")
     yield Text(f"Feedback for {feedback.student}")
     yield ""
@@ -86,12 +152,12 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType
     yield Text.assemble((exercise.name, "bold underline"), "  ", (points, "dim"))
     parts: list[RenderableType] = []
     if exercise.first:
-        parts += _finding(exercise.first, width)
+        parts += _problem(exercise.first, width)
     if exercise.hints:
-        parts.append(Text("Stuck? Its three hints stand in stage.toml.", style="dim"))
-    for finding in exercise.later:
-        parts += [] if finding.silent else ["", *_finding(finding, width)]
-    silent = sum(finding.silent for finding in exercise.later)
+        parts.append(Text("Stuck? There are three hints in stage.toml.", style="dim"))
+    for check in exercise.later:
+        parts += [] if check.silent else ["", *_problem(check, width)]
+    silent = sum(check.silent for check in exercise.later)
     if silent:
         parts += ["", Text(f"· {silent} more ended like the one before", style="dim")]
     if exercise.passed:
@@ -99,57 +165,63 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType
     yield Padding(Group(*parts), (0, 0, 0, INDENT))
 
 
-def _finding(finding: Finding, width: int) -> Iterator[RenderableType]:
-    style = COLOURS[finding.mark]
-    yield Text.assemble((f"{finding.mark} {finding.word}: ", style), finding.title)
-    if finding.message:
-        yield Text(finding.message)
-    if finding.diagnosis:
-        yield Text.assemble("It looks like this: ", (f"{finding.mistake}.", "bold"))
-        yield Text(finding.diagnosis.explanation)
-        yield Text(finding.diagnosis.hint, style="italic cyan")
-    elif finding.same_mistake:
-        yield Text(f"The same mistake shows here: {finding.mistake}.", style="dim")
-    if finding.panels:
+def _problem(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
+    yield Text.assemble((f"{check.mark} {check.word}: ", COLOURS[check.mark]), check.title)
+    yield from _details(check, width)
+
+
+def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
+    """Yield the message, the diagnosis and the numbers of *check*."""
+    if check.message:
+        yield Text(check.message)
+    if check.diagnosis:
+        yield Text.assemble("It looks like this: ", (f"{check.mistake}.", "bold"))
+        yield Text(check.diagnosis.explanation)
+        yield Text(check.diagnosis.hint, style="italic cyan")
+    elif check.same_mistake:
+        yield Text(f"The same mistake shows here: {check.mistake}.", style="dim")
+    if check.tables:
         yield ""
-        yield from _panels(finding.panels, width)
+        yield from _tables(check.tables, width)
 
 
-def _panels(panels: Sequence[Panel], width: int) -> Iterator[RenderableType]:
-    """Set *panels* side by side where they fit, else below each other."""
-    yield Columns([Group(*_panel(panel, width)) for panel in panels], padding=(1, 4))
-    legend = f"{LEGEND} {LEGEND_OF_SHADES}" if panels[0].shaded else LEGEND
+def _tables(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:
+    """Place *tables* side by side where they fit, else below each other."""
+    yield Columns([Group(*_table(table, width)) for table in tables], padding=(1, 4))
+    legend = f"{LEGEND} {LEGEND_OF_SHADES}" if tables[0].shaded else LEGEND
     yield Text(legend, style="dim")
 
 
-def _panel(panel: Panel, width: int) -> Iterator[RenderableType]:
-    """Cut a panel that is too wide into tables of fewer columns, as NumPy prints a wide array."""
-    yield Text(panel.title, style="bold")
-    for start, stop in _cuts(panel, width):
+def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
+    """Cut a table that is too wide into tables of fewer columns, as NumPy prints a wide array."""
+    yield Text(tensor.title, style="bold")
+    for start, stop in _cuts(tensor, width):
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
         table.add_column(no_wrap=True, style="dim")
-        for column in panel.columns[start:stop]:
+        for column in tensor.columns[start:stop]:
             table.add_column(Text(f"{column} ", style="dim"), justify="right", no_wrap=True)
-        for row in panel.rows:
-            cells = (_cell(cell, shaded=panel.shaded) for cell in row.cells[start:stop])
+        for row in tensor.rows:
+            cells = (_cell(cell, shaded=tensor.shaded) for cell in row.cells[start:stop])
             table.add_row(Text(row.head), *cells)
         yield table
 
 
-def _cuts(panel: Panel, width: int) -> Iterator[tuple[int, int]]:
-    head = max((cell_len(row.head) for row in panel.rows), default=0)
+def _cuts(tensor: TensorTable, width: int) -> Iterator[tuple[int, int]]:
+    head = max((cell_len(row.head) for row in tensor.rows), default=0)
     start, used = 0, head
-    for index, column in enumerate(panel.columns):
-        cells = (cell_len(_cell(row.cells[index], shaded=panel.shaded).plain) for row in panel.rows)
+    for index, column in enumerate(tensor.columns):
+        cells = (
+            cell_len(_cell(row.cells[index], shaded=tensor.shaded).plain) for row in tensor.rows
+        )
         size = 1 + max(cell_len(column) + 1, *cells)
         if used + size > width and index > start:
             yield start, index
             start, used = index, head
         used += size
-    yield start, len(panel.columns)
+    yield start, len(tensor.columns)
 
 
-def _cell(cell: Cell, *, shaded: bool) -> Text:
+def _cell(cell: TensorCell, *, shaded: bool) -> Text:
     shade = SHADES[round(cell.shade * (len(SHADES) - 1))] if shaded else ""
     text = f"{shade}{cell.text}{'*' if cell.wrong else ' '}"
     return Text(text, style="bold red" if cell.wrong else "")

@@ -1,1 +1,1 @@
-"""What students run themselves, on their own machine and their own code."""
+"""What students run on their own machine: checks in the terminal and in the lab notebook."""

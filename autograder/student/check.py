@@ -1,58 +1,35 @@
-"""A student's own run: the suites that are there, on one file, confined as far as any machine can.
+"""Runs the suites that are available on a student's own file.
 
-``process`` guards against accidents only, and needs to: the code is the student's own.
+Isolation is ``process``: it guards against accidents on any machine, and the code is the student's
+own.
 """
-
-from pathlib import Path
-from typing import NamedTuple
 
 from autograder.course import Course, Stage
 from autograder.errors import CourseError, GraderError, UsageError
-from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
+from autograder.reports.feedback import SelfCheckFeedback
+from autograder.reports.feedback_builder import build_self_check
+from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
-from autograder.student.target import Place
+from autograder.student.target import CheckTarget
 from autograder.submission import Submission, collect
 
 
-class Report(NamedTuple):
-    """What was checked, by the public suite and perhaps the *hidden* one, and how it went."""
-
-    file: Path
-    stage: Stage
-    hidden: bool
-    result: SubmissionResult
-
-    @property
-    def checks(self) -> tuple[CheckResult, ...]:
-        """Every check that ran, or should have."""
-        return tuple(check for exercise in self.result.exercises for check in exercise.checks)
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is left to do."""
-        return bool(self.checks) and all(is_done(exercise) for exercise in self.result.exercises)
-
-
-def is_done(exercise: ExerciseResult) -> bool:
-    """Whether every check of *exercise* passed: in the public suite points say nothing."""
-    return all(check.outcome is Outcome.PASSED for check in exercise.checks)
-
-
-def check(place: Place) -> Report:
-    """Check the file at *place*; raises ``UsageError`` if its suite can't be used."""
-    stage = place.stage
-    submission = next(collect(place.file, place.public.stages, stage))
+def check(target: CheckTarget) -> SelfCheckFeedback:
+    """Check the file of *target*; raises ``UsageError`` if its suite can't be used."""
+    stage = target.stage
+    submission = next(collect(target.file, target.public.stages, stage))
     if submission.code is None:
         raise UsageError(submission.problem)
-    limits = (place.course or place.public).limits
+    limits = (target.course or target.public).limits
     with ForkServer("process", limits) as fork_server:  # first: it imports torch while we do
-        results = [check_with_suite(place.public, submission, fork_server, public=True)]
-        if place.course:
-            results.append(check_with_suite(place.course, submission, fork_server, public=False))
+        results = [check_with_suite(target.public, submission, fork_server, public=True)]
+        if target.course:
+            results.append(check_with_suite(target.course, submission, fork_server, public=False))
     for result in results:
         if result.status is Status.GRADER_ERROR:
             raise GraderError(result.message)
-    return Report(place.file, stage, len(results) > 1, _merged(stage, results))
+    merged = _merge(stage, results)
+    return build_self_check(stage, merged, target.file, hidden=target.course is not None)
 
 
 def check_with_suite(
@@ -63,7 +40,7 @@ def check_with_suite(
     public: bool,
     exercise: str = "",
 ) -> SubmissionResult:
-    """Judge *submission*, or one *exercise* of it, in a worker of *fork_server*.
+    """Grade *submission*, or one *exercise* of it, in a worker of *fork_server*.
 
     Raises ``UsageError`` if the public suite can't be used.
     """
@@ -77,11 +54,11 @@ def check_with_suite(
             return grade_one(runner, fork_server, submission, exercise=exercise)
     except CourseError as error:
         if public:
-            raise UsageError(_unusable(stage, error)) from None
+            raise UsageError(_unusable_suite(stage, error)) from None
         raise
 
 
-def _merged(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
+def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
     """Put the checks of all suites under their exercises, in the order of *stage*."""
     checks: dict[str, tuple[CheckResult, ...]] = {item.name: () for item in stage.exercises}
     for result in results:
@@ -101,9 +78,9 @@ def _merged(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
     )
 
 
-def _unusable(stage: Stage, error: CourseError) -> str:
-    why = str(error).strip().rpartition("\n")[2].removeprefix("E ").strip()  # pytest's last word
+def _unusable_suite(stage: Stage, error: CourseError) -> str:
+    why = str(error).strip().rpartition("\n")[2].removeprefix("E ").strip()  # pytest's last line
     return (
         f"{stage.public_suite} can't be used as it is ({why}). "
-        "Put the file that you received back in its place."
+        "Replace it by the file that you received."
     )

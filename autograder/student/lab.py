@@ -1,6 +1,6 @@
-"""A stage's lab, in a notebook beside the student's module: checks in place, and soft landings.
+"""Checks inside a stage's lab notebook, and graceful errors for cells that need unfinished code.
 
-The notebook's kernel never judges: every check runs in a worker of its own, as in the terminal.
+The notebook's kernel grades nothing: every check runs in a worker of its own, as in the terminal.
 """
 
 import os
@@ -10,33 +10,33 @@ from pathlib import Path
 
 from autograder.errors import AutograderError, GraderError
 from autograder.reports import exercise_card
-from autograder.reports.feedback_builder import compose_exercise
-from autograder.results import Outcome, Status, SubmissionResult
+from autograder.reports.feedback_builder import build_exercise_feedback
+from autograder.results import Status, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.sanitize import line
 from autograder.student.check import check_with_suite
 from autograder.student.plots import heatmaps
-from autograder.student.target import Place, find
+from autograder.student.target import CheckTarget, find_target
 from autograder.submission import collect
 
 __all__ = ["Lab", "heatmaps"]
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
 PUBLIC_ONLY = "The hidden suite, which gives the points, stays with your instructor."
-TOLD = 200  # characters of an exception, on one line
+MAX_ERROR = 200  # characters of an exception, on one line
 
 
 class NotPassedError(AssertionError):
-    """What `nbgrader validate` is to find in a cell whose exercise is not right yet."""
+    """Raised under `nbgrader validate` in a cell whose exercise is not right yet."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]  # the sentences; a stack of our own files would help nobody
+        return [str(self)]  # the message; our own stack frames do not help
 
 
-class Checked:
-    """How one exercise stands: a card where HTML is shown, else plain lines."""
+class ExerciseCheck:
+    """The result of checking one exercise: a card where HTML is shown, else plain lines."""
 
-    def __init__(self, passed: bool, html: str, text: str) -> None:  # noqa: FBT001  # a fact, no flag
+    def __init__(self, passed: bool, html: str, text: str) -> None:  # noqa: FBT001  # a result, not a switch
         self.passed = passed
         self._html = html
         self._text = text
@@ -49,27 +49,27 @@ class Checked:
 
 
 class Lab:
-    """The stage in *folder*, by default where the notebook lies.
+    """The stage in *folder*, by default the notebook's folder.
 
-    A sandbox is started once and stays warm, so that a check takes a fraction of a second.
+    A fork server is started once and kept, so that a check takes a fraction of a second.
     """
 
     def __init__(self, folder: str | Path = ".") -> None:
         self._folder = Path(folder).resolve()
         self._fork_server: ForkServer | None = None
 
-    def check(self, exercise: str) -> Checked | None:
-        """Check *exercise* in the module as it lies on disk: save your file first.
+    def check(self, exercise: str) -> ExerciseCheck | None:
+        """Check *exercise* in the module as it is on disk: save your file first.
 
         Under `nbgrader validate` an exercise that is not right yet raises ``NotPassedError``, and
-        nothing is shown of one that is: nbgrader would take it for a number of points.
-        Raises ``GraderError`` where points are to be given: no student's kernel gives any.
+        one that is right shows nothing: nbgrader would read it as a number of points.
+        Raises ``GraderError`` under `nbgrader autograde`: a student's kernel gives no points.
         """
-        with _plainly():
+        with _without_traceback():
             if os.environ.get(EXECUTION) == "autograde":
                 msg = (
                     "This cell is graded by `autograder`, in its sandbox. nbgrader_config.py of "
-                    "the course sets that up; run nbgrader where that file lies."
+                    "the course sets that up; run nbgrader in the folder of that file."
                 )
                 raise GraderError(msg)
             checked = self._check(exercise)
@@ -81,86 +81,94 @@ class Lab:
 
     @contextmanager
     def needs(self, *exercises: str) -> Iterator[None]:
-        """Run what stands below; where *exercises* don't serve yet, say so and let the tour go on.
+        """Run the cell; where *exercises* are not ready yet, print so and let the notebook go on.
 
-        Nothing that is raised inside gets out: one line tells what it was. A picture may look at
-        right code from a side that it does not have, so the line accuses nobody.
+        No exception leaves the block: one line describes it. A cell may fail although the code is
+        right, so the line does not call it wrong.
         """
         try:
             yield
         except NotImplementedError:
-            print(f"First {self._named(exercises)}: this comes alive once it is written.")  # noqa: T201  # it speaks in a notebook
+            print(_write_first(exercises))  # noqa: T201  # a notebook shows what is printed
         except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever half-written code raises
             print(  # noqa: T201  # likewise
-                f"This cell could not run with {self._named(exercises)} as it stands "
-                f"({_told(error)}). The grade cell says whether that matters."
+                f"This cell could not run with {_names(exercises)} as it is now "
+                f"({_describe_error(error)}). The grade cell shows whether that is a problem."
             )
 
-    def _check(self, exercise: str) -> Checked:
-        place = find("", self._folder)
-        known = [item.name for item in place.stage.exercises]
+    def _check(self, exercise: str) -> ExerciseCheck:
+        target = find_target("", self._folder)
+        known = [item.name for item in target.stage.exercises]
         if exercise not in known:
             msg = f"There is no exercise {exercise!r} here. Exercises: {', '.join(known)}."
             raise AutograderError(msg)
-        result = self._runner(place, exercise)
+        result = self._check_in_worker(target, exercise)
         if result.status is Status.GRADER_ERROR:
-            self._let_go()  # a sandbox that broke serves nobody
+            self._stop_fork_server()  # a fork server that failed can't be used again
             raise GraderError(result.message)
-        told = compose_exercise(place.stage, result, exercise)
-        if told is None:
-            msg = f"The public suite of {place.stage.name} holds no check of {exercise}."
+        feedback = build_exercise_feedback(target.stage, result, exercise)
+        if feedback is None:
+            msg = f"The public suite of {target.stage.name} has no check of {exercise}."
             raise GraderError(msg)
-        checks = [check for item in result.exercises for check in item.checks]
-        passed = all(check.outcome is Outcome.PASSED for check in checks)
+        passed = feedback.first is None
         note = PUBLIC_ONLY if passed else ""
-        return Checked(
+        return ExerciseCheck(
             passed,
-            exercise_card.html(told, points=False, note=note),
-            exercise_card.text(told, points=False, note=note),
+            exercise_card.html(feedback, points=False, note=note),
+            exercise_card.text(feedback, points=False, note=note),
         )
 
-    def _runner(self, place: Place, exercise: str) -> SubmissionResult:
-        submission = next(collect(place.file, place.public.stages, place.stage))
+    def _check_in_worker(self, target: CheckTarget, exercise: str) -> SubmissionResult:
+        submission = next(collect(target.file, target.public.stages, target.stage))
         if submission.code is None:
             raise AutograderError(submission.problem)
         return check_with_suite(
-            place.public, submission, self._warm(place), public=True, exercise=exercise
+            target.public,
+            submission,
+            self._running_fork_server(target),
+            public=True,
+            exercise=exercise,
         )
 
-    def _warm(self, place: Place) -> ForkServer:
+    def _running_fork_server(self, target: CheckTarget) -> ForkServer:
         if self._fork_server is None:
-            self._fork_server = ForkServer("process", place.public.limits)
+            self._fork_server = ForkServer("process", target.public.limits)
             self._fork_server.wait_ready()
         return self._fork_server
 
-    def _let_go(self) -> None:
-        """End the sandbox; the next check starts another."""
+    def _stop_fork_server(self) -> None:
+        """End the fork server; the next check starts another."""
         if self._fork_server is not None:
             self._fork_server.close()
             self._fork_server = None
 
-    @staticmethod
-    def _named(exercises: tuple[str, ...]) -> str:
-        *first, last = [f"`{name}`" for name in exercises] or ["your module"]
-        return f"{', '.join(first)} and {last}" if first else last
-
 
 @contextmanager
-def _plainly() -> Iterator[None]:
-    """Let a notebook show an error of ours as its sentences, without a stack of our own files."""
+def _without_traceback() -> Iterator[None]:
+    """Let a notebook show our own errors as their message, without a traceback."""
     try:
         yield
     except AutograderError as error:
-        sentences = [str(error)]
-        error._render_traceback_ = lambda: sentences  # type: ignore[attr-defined]  # IPython asks for it
+        message = [str(error)]
+        error._render_traceback_ = lambda: message  # type: ignore[attr-defined]  # IPython asks for it
         raise
 
 
-def _told(error: BaseException) -> str:
-    """Put *error* on one short line, whatever its text is, or does."""
+def _write_first(exercises: tuple[str, ...]) -> str:
+    are = "they are" if len(exercises) > 1 else "it is"
+    return f"First write {_names(exercises)}: this cell runs once {are} implemented."
+
+
+def _names(exercises: tuple[str, ...]) -> str:
+    *first, last = [f"`{name}`" for name in exercises] or ["your module"]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _describe_error(error: BaseException) -> str:
+    """Describe *error* in one short line, whatever its text contains or raises."""
     try:
         first, *_ = str(error).strip().split("\n")
     except Exception:  # noqa: BLE001  # it is a student's class
         first = ""
     kind = type(error).__name__
-    return line(f"{kind}: {first}" if first else kind, TOLD)
+    return line(f"{kind}: {first}" if first else kind, MAX_ERROR)

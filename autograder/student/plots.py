@@ -1,4 +1,4 @@
-"""Attention weights as heatmaps, with the words on both axes."""
+"""Draws attention weights as heatmaps, with the tokens on both axes."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -7,7 +7,7 @@ from typing import Any
 FEW = 10  # tokens; up to here every cell has room for its number
 INCH = 0.55  # of one cell, so that two digits behind the point fit
 DARK = 0.6  # of the largest number: from here on, black can't be read on the colour
-MARGIN = 1.6  # inches for words and title
+MARGIN = 1.6  # inches for tokens and title
 
 
 def heatmaps(
@@ -21,11 +21,11 @@ def heatmaps(
 
     *weights* maps a title to a (Tq, Tk) tensor. Row i is the token that asks, the query; column
     j the token that it looks at, the key. *rows* and *columns* name them; *columns* are *rows*
-    unless told otherwise. All panels share one colour scale, so that they can be compared: blue is
-    more, and where numbers are negative, red is less than 0. Entries of -inf, which softmax turns
-    into 0, stay white. Raises ``ValueError`` where words and shape disagree.
+    by default. All panels share one colour scale, so that they can be compared: blue is more, and
+    where numbers are negative, red is less than 0. Entries of -inf, which softmax turns into 0,
+    stay white. Raises ``ValueError`` where the tokens do not fit the shape.
     """
-    import matplotlib.pyplot as plt  # noqa: PLC0415  # half a second, for those who draw
+    import matplotlib.pyplot as plt  # noqa: PLC0415  # half a second, only where needed
     import torch  # noqa: PLC0415  # likewise
 
     keys = list(rows if columns is None else columns)
@@ -33,7 +33,7 @@ def heatmaps(
     for title, table in tables.items():
         if tuple(table.shape) != (len(rows), len(keys)):
             wanted = f"({len(rows)}, {len(keys)}): one row per query, one column per key"
-            msg = f"{title!r} has shape {tuple(table.shape)}, the words ask for {wanted}."
+            msg = f"{title!r} has shape {tuple(table.shape)}, the tokens need {wanted}."
             raise ValueError(msg)
     finite = torch.cat([table[torch.isfinite(table)] for table in tables.values()])
     most = float(finite.abs().max()) if finite.numel() else 1.0
@@ -47,12 +47,12 @@ def heatmaps(
         axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
         axis.set_yticks(range(len(rows)), rows)
         if max(len(rows), len(keys)) <= FEW:
-            _number(axis, table, DARK * most, digits)
+            _write_numbers(axis, table, DARK * most, digits)
     plt.show()
     plt.close(figure)
 
 
-def _number(axis: Any, table: Any, dark_from: float, digits: int) -> None:
+def _write_numbers(axis: Any, table: Any, dark_from: float, digits: int) -> None:
     """Write each entry into its cell, white where the cell is dark."""
     for row, entries in enumerate(table.tolist()):
         for column, entry in enumerate(entries):

@@ -1,4 +1,4 @@
-"""Which file a student means, and which suites there are to check it."""
+"""Finds the file that a student wants to check, and the suites for it."""
 
 import os
 from pathlib import Path
@@ -20,12 +20,15 @@ from autograder.submission import collect
 
 NO_HIDDEN = (
     "The hidden suite stays with your instructor; there is none here. "
-    "Leave --hidden out: your own checks run without it."
+    "Leave --hidden out: the public checks run without it."
 )
 
 
-class Place(NamedTuple):
-    """The *file* to check, the stage's folder with its public suite, and the course if it helps."""
+class CheckTarget(NamedTuple):
+    """The *file* to check, the stage's folder with its *public* suite, and the *course*.
+
+    The course is there where the hidden suite is to run, too.
+    """
 
     file: Path
     public: Course
@@ -33,19 +36,21 @@ class Place(NamedTuple):
 
     @property
     def stage(self) -> Stage:
-        """The stage, as students have it."""
+        """The stage, as students received it."""
         return self.public.stages[0]
 
 
-def find(what: str, start: Path, root: Path | None = None, *, hidden: bool = False) -> Place:
-    """Find what *what* means to one who stands in *start*: nothing, a folder, a file or a stage.
+def find_target(
+    name: str, start: Path, root: Path | None = None, *, hidden: bool = False
+) -> CheckTarget:
+    """Find what *name* means in the folder *start*: nothing, a folder, a file or a stage.
 
-    A folder that holds a stage speaks for itself. Everything else needs the course, at *root* or
-    above. Raises ``UsageError`` with what to do.
+    A folder that holds a stage is enough. Everything else needs the course, at *root* or in a
+    folder above *start*. Raises ``UsageError``, which says what to do.
     """
-    path = start / what
-    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on what can be no path
-        folder, file = _named(what, start, root).assignment, None
+    path = start / name
+    if not os.path.exists(path):  # noqa: PTH110  # Path.exists raises for an invalid path
+        folder, file = _named_stage(name, start, root).assignment, None
     elif path.is_dir():
         folder, file = path, None
     else:
@@ -54,20 +59,20 @@ def find(what: str, start: Path, root: Path | None = None, *, hidden: bool = Fal
         raise UsageError(_no_stage(folder))
     public = handout(folder)
     course = _with_hidden(public.stages[0].name, folder, root) if hidden else None
-    return Place(file or _written(folder, public.stages[0]), public, course)
+    return CheckTarget(file or _student_file(folder, public.stages[0]), public, course)
 
 
-def _named(what: str, start: Path, root: Path | None) -> Stage:
-    """Find the stage called *what* in the course."""
+def _named_stage(name: str, start: Path, root: Path | None) -> Stage:
+    """Find the stage called *name* in the course."""
     try:
         course = _course(start, root)
     except CourseError:
         msg = (
-            f"There is no file or folder {what} in {start}. Go to the folder of your stage and "
+            f"There is no file or folder {name} in {start}. Go to the folder of your stage and "
             "run `autograder check`, or name your file: autograder check PATH."
         )
         raise UsageError(msg) from None
-    stage = course.stage(what)
+    stage = course.stage(name)
     if not is_handout(stage.assignment):
         msg = f"{stage.assignment} is not built yet: run `autograder release` first."
         raise UsageError(msg)
@@ -75,7 +80,7 @@ def _named(what: str, start: Path, root: Path | None) -> Stage:
 
 
 def _folder_of(file: Path, start: Path, root: Path | None) -> Path:
-    """Return the folder whose suite checks *file*: its own, else that of the stage it names."""
+    """Return the folder whose suite checks *file*: its own, or its stage's."""
     if is_handout(file.parent):
         return file.parent
     try:
@@ -85,20 +90,21 @@ def _folder_of(file: Path, start: Path, root: Path | None) -> Path:
     submission = next(collect(file, course.stages))
     if not submission.stage:
         known = ", ".join(f"{stage.module}.py" for stage in course.stages)
-        msg = (
-            f"The name {file.name} tells no stage. Name it as its stage's module is named: {known}."
-        )
+        msg = f"{file.name} belongs to no stage. Give it the name of its stage's module: {known}."
         raise UsageError(msg)
     return course.stage(submission.stage).source
 
 
-def _written(folder: Path, stage: Stage) -> Path:
-    """Return the file that a student has written into: the module, else a notebook of its name."""
+def _student_file(folder: Path, stage: Stage) -> Path:
+    """Return the file that a student works in: the module, else a notebook of the same name."""
     names = (f"{stage.module}.py", f"{stage.module}.ipynb")
     for file in (folder / name for name in names):
         if file.is_file():
             return file
-    msg = f"There is no {names[0]} in {folder}. Put yours there, or name it: autograder check PATH."
+    msg = (
+        f"There is no {names[0]} in {folder}. Put yours there, or name your file: "
+        "autograder check PATH."
+    )
     raise UsageError(msg)
 
 
@@ -124,6 +130,6 @@ def _no_stage(folder: Path) -> str:
     missing = [name for name in (STAGE_FILE, PUBLIC_SUITE) if not (folder / name).is_file()]
     return (
         f"There is no {' and no '.join(missing)} in {folder}. Go to a stage's folder as you "
-        "received it, such as 04_self_attention, and run `autograder check` there; "
-        "if something got lost there, get the folder anew and put your module into it."
+        "received it, such as 04_self_attention, and run `autograder check` there. "
+        "If a file of the folder is lost, download the folder again and put your module into it."
     )

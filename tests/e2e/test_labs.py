@@ -205,7 +205,7 @@ def test_every_cell_runs_with_the_solution(tour: Tour):
 
     assert problems(tour.solution) == []
     assert "could not run with" not in text
-    assert "this comes alive" not in text
+    assert "this cell runs once" not in text
     assert pictures(tour.solution) > 0
 
 
@@ -222,7 +222,7 @@ def test_every_cell_runs_with_the_stub(tour: Tour):
 
     assert problems(tour.stub) == []
     assert "could not run with" not in text
-    assert "this comes alive once it is written" in text
+    assert "this cell runs once" in text
 
 
 def test_the_stub_completes_no_exercise(stage: Stage, tour: Tour):

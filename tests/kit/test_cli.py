@@ -1,6 +1,8 @@
-"""The command line: words in, words out, and exit codes that a script can trust."""
+"""The command-line interface: arguments, messages and exit codes."""
 
+import importlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
-from autograder import __version__
+from autograder import __version__, cli
 from autograder.cli import app
 from autograder.course import Course
 from autograder.results import Results, Status, SubmissionResult
@@ -63,7 +66,7 @@ def test_the_version_is_printed(invoke: Invoke):
 
 
 @pytest.mark.usefixtures("lent_fork_server")
-def test_a_graded_submission_is_told_and_recorded(invoke: Invoke, module: Path, tmp_path: Path):
+def test_a_graded_submission_is_printed_and_recorded(invoke: Invoke, module: Path, tmp_path: Path):
     """Exit code 0, a row in the table, the record where --json says."""
     record = tmp_path / "results.json"
     result = invoke(
@@ -77,10 +80,10 @@ def test_a_graded_submission_is_told_and_recorded(invoke: Invoke, module: Path, 
 
 
 @pytest.mark.usefixtures("lent_fork_server")
-def test_a_single_submission_is_told_in_full_and_on_a_page(
+def test_a_single_submission_is_printed_in_full_and_has_a_page(
     invoke: Invoke, module: Path, tmp_path: Path
 ):
-    """With --report there is a page for the class, from which one leads to the student."""
+    """With --report there is a page for the class, which links to the student's page."""
     pages = tmp_path / "pages"
     result = invoke(
         "grade", module, "--report", pages, "--jobs", 1, "--isolation", detect_capabilities().level
@@ -107,7 +110,7 @@ def test_a_bad_grade_is_no_failure_of_the_grader(invoke: Invoke, module: Path):
 def test_a_failure_of_the_grader_is_exit_code_1(
     invoke: Invoke, module: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A script must not take missing grades for grades."""
+    """A script must not read missing grades as grades."""
     failed = SubmissionResult(
         student="a", stage="01_tiny", status=Status.GRADER_ERROR, score=None, max_score=None
     )
@@ -133,7 +136,7 @@ def test_a_failure_of_the_grader_is_exit_code_1(
         pytest.param(["learn"], "learn", id="unknown-command"),
     ],
 )
-def test_a_command_that_can_not_be_served_is_exit_code_2(
+def test_a_wrong_command_is_exit_code_2(
     invoke: Invoke, module: Path, words: list[str], sentence: str
 ):
     """One plain message, no traceback."""
@@ -144,10 +147,10 @@ def test_a_command_that_can_not_be_served_is_exit_code_2(
     assert "Traceback" not in result.output
 
 
-def test_outside_of_a_course_the_option_is_named(
+def test_outside_of_a_course_the_message_names_the_option(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Who stands elsewhere reads about --course."""
+    """In another folder the message names --course."""
     monkeypatch.chdir(tmp_path)
     result = invoke("release")
 
@@ -155,7 +158,7 @@ def test_outside_of_a_course_the_option_is_named(
     assert "--course" in result.output
 
 
-def test_release_says_what_is_stale_builds_it_and_is_content(invoke: Invoke, tiny: Course):
+def test_release_lists_what_is_stale_and_builds_it(invoke: Invoke, tiny: Course):
     """`release --check` is exit code 1 before, 0 after `release`."""
     before = invoke("release", "--check")
     built = invoke("release")
@@ -165,3 +168,73 @@ def test_release_says_what_is_stale_builds_it_and_is_content(invoke: Invoke, tin
     assert "tiny.py is stale" in before.output
     assert "built source/01_tiny/tiny.py" in built.output
     assert "raise NotImplementedError" in tiny.stages[0].stub.read_text()
+
+
+def without_extras(folder: Path, *words: object) -> "subprocess.CompletedProcess[str]":
+    """Run the command line in *folder* as if no extra was installed."""
+    script = (
+        "import sys\nfrom autograder.cli import EXTRAS, app\n"
+        "sys.modules.update(dict.fromkeys(EXTRAS))\napp(sys.argv[1:])\n"
+    )
+    command = [sys.executable, "-c", script, *map(str, words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603  # this Python, on the lines above
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        pytest.param(["grade", "{module}", "--gradebook"], "grade --gradebook", id="grade"),
+        pytest.param(["export", "nbgrader", "--gradebook"], "export --gradebook", id="export"),
+    ],
+)
+def test_a_command_that_lacks_a_library_names_the_extra(
+    tiny: Course, module: Path, words: list[str], command: str
+):
+    """One line that can be copied, exit code 2."""
+    done = without_extras(tiny.root, *[word.format(module=module) for word in words])
+
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"`autograder {command}` needs nbgrader: pip install 'attention-course-kit[instructor]'\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("library", "extra"),
+    [
+        ("matplotlib", "lab"),
+        ("jupyterlab", "lab"),
+        ("nbgrader", "instructor"),
+        ("nbformat", "instructor"),
+        ("distributed", "cluster"),
+    ],
+)
+def test_every_optional_library_belongs_to_an_extra(
+    library: str, extra: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """Also where one of its submodules is imported."""
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(typer.Exit) as end, cli._errors_as_messages("grade"):
+        importlib.import_module(f"{library}.part")
+
+    assert end.value.exit_code == 2
+    assert capsys.readouterr().err == (
+        f"`autograder grade` needs {library}: pip install 'attention-course-kit[{extra}]'\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["numpyy", "nbgrader_of_mine", "autograder.gone"])
+def test_any_other_missing_module_keeps_its_traceback(name: str):
+    """It is a bug of ours or of the course; no extra would help."""
+    with pytest.raises(ModuleNotFoundError, match=name), cli._errors_as_messages("grade"):
+        importlib.import_module(name)
+
+
+def test_check_needs_no_optional_library(tmp_path: Path, pytestconfig: pytest.Config):
+    """A student installs the kit without extras."""
+    folder = tmp_path / "01_dot_product_attention"
+    shutil.copytree(pytestconfig.rootpath / "assignments" / folder.name, folder)
+    done = without_extras(folder, "check")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "The public suite ran: 0 of" in done.stdout

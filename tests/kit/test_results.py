@@ -1,14 +1,18 @@
-"""The record: frozen inside, JSON at the door."""
+"""The result model and its JSON form."""
 
 import json
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from autograder.results import (
     CheckResult,
     Diagnosis,
     ExerciseResult,
+    Grid,
     Outcome,
     Results,
     Status,
@@ -17,6 +21,27 @@ from autograder.results import (
     from_json,
     to_json,
 )
+
+BAD = "\x1b[31m"
+HOSTILE = st.text() | st.text(alphabet="\x1b\x9b[]m0;\n \u202e\u0301\u200b\ud800é").map(
+    lambda text: text * 200
+)
+
+
+def record_of(text: str) -> Results:
+    """A record with *text* in every text field."""
+    entries = ((text,) * 9,) * 9
+    grid = Grid(entries, entries, entries, ((True,) * 9,) * 9, (text,) * 9, (text,) * 9)
+    check = CheckResult(
+        name=text, title=text, outcome=Outcome.FAILED, status=Status.WRONG_VALUE, points=0.0,
+        max_points=1.0, message=text, diagnosis=Diagnosis(text, text, text), grid=grid,
+    )  # fmt: skip
+    submission = SubmissionResult(
+        student=text, stage=text, status=Status.GRADED, score=0.0, max_score=1.0, message=text,
+        notices=(text,) * 99, ignored=(text,) * 99, exercises=(ExerciseResult.of(text, (check,)),),
+        sha256=text,
+    )  # fmt: skip
+    return Results(course=text, isolation=text, submissions=(submission,))
 
 
 @pytest.fixture
@@ -52,8 +77,48 @@ def test_the_record_survives_json(results: Results):
     assert from_json(to_json(results)) == results
 
 
+@given(HOSTILE)
+def test_a_record_of_hostile_texts_survives_json(text: str):
+    """A record that is made, written, read and written again has the same bytes."""
+    written = to_json(record_of(text))
+
+    assert to_json(from_json(written)) == written
+
+
+def test_every_text_of_a_record_is_sanitized():
+    """No field is forgotten."""
+    assert "\x1b" not in repr(record_of(BAD)).encode().decode("unicode_escape")
+
+
+def test_a_changed_record_is_sanitized_as_well(results: Results):
+    """Neither `replace` nor an edited file leads around it."""
+    submission = replace(results.submissions[0], message=BAD + "x")
+    edited = to_json(results).replace(b"Ada Lovelace", b"Ada\\u001b[2J")
+
+    assert submission.message == "x"
+    assert from_json(edited).submissions[0].student.startswith("Ada~")
+
+
+def test_a_grid_is_at_most_8_by_8():
+    """That fits on a page and in a terminal."""
+    grid = record_of("1.0").submissions[0].exercises[0].checks[0].grid
+
+    assert (len(grid.yours), len(grid.yours[0]), len(grid.wrong[0]), len(grid.rows)) == (8, 8, 8, 8)
+
+
+def test_students_that_differ_stay_different(results: Results):
+    """Two spaces in a name are another name than one; a missing name is stated."""
+    (found,) = results.submissions
+    names = ("Ada Lovelace", "Ada  Lovelace", "Ada\nLovelace", "x" * 99, "x" * 98, "")
+    students = [replace(found, student=name).student for name in names]
+
+    assert students[:2] == ["Ada Lovelace", "Ada  Lovelace"]
+    assert students[-1] == "(no name)"
+    assert len(set(students)) == len(names)
+
+
 def test_json_carries_words_not_numbers(results: Results):
-    """Outcome and status stand in the file as the vocabulary of docs/results.md."""
+    """Outcome and status are written in the vocabulary of docs/results.md."""
     record = json.loads(to_json(results))
     check = record["submissions"][0]["exercises"][0]["checks"][0]
 

@@ -1,4 +1,4 @@
-"""What others wrote, made harmless to look at."""
+"""Text that others wrote: control sequences are gone, lengths are bounded."""
 
 import unicodedata
 
@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.results import Diagnosis, Grid, Outcome
-from autograder.sanitize import MAX_LINES, MAX_MESSAGE, line, lines, sanitize
-from tests.kit.reports.conftest import MakeCheck, MakeSubmission
+from autograder.sanitize import (
+    MAX_DIGITS,
+    MAX_LINES,
+    MAX_MESSAGE,
+    digits,
+    identifier,
+    line,
+    lines,
+    listed,
+)
+
+HOSTILE = st.text() | st.text(alphabet="\x1b\x9b\x9c\x07[]m0;\\\n \u202e\u0301\u200b\u200dé")
+LONG = st.builds(lambda text, times: text * times, HOSTILE, st.integers(1, 1000))
+LIMITS = st.sampled_from((MAX_DIGITS, 40, 80, 400))
 
 
 @pytest.mark.parametrize(
@@ -31,6 +42,7 @@ from tests.kit.reports.conftest import MakeCheck, MakeSubmission
         pytest.param("a\ud800b", "a\ufffdb", id="half-a-character"),
         pytest.param("a\u200b\ufeffb", "ab", id="nothing-to-see"),
         pytest.param("e" + "\u0301" * 99, "e" + "\u0301" * 3, id="accents-over-accents"),
+        pytest.param("e" + "\u0301\u200b" * 99, "e" + "\u0301" * 3, id="accents-with-gaps"),
         pytest.param(" a\n\tb\u2028c ", "a b c", id="one-line"),
     ],
 )
@@ -39,38 +51,76 @@ def test_a_line_shows_and_does_nothing(text: str, seen: str):
     assert line(text, 80) == seen
 
 
-@given(st.text() | st.text(alphabet="\x1b\x9b\x9c\x07[]m0;\\\n\u202eé"))
-def test_nothing_that_acts_is_left(text: str):
+@given(HOSTILE)
+def test_no_control_character_is_left(text: str):
     """Whatever the text, no control character, half character or bidirectional control is left."""
-    for character in line(text, 200) + lines(text):
+    for character in line(text, 200) + lines(text) + identifier(text):
         assert character == "\n" or unicodedata.category(character) not in {"Cc", "Cs"}
         assert unicodedata.bidirectional(character) not in {"RLO", "LRO", "RLI", "PDI", "PDF"}
 
 
 def test_a_megabyte_becomes_a_few_lines_and_says_so():
-    """What is cut is told."""
-    assert line("x" * 1_000_000, 80) == "x" * 80 + " … (of 1,000,000 characters)"
-    assert len(lines("x" * 1_000_000)) < MAX_MESSAGE + 50
-    assert lines("a\n" * 100).splitlines()[MAX_LINES:] == ["… (more lines)"]
+    """What was cut is stated, within the limit."""
+    cut = line("x" * 1_000_000, 80)
+
+    assert cut == "x" * 52 + " … (of 1,000,000 characters)"
+    assert len(cut) == 80
+    assert len(lines("x" * 1_000_000)) == MAX_MESSAGE
+    assert lines("a\n" * 100).splitlines()[MAX_LINES - 1 :] == ["… (more lines)"]
 
 
-def test_a_number_of_many_digits_gets_an_exponent(check: MakeCheck, submission: MakeSubmission):
-    """``1e300`` printed with four decimals has 306 characters, and a column has no room."""
-    grid = Grid((("1.0000",),), ((f"{1e300:.4f}",),), (("nonsense" * 9,),), ((True,),))
+@given(LONG, LIMITS)
+def test_every_text_is_bounded(text: str, limit: int):
+    """The remark about what was cut counts within the limit."""
+    assert len(line(text, limit)) <= limit
+    assert len(lines(text, limit)) <= limit
+    assert len(lines(text, limit).split("\n")) <= MAX_LINES
+    assert len(identifier(text)) <= 80
+    assert len(digits(text)) <= MAX_DIGITS
 
-    cleaned = sanitize(submission(check(Outcome.FAILED, grid=grid))).exercises[0].checks[0].grid
-    assert (cleaned.expected, cleaned.yours) == ((("1.0000",),), (("1.000e+300",),))
-    assert cleaned.difference == (("?",),)
+
+@given(LONG, LIMITS)
+def test_what_is_sanitized_stays_as_it_is(text: str, limit: int):
+    """A second time changes nothing, so a record that is read again is the same record."""
+    assert line(line(text, limit), limit) == line(text, limit)
+    assert lines(lines(text, limit), limit) == lines(text, limit)
+    assert identifier(identifier(text)) == identifier(text)
+    assert digits(digits(text)) == digits(text)
 
 
-def test_every_text_of_a_record_is_cleaned(check: MakeCheck, submission: MakeSubmission):
-    """No field is forgotten."""
-    bad = "\x1b[31m"
-    grid = Grid(((bad,),), ((bad,),), ((bad,),), ((True,),), (bad,), (bad,))
-    diagnosis = Diagnosis(bad, bad, bad)
-    result = submission(
-        check(Outcome.FAILED, title=bad, message=bad, diagnosis=diagnosis, grid=grid),
-        student=bad, stage=bad, message=bad, notices=(bad,), ignored=(bad,), sha256=bad,
-    )  # fmt: skip
+@given(st.lists(HOSTILE), st.integers(2, 5))
+def test_a_long_list_says_how_much_is_left_out(items: list[str], most: int):
+    """At most that many entries, and a second time changes nothing."""
+    once = listed(items, most, 80)
 
-    assert "\x1b" not in repr(sanitize(result)).encode().decode("unicode_escape")
+    assert len(once) == min(most, len(items))
+    assert listed(once, most, 80) == once
+    if len(items) > most:
+        assert once[-1] == f"… ({len(items) - most + 1} more)"
+
+
+@pytest.mark.parametrize(
+    "name", ["ada", "Ada  Lovelace", " ada", "李雷", "e" + "\u0301" * 9, "x" * 80, ""]
+)
+def test_an_ordinary_id_is_left_alone(name: str):
+    """Two spaces in a name belong to it."""
+    assert identifier(name) == name
+
+
+@given(st.lists(LONG, unique=True, min_size=2, max_size=5))
+def test_different_ids_stay_different(names: list[str]):
+    """A digest keeps changed ids different."""
+    assert len(set(map(identifier, names))) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("entry", "shown"),
+    [
+        pytest.param("1.0000", "1.0000", id="short"),
+        pytest.param(f"{1e300:.4f}", "1.000e+300", id="306-characters"),
+        pytest.param("nonsense" * 9, "?", id="no-number"),
+    ],
+)
+def test_a_number_of_many_digits_gets_an_exponent(entry: str, shown: str):
+    """``1e300`` printed with four decimals has 306 characters, which fit in no column."""
+    assert digits(entry) == shown

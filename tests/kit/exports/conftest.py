@@ -1,4 +1,4 @@
-"""A small class to export: from a record, and as a gradebook room would make the sheet."""
+"""A small class to export: as a record, and as the gradebook's grade table."""
 
 from collections.abc import Callable
 
@@ -34,12 +34,12 @@ HOSTILE = (
 MakeCheck = Callable[..., CheckResult]
 MakeSubmission = Callable[..., SubmissionResult]
 MakeResults = Callable[..., Results]
-MakeSheet = Callable[..., GradeTable]
+MakeGradeTable = Callable[..., GradeTable]
 
 
 @pytest.fixture
 def check(check: MakeCheck) -> MakeCheck:
-    """Make a check that says something where it failed."""
+    """Make a check with a message where it failed."""
 
     def make(outcome: Outcome = Outcome.PASSED, **fields: object) -> CheckResult:
         message = "" if outcome is Outcome.PASSED else "It differs."
@@ -59,7 +59,7 @@ def submission(submission: MakeSubmission) -> MakeSubmission:
 
 
 @pytest.fixture
-def trouble(check: MakeCheck) -> CheckResult:
+def failed_check(check: MakeCheck) -> CheckResult:
     """A failed check with a diagnosis."""
     mistake = Diagnosis("squares", "The numbers were squared.", "What is twice three?")
     return check(Outcome.FAILED, diagnosis=mistake)
@@ -86,12 +86,12 @@ def unread(submission: MakeSubmission) -> SubmissionResult:
 
 
 @pytest.fixture
-def grades() -> MakeSheet:
-    """Make a sheet of one stage worth ten points: a score each student, ``None`` for no grade."""
+def grades() -> MakeGradeTable:
+    """Make a table of one stage worth ten points: a score each student, ``None`` for no grade."""
 
     def make(most: float | None = 10.0, **scores: float | None) -> GradeTable:
         rows = [row(student, score) for student, score in scores.items()]
-        return sheet_of_rows(*rows, most=most)
+        return table_of_rows(*rows, most=most)
 
     return make
 
@@ -102,6 +102,6 @@ def row(student: str, score: float | None = 7.5, **names: str) -> StudentGrades:
     return StudentGrades(student=student, scores={"01_tiny": points}, **names)
 
 
-def sheet_of_rows(*rows: StudentGrades, most: float | None = 10.0) -> GradeTable:
-    """A sheet of one stage, `01_tiny`, called Tiny things."""
+def table_of_rows(*rows: StudentGrades, most: float | None = 10.0) -> GradeTable:
+    """A table of one stage, `01_tiny`, called Tiny things."""
     return GradeTable(stages=(StageColumn("01_tiny", "Tiny things", most),), rows=rows)

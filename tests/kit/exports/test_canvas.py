@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
-from tests.kit.exports.conftest import HOSTILE, MakeSheet, row, sheet_of_rows
+from tests.kit.exports.conftest import HOSTILE, MakeGradeTable, row, table_of_rows
 
 ROSTER = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Notes,Tiny things (77),Other (78),Final Score
@@ -30,7 +30,7 @@ def cells(content: bytes, delimiter: str = ",") -> list[list[str]]:
 
 
 def importer_reads(header: list[str]) -> list[str]:
-    """The header rule of Canvas's importer, told again: returns the assignments' columns."""
+    """Apply the header rule of Canvas's importer; return the assignments' columns."""
     if len(header) > 4 and "LastName" in header[0] and "FirstName" in header[1]:
         names = 3
     else:
@@ -51,7 +51,7 @@ def importer_reads(header: list[str]) -> list[str]:
     return [name for name in header[info:] if not ignored.search(name)]
 
 
-def test_without_a_roster_the_file_is_one_that_canvas_reads(grades: MakeSheet):
+def test_without_a_roster_the_file_is_one_that_canvas_reads(grades: MakeGradeTable):
     """Student, ID, SIS Login ID, Section; then the stage by its title; then what it is worth."""
     page = cells(canvas(grades(lovelaceada_123=7.5, emmy=10.0)).content)
 
@@ -63,7 +63,7 @@ def test_without_a_roster_the_file_is_one_that_canvas_reads(grades: MakeSheet):
     ]
 
 
-def test_no_grade_is_an_empty_cell(grades: MakeSheet):
+def test_no_grade_is_an_empty_cell(grades: MakeGradeTable):
     """Empty, never 0."""
     page = cells(canvas(grades(ada=7.5, zoe=None)).content)
 
@@ -78,7 +78,7 @@ def test_a_stage_without_grades_gets_no_column():
     assert importer_reads(page[0]) == ["Tiny things"]
 
 
-def test_a_roster_keeps_every_other_cell(grades: MakeSheet):
+def test_a_roster_keeps_every_other_cell(grades: MakeGradeTable):
     """Columns, notes, other assignments, special rows and their order stay."""
     done = canvas(grades(lovelaceada_123=7.5), ROSTER.encode())
     before, after = cells(ROSTER.encode()), cells(done.content)
@@ -101,7 +101,7 @@ def test_a_roster_keeps_every_other_cell(grades: MakeSheet):
 )
 def test_a_student_is_found_by(student: str):
     """The number at the end, any identifier, and the name where there is none."""
-    done = canvas(sheet_of_rows(row(student)), ROSTER.encode())
+    done = canvas(table_of_rows(row(student)), ROSTER.encode())
 
     assert cells(done.content)[3][6] == "7.5"
 
@@ -109,7 +109,7 @@ def test_a_student_is_found_by(student: str):
 def test_first_and_last_name_find_a_student():
     """As nbgrader's database knows them."""
     known = row("al", first_name="Alan", last_name="Turing")
-    done = canvas(sheet_of_rows(known), ROSTER.encode())
+    done = canvas(table_of_rows(known), ROSTER.encode())
 
     assert cells(done.content)[4][6] == "7.5"
 
@@ -119,13 +119,17 @@ def test_first_and_last_name_find_a_student():
     [
         pytest.param(["bob_999"], "bob_999: not found in the roster", id="unknown"),
         pytest.param(["ada_124"], "", id="the-number-counts-not-the-name"),
-        pytest.param(["124", "alan"], "row 5 of the roster fits another student too", id="twins"),
+        pytest.param(
+            ["124", "alan"],
+            "row 5 of the roster fits another student too",
+            id="two-students-one-row",
+        ),
     ],
 )
-def test_nobody_is_guessed(students: list[str], words: str):
+def test_no_student_is_guessed(students: list[str], words: str):
     """Unknown and doubtful students get no cell, and a remark each."""
     roster = ROSTER.replace("6.00", "")
-    done = canvas(sheet_of_rows(*map(row, students)), roster.encode())
+    done = canvas(table_of_rows(*map(row, students)), roster.encode())
 
     assert all(words in remark for remark in done.remarks)
     assert [line[6] for line in cells(done.content)[3:]] == ["", "" if words else "7.5", "EX"]
@@ -134,12 +138,12 @@ def test_nobody_is_guessed(students: list[str], words: str):
 def test_identifiers_that_disagree_are_ambiguous():
     """A number points to one row and a login to another: neither is taken."""
     roster = ROSTER.replace(",emmy,", ",x_123,")
-    done = canvas(sheet_of_rows(row("x_123")), roster.encode())
+    done = canvas(table_of_rows(row("x_123")), roster.encode())
 
     assert done.remarks == ("x_123: could be any of rows 4, 6 of the roster, not exported",)
 
 
-def test_an_old_score_is_replaced_and_told_of(grades: MakeSheet):
+def test_a_replaced_score_is_in_a_remark(grades: MakeGradeTable):
     """The same score at two decimals is no change."""
     assert canvas(grades(alan=6.0), ROSTER.encode()).remarks == ()
     assert canvas(grades(alan=7.5), ROSTER.encode()).remarks == (
@@ -147,15 +151,15 @@ def test_an_old_score_is_replaced_and_told_of(grades: MakeSheet):
     )
 
 
-def test_an_excused_student_stays_excused(grades: MakeSheet):
-    """EX is the instructor's word."""
+def test_an_excused_student_stays_excused(grades: MakeGradeTable):
+    """The instructor entered EX."""
     done = canvas(grades(emmy=7.5), ROSTER.encode())
 
     assert cells(done.content)[5][6] == "EX"
     assert "emmy: excused" in done.remarks[0]
 
 
-def test_no_grade_leaves_the_rosters_cell(grades: MakeSheet):
+def test_no_grade_leaves_the_rosters_cell(grades: MakeGradeTable):
     """An emptied cell would take the old grade away in Canvas."""
     done = canvas(grades(ada=1.0, alan=None), ROSTER.encode())
 
@@ -163,7 +167,7 @@ def test_no_grade_leaves_the_rosters_cell(grades: MakeSheet):
 
 
 @pytest.mark.parametrize("header", ["01_tiny (77)", "01_TINY", "tiny  THINGS", "Tiny things"])
-def test_a_column_is_found_by_title_or_name(grades: MakeSheet, header: str):
+def test_a_column_is_found_by_title_or_name(grades: MakeGradeTable, header: str):
     """With Canvas's number or without, in any case."""
     roster = ROSTER.replace("Tiny things (77)", header)
     after = cells(canvas(grades(ada=7.5), roster.encode()).content)
@@ -172,7 +176,7 @@ def test_a_column_is_found_by_title_or_name(grades: MakeSheet, header: str):
     assert after[3][6] == "7.5"
 
 
-def test_a_new_column_comes_last_with_its_points(grades: MakeSheet):
+def test_a_new_column_comes_last_with_its_points(grades: MakeGradeTable):
     """Every row of a student is as long as the header."""
     roster = ROSTER.replace("Tiny things", "Something else")
     after = cells(canvas(grades(ada=7.5), roster.encode()).content)
@@ -181,8 +185,8 @@ def test_a_new_column_comes_last_with_its_points(grades: MakeSheet):
     assert [line[9:] for line in after] == [["Tiny things"], [], ["10"], ["7.5"], [], []]
 
 
-def test_a_roster_without_points_gets_a_row_of_them_at_its_end(grades: MakeSheet):
-    """At the end, where no student's row moves."""
+def test_a_roster_without_points_gets_a_row_of_them_at_its_end(grades: MakeGradeTable):
+    """At the end no student's row moves."""
     roster = "".join(line for line in ROSTER.splitlines(keepends=True) if "Possible" not in line)
     after = cells(canvas(grades(ada=7.5, alan=6.0), roster.encode()).content)
 
@@ -199,14 +203,16 @@ def test_a_roster_without_points_gets_a_row_of_them_at_its_end(grades: MakeSheet
         pytest.param("Student,ID", "Name,Number", "Export it in Canvas", id="another-table"),
     ],
 )
-def test_a_roster_that_does_not_fit_is_refused(grades: MakeSheet, old: str, new: str, words: str):
-    """Scores are never scaled, columns never chosen by chance."""
+def test_a_roster_that_does_not_fit_is_refused(
+    grades: MakeGradeTable, old: str, new: str, words: str
+):
+    """Scores are never scaled, columns never guessed."""
     with pytest.raises(UsageError, match=words):
         canvas(grades(ada=7.5), ROSTER.replace(old, new).encode())
 
 
-def test_semicolons_and_a_byte_order_mark_stay(grades: MakeSheet):
-    """As Canvas writes them where people's decimal sign is a comma."""
+def test_semicolons_and_a_byte_order_mark_stay(grades: MakeGradeTable):
+    """Canvas writes them where the decimal sign is a comma."""
     roster = b"\xef\xbb\xbfStudent;ID;SIS Login ID;Section;Tiny things (7)\r\nA;1;ada;S;\r\n"
     done = canvas(grades(ada=7.5), roster)
 
@@ -217,28 +223,28 @@ def test_semicolons_and_a_byte_order_mark_stay(grades: MakeSheet):
 def test_last_and_first_names_in_columns_of_their_own_are_read():
     """Canvas can export them so."""
     roster = b"LastName,FirstName,ID,SIS Login ID,Section,T\nTuring,Alan,124,at,A,\n"
-    after = cells(canvas(sheet_of_rows(row("Alan Turing")), roster).content)
+    after = cells(canvas(table_of_rows(row("Alan Turing")), roster).content)
 
     assert importer_reads(after[0]) == ["T", "Tiny things"]
     assert after[1] == ["Turing", "Alan", "124", "at", "A", "", "7.5"]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_formula_is_guarded_in_our_file_and_told_of_in_theirs(name: str):
-    """Canvas finds its students by its own cells: those stay."""
-    ours = canvas(sheet_of_rows(row("x_1", last_name=name)))
+def test_a_formula_gets_an_apostrophe_in_our_file_and_a_remark_in_theirs(name: str):
+    """Canvas finds its students by its own cells: those are not changed."""
+    ours = canvas(table_of_rows(row("x_1", last_name=name)))
     roster = io.StringIO(newline="")
     csv.writer(roster).writerows([["Student", "ID", "SIS Login ID", "Section"], [name, 1, "x", ""]])
-    theirs = canvas(sheet_of_rows(row("x_1")), roster.getvalue().encode())
+    theirs = canvas(table_of_rows(row("x_1")), roster.getvalue().encode())
 
     assert cells(ours.content)[2][0].startswith("'")
     assert cells(theirs.content)[1][0] == name
     assert "rows 2 of the roster" in theirs.remarks[0]
 
 
-def test_a_login_that_had_to_be_guarded_is_told_of():
+def test_a_login_with_an_apostrophe_is_in_a_remark():
     """Canvas would look for it with the apostrophe."""
-    assert "fill in a roster" in canvas(sheet_of_rows(row("-x"))).remarks[0]
+    assert "fill in a roster" in canvas(table_of_rows(row("-x"))).remarks[0]
 
 
 @given(st.text(), st.floats(0, 1000))

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.errors import CourseError, GraderError, UsageError
-from autograder.exports.classroom50 import Push, classroom50, push_of, whole
+from autograder.exports.classroom50 import Push, classroom50, hundredths, push_of
 from autograder.results import CheckResult, Outcome, SubmissionResult
 from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission
 
@@ -28,12 +28,12 @@ REQUIRED = {
 
 @pytest.fixture
 def push() -> Push:
-    """A push as the runner tells of it."""
+    """A push as the runner describes it."""
     return push_of(RUNNER, "2026-06-01T14:32:01Z")
 
 
 def accepted(content: bytes) -> dict:
-    """The schema and the collector's cross-checks told again."""
+    """Check the schema and what the collector checks."""
     answer = json.loads(content)
     assert set(answer) == REQUIRED
     assert answer["schema"] == "classroom50/result/v1"
@@ -68,40 +68,40 @@ def test_points_are_whole_hundredths(
     assert done.remarks == ("Points are in hundredths: 100 are one point.",)
 
 
-def test_a_test_carries_its_words(
-    submission: MakeSubmission, results: MakeResults, push: Push, trouble: CheckResult
+def test_a_test_has_message_and_diagnosis(
+    submission: MakeSubmission, results: MakeResults, push: Push, failed_check: CheckResult
 ):
     """Further keys of a test are kept by the collector."""
-    (test,) = accepted(classroom50(results(submission(trouble)), push).content)["tests"]
+    (test,) = accepted(classroom50(results(submission(failed_check)), push).content)["tests"]
 
     assert test["test-name"] == "double: Twice one is two."
     assert "What is twice three?" in test["output"]
 
 
-def test_nothing_to_read_is_no_pass_of_nothing(
+def test_an_unreadable_submission_does_not_pass(
     unread: SubmissionResult, results: MakeResults, push: Push
 ):
-    """An empty list of tests would count as one."""
+    """An empty list of tests would count as passed."""
     (test,) = accepted(classroom50(results(unread), push).content)["tests"]
 
     assert (test["passed"], test["score"], test["output"]) == (False, 0, "Nothing was handed in.")
 
 
 def test_no_grade_is_no_file(broken: SubmissionResult, results: MakeResults, push: Push):
-    """The runner then says that grading failed, which is true."""
+    """The runner then reports that grading failed, which is true."""
     with pytest.raises(GraderError, match="The grader failed"):
         classroom50(results(broken), push)
 
 
 def test_a_third_of_a_point_is_refused():
-    """Rounded, ratios would change in silence."""
-    assert whole(0.1 + 0.2) == 30
+    """Rounding would change ratios without a message."""
+    assert hundredths(0.1 + 0.2) == 30
     with pytest.raises(CourseError, match="whole hundredths"):
-        whole(1 / 3)
+        hundredths(1 / 3)
 
 
-def test_the_push_is_what_the_runner_tells(push: Push):
-    """Without a link to review, the commit is looked at."""
+def test_the_push_is_read_from_the_environment(push: Push):
+    """Without a link to review, the commit's link is used."""
     assert push == Push(
         classroom="dl",
         assignment="tiny",
@@ -117,7 +117,7 @@ def test_the_push_is_what_the_runner_tells(push: Push):
     )
 
 
-def test_outside_of_the_runner_the_export_says_so():
+def test_outside_of_the_runner_the_export_is_refused():
     """The message names what is missing."""
     with pytest.raises(UsageError, match="CLASSROOM, SUBMISSION_TAG not set"):
         push_of(RUNNER | {"CLASSROOM": "", "SUBMISSION_TAG": ""}, "")

@@ -1,8 +1,9 @@
-"""Cells of a table that a spreadsheet will open."""
+"""CSV files in which a spreadsheet runs no formula."""
 
 import csv
 import io
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from autograder.exports.csv_io import (
     number,
     points,
     read,
+    student_id,
     text,
     write,
 )
@@ -23,7 +25,7 @@ from tests.kit.exports.conftest import HOSTILE
 
 @pytest.mark.parametrize("formula", HOSTILE)
 def test_what_begins_like_a_formula_gets_an_apostrophe(formula: str):
-    """Also after spaces and tabs, in full width, or behind a joiner that nobody sees."""
+    """Also after spaces and tabs, in full width, or behind an invisible joiner."""
     assert text(formula).startswith("'")
 
 
@@ -39,16 +41,23 @@ def test_what_begins_like_a_formula_gets_an_apostrophe(formula: str):
     ],
 )
 def test_a_harmless_word_stays_as_it_is(word: str):
-    """A guard that changes honest names would be one to switch off."""
+    """Ordinary names stay as they are."""
     assert text(word) == word
 
 
-@given(st.text())
-def test_no_text_is_calculated(word: str):
-    """Whatever the text, what a spreadsheet sees first is no sign of a formula."""
-    cell = unicodedata.normalize("NFKC", text(word)).strip()
+@pytest.mark.parametrize("make", [text, student_id])
+@given(word=st.text())
+def test_no_text_is_calculated(make: Callable[[str], str], word: str):
+    """Whatever the text, its first visible character is no sign of a formula."""
+    cell = unicodedata.normalize("NFKC", make(word)).strip()
 
     assert len(cell) < 2 or cell[0] not in "=+-@\t\r"
+
+
+def test_ids_that_differ_stay_different():
+    """Two students may differ in a space only."""
+    assert student_id("Ada  Lovelace") == "Ada  Lovelace"
+    assert len({student_id("a\nb"), student_id("a b"), student_id("a  b")}) == 3
 
 
 @given(st.lists(st.lists(st.text().map(text), min_size=1, max_size=4), min_size=1, max_size=4))
@@ -84,14 +93,14 @@ def test_a_table_is_written_as_it_was_read(rows: list[list[str]]):
     ],
 )
 def test_a_number_is_plain(value: float | None, places: int, shown: str):
-    """No exponent, no separator of thousands, no digits that nobody gave."""
+    """No exponent, no separator of thousands, no digits that were not given."""
     assert number(value, places) == shown
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e300])
 def test_what_is_no_number_of_points_is_refused(value: float):
-    """A gradebook would take it for a word, or for a zero."""
-    with pytest.raises(GraderError, match="no number of points"):
+    """A gradebook would read it as text, or as a zero."""
+    with pytest.raises(GraderError, match="not a number of points"):
         number(value)
 
 
@@ -108,7 +117,7 @@ def test_what_is_no_number_of_points_is_refused(value: float):
     ],
 )
 def test_points_are_read_with_comma_or_point(cell: str, value: float | None):
-    """Words are none."""
+    """Text is no number."""
     assert points(cell) == value
 
 
@@ -118,7 +127,7 @@ def test_points_are_read_with_comma_or_point(cell: str, value: float | None):
         pytest.param("Stüdent".encode("latin-1"), "not UTF-8", id="latin-1"),
         pytest.param("Student,ID".encode("utf-16"), "not UTF-8", id="utf-16"),
         pytest.param(b"", "empty", id="empty"),
-        pytest.param(b'Student,"ID\n', "no CSV file", id="open-quote"),
+        pytest.param(b'Student,"ID\n', "not a CSV file", id="open-quote"),
         pytest.param(b"Grade,Max\n7,50,10,00\n", "Row 2 .* 4 cells", id="unquoted-comma"),
     ],
 )
@@ -128,7 +137,7 @@ def test_what_is_no_table_is_refused_in_plain_words(content: bytes, words: str):
         read(content, "roster")
 
 
-def test_others_formulas_are_told_of_once():
+def test_formulas_of_others_are_in_one_remark():
     """However many rows there are, one remark names them."""
     rows = [["-", "Ada"], ["=1+1", ""], ["x", "@SUM(A1)"]]
 

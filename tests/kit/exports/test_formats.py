@@ -1,54 +1,122 @@
-"""Every format by name."""
+"""Every format by name, and what a request says when something is missing."""
+
+from pathlib import Path
 
 import pytest
 
 from autograder.course import Course
 from autograder.errors import UsageError
-from autograder.exports.classroom50 import Push
-from autograder.exports.formats import FORMATS, Request
-from autograder.exports.grade_table import GradeTable, Score, StageColumn, grade_table
-from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission, row, sheet_of_rows
+from autograder.exports.formats import FORMATS, ExportRequest, find_format
+from autograder.exports.grade_table import GradeTable, Score, StageColumn
+from autograder.results import to_json
+from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission, row, table_of_rows
 
 WORKSHEET = (
     b"Identifier,Grade,Maximum Grade,Changed,Last modified (grade)\nParticipant 1,,2,Yes,-\n"
 )
-PUSH = Push(
-    classroom="c", assignment="a", owner="o", submission="submit/1", commit="c", release="r",
-    review="v", datetime="2026-06-01T14:32:01Z",
-)  # fmt: skip
+RUNNER = {
+    "CLASSROOM": "c", "ASSIGNMENT": "a", "OWNER": "o", "SUBMISSION_TAG": "submit/1",
+    "COMMIT_URL": "c", "RELEASE_URL": "r",
+}  # fmt: skip
+
+
+@pytest.fixture
+def record(
+    tmp_path: Path, results: MakeResults, submission: MakeSubmission, check: MakeCheck
+) -> Path:
+    """A record as `autograder grade --json` writes it."""
+    file = tmp_path / "results.json"
+    file.write_bytes(to_json(results(submission(check(), student="ada_1"))))
+    return file
+
+
+@pytest.fixture
+def worksheet(tmp_path: Path) -> Path:
+    """A worksheet as Moodle writes it."""
+    file = tmp_path / "worksheet.csv"
+    file.write_bytes(WORKSHEET)
+    return file
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_made_from_one_request(
-    name: str, tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
+    name: str, tiny: Course, record: Path, worksheet: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """What it needs is in there."""
-    record = results(submission(check(), student="ada_1"))
-    download = WORKSHEET if name == "moodle" else None
-    ask = Request(grades=grade_table(record, tiny), results=record, download=download, push=PUSH)
+    """It holds all that any format needs; the runner of Classroom 50 sets variables."""
+    for variable, value in RUNNER.items():
+        monkeypatch.setenv(variable, value)
+    download = worksheet if name == "moodle" else None
+    request = ExportRequest(course=tiny, record=record, download=download)
 
-    assert FORMATS[name].make(ask).content
+    assert FORMATS[name].make(request).content
     assert FORMATS[name].file.count(".") == 1
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_is_missing_is_asked_for(name: str):
-    """In a sentence, by every format."""
+def test_what_is_missing_is_named(name: str, tiny: Course):
+    """Every format says in a sentence what it needs."""
     with pytest.raises(UsageError, match="This format needs"):
-        FORMATS[name].make(Request())
+        FORMATS[name].make(ExportRequest(course=tiny))
 
 
-def test_of_several_stages_one_must_be_named():
+def test_of_several_stages_one_must_be_named(tiny: Course, worksheet: Path):
     """A worksheet holds one assignment."""
     score = Score(raw=1.0, score=1.0, max_score=2.0)
     more = (StageColumn("01_tiny", "Tiny things", 2.0), StageColumn("02_more", "More", 2.0))
     both = row("ada_1", 1.0)
     both.scores["02_more"] = score
-    ask = Request(grades=GradeTable(stages=more, rows=(both,)), download=WORKSHEET)
+    grades = GradeTable(stages=more, rows=(both,))
     with pytest.raises(UsageError, match="there are grades in 01_tiny, 02_more"):
-        FORMATS["moodle"].make(ask)
+        FORMATS["moodle"].make(ExportRequest(course=tiny, grades=grades, download=worksheet))
 
 
-def test_the_only_stage_with_grades_needs_no_name():
+def test_the_only_stage_with_grades_needs_no_name(tiny: Course, worksheet: Path):
     """There is nothing to choose."""
-    assert Request(grades=sheet_of_rows(row("ada"))).the_stage() == "01_tiny"
+    grades = table_of_rows(row("ada_1", 1.5), most=2.0)
+    made = FORMATS["moodle"].make(ExportRequest(course=tiny, grades=grades, download=worksheet))
+
+    assert b"Participant 1,1.5,2," in made.content
+
+
+def test_the_gradebooks_grades_count_before_the_records(tiny: Course, record: Path):
+    """They hold manual scores."""
+    grades = table_of_rows(row("emmy"))
+    request = ExportRequest(course=tiny, record=record, grades=grades)
+
+    assert [row.student for row in request.grade_table().rows] == ["emmy"]
+
+
+def test_an_unknown_format_lists_the_known_ones():
+    """A typing error names the formats."""
+    with pytest.raises(UsageError, match=r"no format 'canvass'\. Formats: canvas, moodle"):
+        find_format("canvass")
+
+
+def test_a_grade_table_is_made_of_the_record(tiny: Course, record: Path):
+    """Canvas' file needs no gradebook."""
+    request = ExportRequest(course=tiny, record=record)
+    lines = find_format("canvas").make(request).content.decode().split()
+
+    assert any(line.startswith("ada,1,ada_1,") for line in lines)
+
+
+def test_without_record_and_gradebook_there_is_nothing_to_export(tiny: Course):
+    """The message says what is needed."""
+    with pytest.raises(UsageError, match="needs a record or a gradebook"):
+        find_format("nbgrader").make(ExportRequest(course=tiny))
+
+
+def test_a_file_that_is_no_record_is_named(tiny: Course, tmp_path: Path):
+    """The message names the file."""
+    file = tmp_path / "other.json"
+    file.write_text("[]")
+
+    with pytest.raises(UsageError, match=r"other\.json is no record"):
+        find_format("junit").make(ExportRequest(course=tiny, record=file))
+
+
+def test_a_missing_download_is_named(tiny: Course, record: Path, tmp_path: Path):
+    """The message names the file that the LMS should have written."""
+    request = ExportRequest(course=tiny, record=record, download=tmp_path / "gone.csv")
+    with pytest.raises(UsageError, match=r"gone\.csv can't be read"):
+        find_format("moodle").make(request)

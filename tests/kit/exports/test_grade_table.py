@@ -1,4 +1,6 @@
-"""The sheet that gradebooks want."""
+"""The grade table: one row per student, one column per stage."""
+
+import re
 
 import pytest
 
@@ -9,7 +11,7 @@ from autograder.results import SubmissionResult
 from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission
 
 
-def test_a_score_stands_at_its_student_and_stage(
+def test_a_score_belongs_to_its_student_and_stage(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
     """Stages come from the course with their titles, exercises with what they are worth."""
@@ -31,7 +33,7 @@ def test_nothing_to_read_is_a_zero_and_a_grader_error_is_none(
     unread: SubmissionResult,
     broken: SubmissionResult,
 ):
-    """Only our own failure leaves a cell empty, and a remark tells of it."""
+    """Only a grader error leaves a cell empty, and a remark names it."""
     grades = grade_table(results(submission(check()), unread, broken), tiny)
 
     assert [(row.student, score.score) for row, score in grades.scores("01_tiny")] == [
@@ -41,7 +43,7 @@ def test_nothing_to_read_is_a_zero_and_a_grader_error_is_none(
     assert grades.remarks == ("zoe: no grade in 01_tiny, left empty (grader-error)",)
 
 
-def test_work_of_an_unknown_stage_is_named_not_dropped(
+def test_a_submission_to_an_unknown_stage_is_named_not_dropped(
     tiny: Course, submission: MakeSubmission, results: MakeResults
 ):
     """Neither an empty stage nor one of another course gets a column."""
@@ -58,7 +60,7 @@ def test_work_of_an_unknown_stage_is_named_not_dropped(
 def test_a_stage_twice_is_refused(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """Nothing says which of the two counts."""
+    """It is unknown which of the two counts."""
     with pytest.raises(UsageError, match="ada in 01_tiny"):
         grade_table(results(submission(check()), submission(check())), tiny)
 
@@ -66,13 +68,13 @@ def test_a_stage_twice_is_refused(
 def test_two_maxima_of_one_stage_are_refused(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """A record out of two suites can't be compared."""
+    """Scores from two versions of a suite can't be compared."""
     with pytest.raises(UsageError, match="worth 2 and 4 points"):
         grade_table(results(submission(check()), submission(check(), check(), student="b")), tiny)
 
 
-def test_names_are_made_harmless(tiny: Course, submission: MakeSubmission, results: MakeResults):
-    """An id is one line without escapes."""
+def test_names_are_sanitized(tiny: Course, submission: MakeSubmission, results: MakeResults):
+    """An id is one line without escapes; a digest keeps it different from "a b"."""
     grades = grade_table(results(submission(student="a\x1b[2J\nb")), tiny)
 
-    assert grades.rows[0].student == "a b"
+    assert re.fullmatch("a b~[0-9a-f]{8}", grades.rows[0].student)

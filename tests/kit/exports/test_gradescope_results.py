@@ -36,7 +36,7 @@ def refuse(constant: str) -> None:
 
 
 def accepted(content: bytes) -> dict:
-    """The documented format told again: known keys, a score, known words."""
+    """Check the documented format: known keys, a score, known values."""
     answer = json.loads(content, parse_constant=refuse)
     assert set(answer) <= TOP
     assert isinstance(answer["score"], int | float)
@@ -51,10 +51,10 @@ def accepted(content: bytes) -> dict:
 
 
 def test_every_check_is_a_test(
-    check: MakeCheck, submission: MakeSubmission, results: MakeResults, trouble: CheckResult
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
-    """With its points, numbered as the exercises are; words and diagnosis as plain text."""
-    answer = accepted(gradescope(results(submission(check(), trouble))).content)
+    """With its points, numbered like the exercises; message and diagnosis are plain text."""
+    answer = accepted(gradescope(results(submission(check(), failed_check))).content)
 
     assert answer["score"] == 2.0
     assert [(test["number"], test["status"], test["score"]) for test in answer["tests"]] == [
@@ -70,7 +70,7 @@ def test_every_check_is_a_test(
 def test_the_file_says_how_it_was_graded(
     check: MakeCheck, submission: MakeSubmission, results: MakeResults
 ):
-    """Isolation and format stand in the extra data, standard output stays the instructor's."""
+    """Isolation and format are in the extra data; only the instructor sees standard output."""
     answer = accepted(gradescope(results(submission(check()))).content)
 
     assert answer["extra_data"]["isolation"] == "full"
@@ -78,16 +78,16 @@ def test_the_file_says_how_it_was_graded(
     assert answer["stdout_visibility"] == "hidden"
 
 
-def test_visibility_is_one_word_for_all(
-    check: MakeCheck, submission: MakeSubmission, results: MakeResults
+def test_every_test_is_visible(check: MakeCheck, submission: MakeSubmission, results: MakeResults):
+    """So students see their total, too."""
+    answer = accepted(gradescope(results(submission(check()))).content)
+
+    assert {answer["visibility"], answer["tests"][0]["visibility"]} == {"visible"}
+
+
+def test_an_unreadable_submission_is_a_zero_with_a_reason(
+    unread: SubmissionResult, results: MakeResults
 ):
-    """Top and tests agree."""
-    answer = accepted(gradescope(results(submission(check())), "after_due_date").content)
-
-    assert {answer["visibility"], answer["tests"][0]["visibility"]} == {"after_due_date"}
-
-
-def test_nothing_to_read_is_a_zero_with_a_reason(unread: SubmissionResult, results: MakeResults):
     """No tests, but a score and a message."""
     answer = accepted(gradescope(results(unread)).content)
 
@@ -96,13 +96,15 @@ def test_nothing_to_read_is_a_zero_with_a_reason(unread: SubmissionResult, resul
 
 
 def test_no_grade_is_no_file(broken: SubmissionResult, results: MakeResults):
-    """Gradescope then says that the autograder failed, which is true."""
+    """Gradescope then reports that the autograder failed, which is true."""
     with pytest.raises(GraderError, match=r"The grader failed for zoe: Ours\."):
         gradescope(results(broken))
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_one_submission_is_asked_for(count: int, submission: MakeSubmission, results: MakeResults):
+def test_exactly_one_submission_is_required(
+    count: int, submission: MakeSubmission, results: MakeResults
+):
     """Gradescope grades one at a time."""
     with pytest.raises(UsageError, match=f"the record has {count}"):
         gradescope(results(*[submission()] * count))

@@ -45,10 +45,12 @@ def properties(element: ET.Element) -> dict[str, str]:
 
 
 def test_every_check_is_a_case(
-    check: MakeCheck, submission: MakeSubmission, results: MakeResults, trouble: CheckResult
+    check: MakeCheck, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
-    """Named as the suite names it, with its points, its status and its words."""
-    record = results(submission(check(), trouble, check(Outcome.SKIPPED), check(Outcome.ERRORED)))
+    """It has the name of the check, its points, its status and its message."""
+    record = results(
+        submission(check(), failed_check, check(Outcome.SKIPPED), check(Outcome.ERRORED))
+    )
     (suite,) = parsed(junit(record).content)
     cases = suite.findall("testcase")
 
@@ -77,7 +79,7 @@ def test_trouble_of_the_whole_submission_is_an_error(
 
 
 def test_a_suite_is_never_empty(submission: MakeSubmission, results: MakeResults):
-    """Some readers take a suite without cases for a mistake."""
+    """Some readers report a suite without cases as an error."""
     (suite,) = parsed(junit(results(submission())).content)
 
     assert suite.get("tests") == "1"

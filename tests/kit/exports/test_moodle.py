@@ -9,7 +9,7 @@ import pytest
 from autograder.errors import UsageError
 from autograder.exports.grade_table import GradeTable
 from autograder.exports.moodle import moodle
-from tests.kit.exports.conftest import MakeSheet, row, sheet_of_rows
+from tests.kit.exports.conftest import MakeGradeTable, row, table_of_rows
 
 ENGLISH = (
     'Identifier,"Full name","ID number","Email address",Status,Grade,"Maximum Grade",'
@@ -37,7 +37,7 @@ def cells(content: bytes) -> list[list[str]]:
 
 
 def importer_reads(content: bytes, grade: str = "Grade") -> dict[str, float]:
-    """Moodle's importer told again: three columns by name, ids after the word, a range."""
+    """Read as Moodle's importer does: three columns by name, ids after the word, a range."""
     header, *rows = cells(content)
     columns = [header.index(name) for name in ("Identifier", grade, "Last modified (grade)")]
     given = {}
@@ -55,7 +55,7 @@ def fill(grades: GradeTable, worksheet: str = WORKSHEET, grade_column: str = "")
 
 def test_a_grade_is_filled_in_and_nothing_else_changes():
     """Quotes, commas and line ends within cells, feedback and dates stay."""
-    done = moodle(sheet_of_rows(row("Ada Lovelace_11")), WORKSHEET.encode(), "01_tiny")
+    done = moodle(table_of_rows(row("Ada Lovelace_11")), WORKSHEET.encode(), "01_tiny")
     before = cells(WORKSHEET.encode())
     before[1][5] = "7.5"
 
@@ -75,7 +75,7 @@ def test_a_grade_is_filled_in_and_nothing_else_changes():
 )
 def test_a_student_is_found_by(student: str):
     """The number of a download's name, or any cell that identifies one student."""
-    assert fill(sheet_of_rows(row(student)))[1][5] == "7.5"
+    assert fill(table_of_rows(row(student)))[1][5] == "7.5"
 
 
 def test_an_address_and_names_of_a_gradebook_find_a_student():
@@ -83,20 +83,22 @@ def test_an_address_and_names_of_a_gradebook_find_a_student():
     by_address = row("x", email="ada@example.org")
     by_name = row("y", first_name="Alan", last_name="Turing")
 
-    assert [line[5] for line in fill(sheet_of_rows(by_address, by_name))[1:3]] == ["7.5", "7.5"]
+    assert [line[5] for line in fill(table_of_rows(by_address, by_name))[1:3]] == ["7.5", "7.5"]
 
 
 @pytest.mark.parametrize(
     ("students", "words"),
     [
         pytest.param(["Bob_99"], "Bob_99: not found in the worksheet", id="unknown"),
-        pytest.param(["0815", "ada@example.org"], "fits another student too", id="twins"),
+        pytest.param(
+            ["0815", "ada@example.org"], "fits another student too", id="two-students-one-row"
+        ),
         pytest.param(["Submitted"], "could be any of rows 2, 3, 4", id="ambiguous"),
     ],
 )
-def test_nobody_is_guessed(students: list[str], words: str):
+def test_no_student_is_guessed(students: list[str], words: str):
     """Unknown and doubtful students get no grade, and a remark each."""
-    done = moodle(sheet_of_rows(*map(row, students)), WORKSHEET.encode(), "01_tiny")
+    done = moodle(table_of_rows(*map(row, students)), WORKSHEET.encode(), "01_tiny")
 
     assert cells(done.content) == cells(WORKSHEET.encode())
     assert len(done.remarks) == len(students)
@@ -104,11 +106,11 @@ def test_nobody_is_guessed(students: list[str], words: str):
 
 
 def test_a_grade_that_can_not_be_changed_stays():
-    """Moodle would pass over it; the remark says so beforehand."""
-    done = moodle(sheet_of_rows(row("Emmy_13")), WORKSHEET.encode(), "01_tiny")
+    """Moodle would ignore it; the remark says so before the import."""
+    done = moodle(table_of_rows(row("Emmy_13")), WORKSHEET.encode(), "01_tiny")
 
     assert cells(done.content)[3][5] == "3.00"
-    assert done.remarks == ("Emmy_13: Moodle says that the grade can't be changed, left as it is",)
+    assert done.remarks == ("Emmy_13: Moodle says that the grade can't be changed, not changed",)
 
 
 def test_a_locked_grade_is_seen_behind_a_workflow_state():
@@ -116,54 +118,54 @@ def test_a_locked_grade_is_seen_behind_a_workflow_state():
     worksheet = WORKSHEET.replace('"Maximum Grade"', '"Maximum Grade",State')
     worksheet = worksheet.replace("10.00,", "10.00,Not marked,")
 
-    assert fill(sheet_of_rows(row("Emmy_13")), worksheet)[3][5] == "3.00"
+    assert fill(table_of_rows(row("Emmy_13")), worksheet)[3][5] == "3.00"
 
 
-def test_an_old_grade_is_replaced_and_told_of():
+def test_a_replaced_grade_is_in_a_remark():
     """The same grade is no change."""
-    changed = moodle(sheet_of_rows(row("Alan_12")), WORKSHEET.encode(), "01_tiny")
-    same = moodle(sheet_of_rows(row("Alan_12", 6.0)), WORKSHEET.encode(), "01_tiny")
+    changed = moodle(table_of_rows(row("Alan_12")), WORKSHEET.encode(), "01_tiny")
+    same = moodle(table_of_rows(row("Alan_12", 6.0)), WORKSHEET.encode(), "01_tiny")
 
     assert changed.remarks == ("Alan_12: the grade was 6.00 and becomes 7.5",)
     assert same.remarks == ()
 
 
 def test_no_grade_leaves_the_cell():
-    """Our failure takes nobody's grade away."""
-    assert fill(sheet_of_rows(row("Alan_12", None)))[2][5] == "6.00"
+    """A grader error removes no grade."""
+    assert fill(table_of_rows(row("Alan_12", None)))[2][5] == "6.00"
 
 
 @pytest.mark.parametrize(
     "header",
     [
         pytest.param(GERMAN, id="german"),
-        pytest.param(UNKNOWN, id="a-language-that-nobody-told-us"),
+        pytest.param(UNKNOWN, id="unknown-language"),
     ],
 )
 def test_other_languages_worksheets_are_filled_in(header: str):
-    """By the word for grade, or by the equal maximum grades to the right of it."""
+    """The word for grade is known, or the maximum grades to its right are equal."""
     rows = ROWS.replace("Participant ", "Teilnehmer/in ")
     worksheet = header + re.sub(r"(\d+)\.00", r'"\1,00"', rows)
-    after = fill(sheet_of_rows(row("Ada_11")), worksheet)
+    after = fill(table_of_rows(row("Ada_11")), worksheet)
 
     assert after[1][5] == "7.5"
     assert after[0] == next(csv.reader([header]))
 
 
 def test_a_column_can_be_named():
-    """Where two could be the one."""
+    """Two columns could be the right one."""
     worksheet = WORKSHEET.replace('"ID number"', "Note")
     with pytest.raises(UsageError, match=r"Several could be .* --grade-column"):
-        fill(sheet_of_rows(row("Ada_11")), worksheet)
+        fill(table_of_rows(row("Ada_11")), worksheet)
 
-    assert fill(sheet_of_rows(row("Ada_11")), worksheet, "grade")[1][5] == "7.5"
+    assert fill(table_of_rows(row("Ada_11")), worksheet, "grade")[1][5] == "7.5"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
         pytest.param("10.00", "100.00", "maximum grade is 100.00, and 01_tiny is", id="maximum"),
-        pytest.param("10.00", '"Good\nBad"', "graded by words", id="scale"),
+        pytest.param("10.00", '"Good\nBad"', "has a scale", id="scale"),
         pytest.param("Participant ", "", "None of them holds identifiers", id="no-identifier"),
         pytest.param("Grade,", "Points,", "", id="renamed-but-recognised"),
     ],
@@ -172,20 +174,22 @@ def test_a_worksheet_that_does_not_fit_is_refused(old: str, new: str, words: str
     """Grades are never scaled; the message says what to do."""
     worksheet = WORKSHEET.replace(old, new)
     if not words:
-        assert fill(sheet_of_rows(row("Ada_11")), worksheet)[1][5] == "7.5"
+        assert fill(table_of_rows(row("Ada_11")), worksheet)[1][5] == "7.5"
         return
     with pytest.raises(UsageError, match=words):
-        fill(sheet_of_rows(row("Ada_11")), worksheet)
+        fill(table_of_rows(row("Ada_11")), worksheet)
 
 
-def test_a_grade_column_that_can_not_be_told_is_asked_for():
+def test_a_grade_column_that_can_not_be_found_must_be_named():
     """The message names the columns that are there."""
     worksheet = "Id,Mark\nParticipant 1,\n"
-    with pytest.raises(UsageError, match=r"columns are Id, Mark\. None is known .* --grade-column"):
-        fill(sheet_of_rows(row("Ada_1")), worksheet)
+    with pytest.raises(
+        UsageError, match=r"columns are Id, Mark\. None is recognized .* --grade-column"
+    ):
+        fill(table_of_rows(row("Ada_1")), worksheet)
 
 
-def test_an_unknown_stage_is_refused(grades: MakeSheet):
+def test_an_unknown_stage_is_refused(grades: MakeGradeTable):
     """The message names those there are."""
     with pytest.raises(UsageError, match=r"no stage '07'\. Stages: 01_tiny"):
         moodle(grades(ada=1.0), WORKSHEET.encode(), "07")
@@ -195,15 +199,15 @@ def test_semicolons_become_the_commas_that_moodle_wants():
     """A spreadsheet may have written the file again; the byte order mark stays."""
     page = io.StringIO(newline="")
     csv.writer(page, delimiter=";").writerows(cells(WORKSHEET.encode()))
-    done = moodle(sheet_of_rows(row("Ada_11")), page.getvalue().encode("utf-8-sig"), "01_tiny")
+    done = moodle(table_of_rows(row("Ada_11")), page.getvalue().encode("utf-8-sig"), "01_tiny")
 
     assert importer_reads(done.content)["11"] == 7.5
     assert done.content.startswith(b"\xef\xbb\xbfIdentifier,")
 
 
-def test_a_formula_of_a_student_is_told_of():
-    """Full names are the students' choice, and Moodle compares them with nothing."""
+def test_a_formula_of_a_student_is_in_a_remark():
+    """Students choose their full names, and Moodle does not compare them."""
     worksheet = WORKSHEET.replace("Ada Lovelace", "=1+1")
-    done = moodle(sheet_of_rows(row("Ada_11")), worksheet.encode(), "01_tiny")
+    done = moodle(table_of_rows(row("Ada_11")), worksheet.encode(), "01_tiny")
 
     assert "rows 2 of the worksheet" in done.remarks[0]

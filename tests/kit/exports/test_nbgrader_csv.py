@@ -1,4 +1,4 @@
-"""CSV files as instructors know them, and one with every exercise."""
+"""The CSV file of `nbgrader export`, and one with every exercise."""
 
 import csv
 import io
@@ -21,11 +21,11 @@ from autograder.results import SubmissionResult
 from tests.kit.exports.conftest import (
     HOSTILE,
     MakeCheck,
+    MakeGradeTable,
     MakeResults,
-    MakeSheet,
     MakeSubmission,
     row,
-    sheet_of_rows,
+    table_of_rows,
 )
 
 NBGRADER = (
@@ -42,7 +42,7 @@ def lines(content: bytes) -> list[dict[str, str]]:
     return rows
 
 
-def test_the_columns_are_nbgraders(grades: MakeSheet):
+def test_the_columns_are_nbgraders(grades: MakeGradeTable):
     """Each with its name, in its order, without a mark in front."""
     assert nbgrader_csv(grades()).content.decode() == NBGRADER + "\r\n"
 
@@ -58,7 +58,7 @@ def test_a_line_has_what_a_gradebook_knows():
         email="ada@example.org", scores={"01_tiny": score},
     )  # fmt: skip
 
-    assert list(lines(nbgrader_csv(sheet_of_rows(known)).content)[0].values()) == [
+    assert list(lines(nbgrader_csv(table_of_rows(known)).content)[0].values()) == [
         "01_tiny", "2026-05-31 12:00:00", "2026-06-01 12:00:00", "ada", "Lovelace, Countess",
         'Ada "the first"', "ada@example.org", "8", "1.5", "6.5", "10",
     ]  # fmt: skip
@@ -67,7 +67,7 @@ def test_a_line_has_what_a_gradebook_knows():
 def test_no_grade_is_empty_and_nothing_handed_in_is_no_line():
     """Neither is a zero."""
     rows = (row("ada", None), StudentGrades(student="alan"))
-    found = lines(nbgrader_csv(sheet_of_rows(*rows)).content)
+    found = lines(nbgrader_csv(table_of_rows(*rows)).content)
 
     assert [(line["student_id"], line["raw_score"], line["score"]) for line in found] == [
         ("ada", "", "")
@@ -93,27 +93,27 @@ def test_every_exercise_has_a_column(
     check: MakeCheck,
     submission: MakeSubmission,
     results: MakeResults,
-    trouble: object,
+    failed_check: object,
     unread: SubmissionResult,
     broken: SubmissionResult,
 ):
     """One row a student; what could not be read has a zero in all, our failure has nothing."""
-    record = results(submission(check(), trouble), unread, broken)
+    record = results(submission(check(), failed_check), unread, broken)
     found = lines(exercises_csv(grade_table(record, tiny)).content)
 
     assert [list(line.values())[4:] for line in found] == [["2", "2"], ["", "0"], ["", ""]]
     assert list(found[0])[4:] == ["01_tiny/double (max 4)", "01_tiny (max 4)"]
 
 
-def test_excel_is_told_that_it_is_utf8(grades: MakeSheet):
-    """By the mark in front."""
+def test_excel_recognizes_utf8(grades: MakeGradeTable):
+    """The file begins with a byte order mark."""
     assert exercises_csv(grades(ada=1.0)).content.startswith(b"\xef\xbb\xbfstudent_id,")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_is_a_formula(name: str):
     """In no text column of either file."""
-    grades = sheet_of_rows(row(name, last_name=name, first_name=name, email=name))
+    grades = table_of_rows(row(name, last_name=name, first_name=name, email=name))
     for done in (nbgrader_csv(grades), exercises_csv(grades)):
         line = lines(done.content)[0]
 
@@ -123,8 +123,8 @@ def test_no_name_is_a_formula(name: str):
 
 @given(st.text(), st.text())
 def test_any_name_comes_back(last: str, first: str):
-    """As one line of harmless text, and every other cell in its place."""
-    grades = sheet_of_rows(row("ada", last_name=last, first_name=first))
+    """It is one line of text, and every other cell is in its column."""
+    grades = table_of_rows(row("ada", last_name=last, first_name=first))
     for done in (nbgrader_csv(grades), exercises_csv(grades)):
         (line,) = lines(done.content)
 

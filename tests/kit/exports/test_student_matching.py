@@ -1,8 +1,9 @@
-"""Whose row is whose."""
+"""Students are matched to the rows of a download."""
 
 import pytest
 
-from autograder.exports.student_matching import number_of
+from autograder.exports.grade_table import StudentGrades
+from autograder.exports.student_matching import RosterRow, comparable, lms_number, match_students
 from autograder.submission.names import parse_download_name
 
 
@@ -18,8 +19,8 @@ from autograder.submission.names import parse_download_name
     ],
 )
 def test_the_number_is_what_the_download_ends_with(student: str, number: str):
-    """Also behind the digits that tell changed names apart."""
-    assert number_of(student) == number
+    """Also before the digest that keeps changed names different."""
+    assert lms_number(student) == number
 
 
 @pytest.mark.parametrize("length", range(60, 80))
@@ -28,4 +29,30 @@ def test_a_shortened_id_gives_no_shortened_number(length: int):
     name = "x" * length
     student = parse_download_name(f"{name}_1234567_assignsubmission_file_").student
 
-    assert number_of(student) in {"1234567", ""}
+    assert lms_number(student) in {"1234567", ""}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param("ADA", "ada", id="case"),
+        pytest.param("Zoe\u0308", "Zoë", id="encoding-of-accents"),
+        pytest.param(" Ada  Lovelace", "Ada Lovelace", id="spaces"),
+    ],
+)
+def test_spelling_does_not_prevent_a_match(one: str, other: str):
+    """Identifiers are compared without case, encoding of accents, and spaces."""
+    assert comparable(one) == comparable(other)
+
+
+def test_every_student_is_matched_or_named_in_a_remark():
+    """One row fits ada, two fit alan, none fits emmy."""
+    students = [StudentGrades(student=name) for name in ("ada", "alan", "emmy")]
+    roster = [RosterRow(row, "", (name,)) for row, name in enumerate(("ada", "alan", "Alan"))]
+    matched, remarks = match_students(students, roster, "roster")
+
+    assert matched == {"ada": 0}
+    assert remarks == (
+        "alan: could be any of rows 2, 3 of the roster, not exported",
+        "emmy: not found in the roster, not exported",
+    )

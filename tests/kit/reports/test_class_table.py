@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from autograder.reports.class_table import table, trouble
+from autograder.reports.class_table import class_table, first_problem
 from autograder.results import (
     CheckResult,
     ExerciseResult,
@@ -36,12 +36,12 @@ def submission(*checks: CheckResult, status: Status = Status.GRADED, **changed: 
 def shown(*submissions: SubmissionResult) -> str:
     """The table as a terminal of 100 columns shows it."""
     console = Console(file=io.StringIO(), width=100)
-    console.print(table(Results(course="tiny", isolation="full", submissions=submissions)))
+    console.print(class_table(Results(course="tiny", isolation="full", submissions=submissions)))
     return console.file.getvalue()
 
 
 def test_a_row_says_who_what_and_how_many_points():
-    """One submission a row, below how the class was graded."""
+    """One row per submission; the title says how many there are."""
     text = shown(submission(check(Outcome.PASSED), check(Outcome.FAILED, "It differs.")))
 
     assert "1 submission, isolation full" in text
@@ -55,7 +55,7 @@ def test_a_row_says_who_what_and_how_many_points():
         pytest.param(
             submission(check(Outcome.PASSED), check(Outcome.SKIPPED, "Not\nthere")),
             "double: Not",
-            id="first-line-of-the-first-trouble",
+            id="first-line-of-the-first-problem",
         ),
         pytest.param(
             submission(status=Status.TIMEOUT, message="Too long."),
@@ -64,9 +64,9 @@ def test_a_row_says_who_what_and_how_many_points():
         ),
     ],
 )
-def test_the_first_trouble_is_one_line(result: SubmissionResult, words: str):
-    """What to look at first, if anything."""
-    assert trouble(result) == words
+def test_the_first_problem_is_one_line(result: SubmissionResult, words: str):
+    """Empty where there is no problem."""
+    assert first_problem(result) == words
 
 
 def test_no_grade_is_no_zero():
@@ -77,7 +77,7 @@ def test_no_grade_is_no_zero():
     assert "0 / " not in shown(failed)
 
 
-def test_a_students_words_are_no_markup():
+def test_a_students_text_is_no_markup():
     """Brackets and colours in names and messages are shown as they are."""
     text = shown(submission(check(Outcome.FAILED, "raised KeyError: [red]x[/red]")))
 

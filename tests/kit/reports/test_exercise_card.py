@@ -1,4 +1,4 @@
-"""One exercise as a card for a notebook: what a viewer gets, and what a student reads."""
+"""One exercise as a card in a notebook: its HTML and its plain text."""
 
 import re
 from html.parser import HTMLParser
@@ -8,7 +8,7 @@ import pytest
 from autograder.course import Course
 from autograder.reports import exercise_card
 from autograder.reports.feedback import ExerciseFeedback
-from autograder.reports.feedback_builder import compose_exercise
+from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.results import CheckResult, Outcome, Results, Status, SubmissionResult
 from tests.kit.reports.conftest import HOSTILE, MakeCheck, MakeSubmission
 
@@ -24,7 +24,7 @@ LARGEST = 100_000  # characters, whatever a student wrote: a lab holds many card
 
 
 class Read(HTMLParser):
-    """What a viewer makes of a card: its tags, their attributes, and the words between."""
+    """Parses a card: its tags, their attributes, and the text between."""
 
     def __init__(self, page: str) -> None:
         """Parse *page*."""
@@ -57,11 +57,11 @@ def words(text: str) -> set[str]:
 
 
 @pytest.fixture
-def told(tiny: Course):
-    """Choose the words about the exercise of a submission."""
+def exercise_feedback(tiny: Course):
+    """Build the feedback about the exercise of a submission."""
 
     def choose(result: SubmissionResult) -> ExerciseFeedback:
-        found = compose_exercise(tiny.stages[0], result, "double")
+        found = build_exercise_feedback(tiny.stages[0], result, "double")
         assert found is not None
         return found
 
@@ -69,49 +69,51 @@ def told(tiny: Course):
 
 
 @pytest.fixture
-def troubled(told, submission: MakeSubmission, check: MakeCheck, trouble: CheckResult):
+def incorrect(
+    exercise_feedback, submission: MakeSubmission, check: MakeCheck, failed_check: CheckResult
+):
     """An exercise of three checks: one passed, and two failed for one reason."""
-    return told(submission(check(), trouble, trouble))
+    return exercise_feedback(submission(check(), failed_check, failed_check))
 
 
 @pytest.fixture
-def complete(told, submission: MakeSubmission, check: MakeCheck):
+def complete(exercise_feedback, submission: MakeSubmission, check: MakeCheck):
     """An exercise that is done."""
-    return told(submission(check(), check(title="Nothing is nothing.")))
+    return exercise_feedback(submission(check(), check(title="Nothing is nothing.")))
 
 
 @pytest.fixture
-def unwritten(told, submission: MakeSubmission, check: MakeCheck):
+def unwritten(exercise_feedback, submission: MakeSubmission, check: MakeCheck):
     """An exercise that is still the stub."""
     missing = check(
         Outcome.FAILED, status=Status.NOT_IMPLEMENTED, message="double is not written yet."
     )
-    return told(submission(missing, missing))
+    return exercise_feedback(submission(missing, missing))
 
 
-def test_a_card_tells_what_is_wrong_first(troubled: ExerciseFeedback):
+def test_a_card_shows_the_first_problem(incorrect: ExerciseFeedback):
     """Sentence, message, the mistake by its name, why, a question, and the numbers."""
-    text = Read(exercise_card.html(troubled, points=False)).text
+    text = Read(exercise_card.html(incorrect, points=False)).text
 
     for part in (
         "✗  double  2 checks left", "The weights are the documented ones.",
         "differs in 6 of 36 entries", "It looks like this: forgets to scale.",
         "The scores are not scaled.", "How long are the vectors?", "Expected", "Yours", "0.9000",
-        "Underlined numbers are wrong.", "1 more to come back to afterwards", "1 check passes",
+        "Underlined numbers are wrong.", "1 more to look at afterwards", "1 check passes",
     ):  # fmt: skip
         assert part in text, part
 
 
-def test_wrong_numbers_can_be_told_apart_without_colour(troubled: ExerciseFeedback):
+def test_wrong_numbers_are_marked_without_colour(incorrect: ExerciseFeedback):
     """They are underlined and bold; a row of six is wrong in each of two findings."""
-    page = exercise_card.html(troubled, points=False)
+    page = exercise_card.html(incorrect, points=False)
 
     assert page.count("<u><strong>0.9000</strong></u>") == page.count("<u>") == 12
 
 
-def test_hints_are_folded_one_by_one(troubled: ExerciseFeedback, complete: ExerciseFeedback):
+def test_hints_are_folded_one_by_one(incorrect: ExerciseFeedback, complete: ExerciseFeedback):
     """Each is opened on purpose; who is done needs none."""
-    page = exercise_card.html(troubled, points=False)
+    page = exercise_card.html(incorrect, points=False)
 
     for number, hint in enumerate(("How much is twice?", "Add it to itself.", "x + x"), start=1):
         assert re.search(rf"<summary[^>]*>[^<]*\(hint {number} of 3\)</summary><p[^>]*>", page)
@@ -119,8 +121,8 @@ def test_hints_are_folded_one_by_one(troubled: ExerciseFeedback, complete: Exerc
     assert "hint" not in exercise_card.html(complete, points=False)
 
 
-def test_a_complete_card_lists_what_holds(complete: ExerciseFeedback):
-    """Shortly, and folded."""
+def test_a_complete_card_lists_what_passed(complete: ExerciseFeedback):
+    """The list is short, and folded."""
     text = Read(exercise_card.html(complete, points=False)).text
 
     assert "✓  double  complete" in text
@@ -129,35 +131,35 @@ def test_a_complete_card_lists_what_holds(complete: ExerciseFeedback):
     assert exercise_card.text(complete, points=False) == "✓ double: complete."
 
 
-def test_an_unwritten_exercise_is_not_scolded(unwritten: ExerciseFeedback):
+def test_an_unwritten_exercise_shows_no_problems(unwritten: ExerciseFeedback):
     """What follows from an empty function is not listed."""
     text = Read(exercise_card.html(unwritten, points=False)).text
 
     assert "·  double  not written yet" in text
-    assert "to come back to" not in text
+    assert "to look at afterwards" not in text
     assert "Twice one is two." not in text
     assert exercise_card.text(unwritten, points=False) == "· double: not written yet."
 
 
 @pytest.mark.parametrize("form", [exercise_card.html, exercise_card.text], ids=["html", "text"])
-def test_points_are_told_where_they_count_only(form, troubled: ExerciseFeedback):
+def test_points_are_shown_only_where_they_count(form, incorrect: ExerciseFeedback):
     """A public suite gives none."""
-    assert "2 of 6 points" in form(troubled, points=True)
-    assert "points" not in form(troubled, points=False)
+    assert "2 of 6 points" in form(incorrect, points=True)
+    assert "points" not in form(incorrect, points=False)
 
 
 @pytest.mark.parametrize("form", [exercise_card.html, exercise_card.text], ids=["html", "text"])
 def test_a_note_comes_last(form, complete: ExerciseFeedback):
-    """It is about the card as a whole; without one nothing is left open."""
+    """It is about the card as a whole; without one the card ends before."""
     noted = form(complete, points=False, note="Ask me.")
 
     assert Read(noted).text.strip().endswith("Ask me.")
     assert len(noted) > len(form(complete, points=False))
 
 
-@pytest.mark.parametrize("kind", ["troubled", "complete", "unwritten"])
+@pytest.mark.parametrize("kind", ["incorrect", "complete", "unwritten"])
 def test_both_forms_say_the_same(kind: str, request: pytest.FixtureRequest):
-    """No word of the plain lines is missing from the card."""
+    """Every word of the plain lines is in the card."""
     exercise = request.getfixturevalue(kind)
     plain = exercise_card.text(exercise, points=True, note="Ask me.")
     page = Read(exercise_card.html(exercise, points=True, note="Ask me."))
@@ -165,9 +167,9 @@ def test_both_forms_say_the_same(kind: str, request: pytest.FixtureRequest):
     assert words(plain) <= words(page.text)
 
 
-def test_a_card_reads_well_without_its_styles(troubled: ExerciseFeedback):
+def test_a_card_reads_well_without_its_styles(incorrect: ExerciseFeedback):
     """Viewers strip style attributes: no word, fold, table or mark depends on them."""
-    page = exercise_card.html(troubled, points=True, note="Ask me.")
+    page = exercise_card.html(incorrect, points=True, note="Ask me.")
     bare = re.sub(r' style="[^"]*"', "", page)
 
     assert "style" not in bare
@@ -175,18 +177,18 @@ def test_a_card_reads_well_without_its_styles(troubled: ExerciseFeedback):
     assert Read(bare).tags == Read(page).tags
 
 
-def test_a_card_keeps_to_itself(troubled: ExerciseFeedback):
+def test_a_card_does_not_change_the_page_around_it(incorrect: ExerciseFeedback):
     """It brings no rule, name or colour of text that would touch the page around it."""
-    page = exercise_card.html(troubled, points=True)
+    page = exercise_card.html(incorrect, points=True)
 
     assert not re.search(r"<style|\bid=|position\s*:|[\";]color\s*:", page)
     assert "url(" not in page
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
-def test_nothing_in_a_card_acts(told, hostile: Results, number: int):
+def test_a_card_holds_no_active_content(exercise_feedback, hostile: Results, number: int):
     """Whatever a student wrote is text: the card has our tags and attributes, closed in order."""
-    exercise = told(hostile.submissions[number])
+    exercise = exercise_feedback(hostile.submissions[number])
     page = exercise_card.html(exercise, points=True, note=exercise.name)
     read = Read(page)
 
@@ -198,13 +200,13 @@ def test_nothing_in_a_card_acts(told, hostile: Results, number: int):
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_words_look_the_same_in_every_card(
-    told, hostile: Results, check: MakeCheck, submission: MakeSubmission, number: int
+    exercise_feedback, hostile: Results, check: MakeCheck, submission: MakeSubmission, number: int
 ):
-    """Styles and tags do not depend on the text: a harmless card has the very same."""
-    read = Read(exercise_card.html(told(hostile.submissions[number]), points=True))
+    """Styles and tags do not depend on the text: an ordinary card has the same."""
+    read = Read(exercise_card.html(exercise_feedback(hostile.submissions[number]), points=True))
     item = hostile.submissions[number].exercises[0].checks[0]
     plain = check(Outcome.FAILED, title="a", message="b", diagnosis=item.diagnosis, grid=item.grid)
-    other = Read(exercise_card.html(told(submission(plain)), points=True))
+    other = Read(exercise_card.html(exercise_feedback(submission(plain)), points=True))
 
     assert read.tags == other.tags
     assert {value for name, value in read.attributes if name == "scope"} == {"col", "row"}
@@ -215,9 +217,9 @@ def test_hostile_words_look_the_same_in_every_card(
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
-def test_plain_lines_do_nothing_to_a_terminal(told, hostile: Results, number: int):
+def test_plain_lines_do_nothing_to_a_terminal(exercise_feedback, hostile: Results, number: int):
     """No escape, no control, no half character, and not many lines."""
-    plain = exercise_card.text(told(hostile.submissions[number]), points=True)
+    plain = exercise_card.text(exercise_feedback(hostile.submissions[number]), points=True)
 
     assert all(character == "\n" or character.isprintable() for character in plain)
     assert len(plain) < LARGEST

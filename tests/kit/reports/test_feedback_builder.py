@@ -1,9 +1,11 @@
-"""The words about one submission."""
+"""Feedback is built from a record, the most important problem first."""
+
+from pathlib import Path
 
 import pytest
 
 from autograder.course import Course
-from autograder.reports.feedback_builder import compose
+from autograder.reports.feedback_builder import build_feedback, build_self_check
 from autograder.results import CheckResult, Diagnosis, Outcome, Status
 from tests.kit.conftest import WriteCourse
 from tests.kit.reports.conftest import MakeCheck, MakeSubmission
@@ -15,7 +17,7 @@ def test_full_marks_name_the_next_stage(
     """After the last stage the whole course is done."""
     course = write_course(stages=("01_tiny", "02_tiny"))
     first, last = (
-        compose(course, submission(check(), stage=stage)) for stage in ("01_tiny", "02_tiny")
+        build_feedback(course, submission(check(), stage=stage)) for stage in ("01_tiny", "02_tiny")
     )
 
     assert first.headline == "Full marks"
@@ -31,32 +33,30 @@ def test_full_marks_name_the_next_stage(
         pytest.param(4, "Nearly there", id="most"),
     ],
 )
-def test_every_score_meets_a_friendly_word(
+def test_every_score_has_an_encouraging_headline(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, passed: int, headline: str
 ):
-    """What is done is seen before what is missing."""
+    """The headline depends on the share of the points."""
     checks = [check() for _ in range(passed)] + [check(Outcome.FAILED) for _ in range(5 - passed)]
 
-    assert compose(tiny, submission(*checks)).headline == headline
+    assert build_feedback(tiny, submission(*checks)).headline == headline
 
 
-def test_our_own_fault_is_called_so_and_keeps_its_details_from_the_student(
-    tiny: Course, submission: MakeSubmission
-):
+def test_a_grader_error_shows_no_details_to_the_student(tiny: Course, submission: MakeSubmission):
     """A grader's exception may hold what a student must not see."""
     result = submission(status=Status.GRADER_ERROR, score=None, message="secret of the suite")
-    feedback = compose(tiny, result)
+    feedback = build_feedback(tiny, result)
 
     assert feedback.headline == "No grade yet, and that is our fault"
     assert "secret" not in repr(feedback)
 
 
-def test_what_was_said_is_not_said_again(
+def test_a_message_is_not_repeated(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, diagnosis: Diagnosis
 ):
-    """Four checks that fail for one reason tell it once."""
+    """Checks that fail for the same reason show it once."""
     failed = check(Outcome.FAILED, message="Other values.", diagnosis=diagnosis)
-    exercise = compose(tiny, submission(failed, failed)).exercises[0]
+    exercise = build_feedback(tiny, submission(failed, failed)).exercises[0]
 
     assert exercise.first.diagnosis == diagnosis
     assert [(item.message, item.diagnosis, item.same_mistake) for item in exercise.later] == [
@@ -64,12 +64,10 @@ def test_what_was_said_is_not_said_again(
     ]
 
 
-def test_an_import_that_failed_is_told_once(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission
-):
+def test_an_import_error_is_shown_once(tiny: Course, check: MakeCheck, submission: MakeSubmission):
     """Every exercise below the failing line would repeat it."""
     lost = check(Outcome.SKIPPED, message="double was not reached: line 3 raised", title="")
-    feedback = compose(tiny, submission(lost, message="line 3 raised"))
+    feedback = build_feedback(tiny, submission(lost, message="line 3 raised"))
 
     assert feedback.message == "line 3 raised"
     assert feedback.exercises[0].first.message == ""
@@ -84,11 +82,13 @@ def test_an_import_that_failed_is_told_once(
             "1 check left",
             id="in-part",
         ),
-        pytest.param([(Outcome.FAILED, Status.WRONG_VALUE)], "begun", id="all-wrong"),
+        pytest.param([(Outcome.FAILED, Status.WRONG_VALUE)], "in progress", id="all-wrong"),
         pytest.param(
             [(Outcome.ERRORED, Status.NOT_IMPLEMENTED)], "not written yet", id="still-the-stub"
         ),
-        pytest.param([(Outcome.SKIPPED, Status.IMPORT_ERROR)], "not reached", id="below-an-error"),
+        pytest.param(
+            [(Outcome.SKIPPED, Status.IMPORT_ERROR)], "not checked yet", id="below-an-error"
+        ),
     ],
 )
 def test_an_exercise_has_a_state_in_words(
@@ -98,18 +98,18 @@ def test_an_exercise_has_a_state_in_words(
     outcomes: list[tuple[Outcome, Status]],
     state: str,
 ):
-    """How far it has come, beside its points."""
+    """The state says what is left to do."""
     checks = [check(outcome, status=status) for outcome, status in outcomes]
 
-    assert compose(tiny, submission(*checks)).exercises[0].state == state
+    assert build_feedback(tiny, submission(*checks)).exercises[0].state == state
 
 
 def test_hints_are_there_only_where_points_are_missing(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission, trouble: CheckResult
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """Three of rising strength."""
+    """There are three, from weak to strong."""
     missing, complete = (
-        compose(tiny, submission(item)).exercises[0] for item in (trouble, check())
+        build_feedback(tiny, submission(item)).exercises[0] for item in (failed_check, check())
     )
 
     assert [hint for _, hint in missing.hints] == [
@@ -120,8 +120,44 @@ def test_hints_are_there_only_where_points_are_missing(
     assert complete.hints == ()
 
 
-def test_a_stage_that_is_not_of_the_course_is_still_told(tiny: Course, submission: MakeSubmission):
-    """As is a submission whose stage could not be told."""
-    stages = [compose(tiny, submission(stage=stage)).stage for stage in ("99_gone", "")]
+def test_a_stage_outside_the_course_is_named(tiny: Course, submission: MakeSubmission):
+    """A submission without a stage says so."""
+    stages = [build_feedback(tiny, submission(stage=stage)).stage for stage in ("99_gone", "")]
 
     assert stages == ["99_gone", "Stage unknown"]
+
+
+def test_an_undefined_function_is_not_defined_yet(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """Other checks that were skipped are not checked yet."""
+    statuses = (Status.MISSING, Status.IMPORT_ERROR)
+    checks = [check(Outcome.SKIPPED, status=status, message=status) for status in statuses]
+    exercise = build_feedback(tiny, submission(*checks)).exercises[0]
+
+    assert exercise.first.word == "not defined yet"
+    assert exercise.later[0].word == "not checked yet"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "complete", "left"),
+    [
+        pytest.param([Outcome.PASSED] * 2, True, [], id="all-passed"),
+        pytest.param([Outcome.PASSED, Outcome.FAILED], False, ["double"], id="one-failed"),
+        pytest.param([], False, [], id="no-checks"),
+    ],
+)
+def test_a_self_check_counts_checks_not_points(
+    tiny: Course,
+    check: MakeCheck,
+    submission: MakeSubmission,
+    outcomes: list[Outcome],
+    complete: object,
+    left: list[str],
+):
+    """Points of the public suite mean nothing; a run without checks is not complete."""
+    checks = [check(outcome, points=0.0, max_points=0.0) for outcome in outcomes]
+    run = build_self_check(tiny.stages[0], submission(*checks), Path("tiny.py"), hidden=False)
+
+    assert (run.complete, [exercise.name for exercise in run.open]) == (complete, left)
+    assert (run.passed, run.checks) == (outcomes.count(Outcome.PASSED), len(outcomes))

@@ -1,15 +1,15 @@
-"""The page of a submission and that of a class, as a parser and a reader meet them."""
+"""The pages of a run: what they contain, how they are named, and that nothing in them runs."""
 
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from autograder.course import Course
-from autograder.reports.class_report import class_report
-from autograder.reports.html import feedback
+from autograder.reports.html import class_page, feedback_page, page_names, write_pages
 from autograder.results import CheckResult, Results
 from tests.kit.reports.conftest import MakeCheck, MakeSubmission
 
@@ -47,49 +47,51 @@ def names(page: str) -> list[str]:
 
 
 @pytest.fixture
-def page(tiny: Course, submission: MakeSubmission, check: MakeCheck, trouble: CheckResult) -> str:
+def page(
+    tiny: Course, submission: MakeSubmission, check: MakeCheck, failed_check: CheckResult
+) -> str:
     """The page about a submission in which one check passed and one failed."""
-    return feedback(
-        tiny, submission(check(), trouble, trouble, message="One thing.", ignored=("a",))
+    return feedback_page(
+        tiny, submission(check(), failed_check, failed_check, message="One thing.", ignored=("a",))
     )
 
 
 @pytest.fixture
 def pages(tiny: Course, graded_class: Results, page: str) -> list[str]:
     """A page of each kind."""
-    others = [feedback(tiny, result) for result in graded_class.submissions]
-    return [page, *others, class_report(tiny, graded_class)]
+    others = [feedback_page(tiny, result) for result in graded_class.submissions]
+    return [page, *others, class_page(tiny, graded_class)]
 
 
 @pytest.fixture
 def hostile_pages(tiny: Course, hostile: Results) -> list[str]:
-    """What becomes of hostile texts."""
-    return [class_report(tiny, hostile), *(feedback(tiny, item) for item in hostile.submissions)]
+    """The pages about hostile texts."""
+    return [class_page(tiny, hostile), *(feedback_page(tiny, item) for item in hostile.submissions)]
 
 
-def test_a_page_tells_all_that_a_student_needs(page: str):
+def test_a_page_has_all_that_a_student_needs(page: str):
     """Who, which stage, how many points, what is wrong, why, a question, and hints."""
     for words in (
         "Feedback for <bdi>alice</bdi>", "Tiny things", "<strong>2</strong> of 6 points",
         "The weights are the documented ones.", "differs in 6 of 36 entries", "forgets to scale",
         "The scores are not scaled.", "How long are the vectors?", "Add it to itself.",
-        "One thing.", "1 check passed already", "1 check to come back to afterwards",
+        "One thing.", "1 check passed already", "1 check to look at afterwards",
     ):  # fmt: skip
         assert words in page
 
 
 def test_the_first_failure_stands_before_all_that_is_folded(page: str):
-    """A reader meets the first thing to put right before hints, later checks and passed ones."""
+    """The first problem comes before hints, later checks and passed ones."""
     assert page.index("The weights are the documented ones.") < page.index("<details>")
 
 
-def test_wrong_entries_are_marked_for_eyes_and_for_ears(page: str):
-    """Underlined for the one, named for the other; no colour alone."""
+def test_wrong_entries_are_marked_without_colour(page: str):
+    """Underlined for readers, and named for screen readers."""
     assert '<span class="unseen">wrong: </span><span class="wrong">0.9000</span>' in page
     assert re.search(r"\.wrong \{[^}]*text-decoration: underline", page)
 
 
-def test_weights_are_shaded_with_words_on_both_axes(page: str):
+def test_weights_are_shaded_with_tokens_on_both_axes(page: str):
     """Both tables, expected and yours."""
     assert page.count('<table class="grid shaded">') == 2 * 2  # in the first and the later finding
     assert '<th scope="col">journey</th>' in page
@@ -98,7 +100,7 @@ def test_weights_are_shaded_with_words_on_both_axes(page: str):
 
 
 def test_a_page_brings_all_it_needs_and_runs_nothing(pages: list[str]):
-    """A policy that forbids everything but its own style, and nothing that it would stop."""
+    """Its policy allows only its own style, and the page holds nothing that the policy forbids."""
     for page in pages:
         tags = Tags(page).seen
         policy = [item["content"] for tag, item in tags if "http-equiv" in item]
@@ -110,7 +112,7 @@ def test_a_page_brings_all_it_needs_and_runs_nothing(pages: list[str]):
 
 
 def test_no_text_of_a_student_becomes_a_tag(hostile_pages: list[str]):
-    """No script, no handler, no address but ours."""
+    """No script, no handler, and only our own links."""
     for page in hostile_pages:
         for tag, attributes in Tags(page).seen:
             addresses = attributes.get("href") or "#"
@@ -121,7 +123,7 @@ def test_no_text_of_a_student_becomes_a_tag(hostile_pages: list[str]):
 
 
 def test_no_control_character_reaches_a_page(hostile_pages: list[str]):
-    """Escapes for terminals, NUL, and what turns the reading direction around."""
+    """No terminal escape, no NUL, and nothing that reverses the reading direction."""
     for page in hostile_pages:
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
         page.encode("utf-8")
@@ -133,12 +135,12 @@ def test_a_page_stays_small_whatever_was_written(hostile_pages: list[str]):
 
 
 def test_templates_in_a_students_text_stay_text(hostile_pages: list[str]):
-    """Nothing is filled in twice."""
+    """Template syntax in a text is not evaluated."""
     assert any("{{ 7 * 7 }}" in page for page in hostile_pages)
 
 
 def test_a_page_says_its_language_and_its_title(pages: list[str]):
-    """And has one headline, one main part and a way past the head."""
+    """It has one headline, one main part and a link that skips the head."""
     for page in pages:
         assert '<html lang="en">' in page
         assert re.search(r"<title>[^<]{5,}</title>", page)
@@ -148,7 +150,7 @@ def test_a_page_says_its_language_and_its_title(pages: list[str]):
 
 
 def test_headings_never_skip_a_level(pages: list[str]):
-    """From h1 down one step at a time."""
+    """Each heading is at most one level below the one before."""
     for page in pages:
         levels = [int(tag[1]) for tag in names(page) if re.fullmatch(r"h[1-6]", tag)]
 
@@ -157,7 +159,7 @@ def test_headings_never_skip_a_level(pages: list[str]):
 
 
 def test_every_table_has_a_caption_and_heads_with_a_scope(pages: list[str]):
-    """A screen reader tells which row and which column a number stands in."""
+    """A screen reader reads the row and the column of a number."""
     for page in pages:
         tags = Tags(page).seen
 
@@ -166,13 +168,13 @@ def test_every_table_has_a_caption_and_heads_with_a_scope(pages: list[str]):
 
 
 def test_every_fold_has_a_summary(pages: list[str]):
-    """Or a reader would not know what to open."""
+    """A reader sees what each fold contains."""
     for page in pages:
         assert names(page).count("details") == len(re.findall(r"<details[^>]*><summary>", page))
 
 
-def test_what_names_another_part_names_one_that_is_there(pages: list[str]):
-    """Links within the page and `aria-labelledby`; no id stands twice."""
+def test_every_reference_has_its_target(pages: list[str]):
+    """Links within the page and `aria-labelledby`; no id is used twice."""
     for page in pages:
         tags = [attributes for _, attributes in Tags(page).seen]
         known = [item["id"] for item in tags if "id" in item]
@@ -224,13 +226,13 @@ def palette(page: str) -> Callable[[int], dict[str, tuple[float, ...]]]:
         ("bad", ("card", "bad-wash")),
     ],
 )
-def test_letters_stand_out_from_what_they_stand_on(
+def test_text_stands_out_from_its_background(
     palette: Callable[[int], dict[str, tuple[float, ...]]],
     scheme: int,
     ink: str,
     grounds: tuple[str, ...],
 ):
-    """At least 4.5 to 1, as WCAG 2 AA asks, by day and by night."""
+    """At least 4.5 to 1, as WCAG 2 AA requires, in the light and in the dark scheme."""
     colours = palette(scheme)
 
     for ground in grounds:
@@ -241,3 +243,53 @@ def test_a_page_follows_the_readers_scheme(page: str):
     """Light and dark."""
     assert "@media (prefers-color-scheme: dark)" in page
     assert '<meta name="color-scheme" content="light dark">' in page
+
+
+def test_a_run_becomes_an_index_and_a_page_per_submission(
+    tiny: Course, graded_class: Results, tmp_path: Path
+):
+    """Every link of the index leads to one of the pages."""
+    index = write_pages(tiny, graded_class, tmp_path / "new" / "reports")
+    links = set(re.findall(r'href="([^"#]+)"', index.read_text("utf-8")))
+
+    assert index == tmp_path / "new" / "reports" / "index.html"
+    assert {path.name for path in index.parent.iterdir()} == links | {"index.html"}
+    assert len(links) == len(graded_class.submissions)
+
+
+def test_hostile_names_stay_inside_the_folder(tiny: Course, hostile: Results, tmp_path: Path):
+    """No student name leads to a file outside."""
+    before = set(tmp_path.rglob("*"))
+    index = write_pages(tiny, hostile, tmp_path / "reports")
+    names = [path.name for path in index.parent.iterdir()]
+
+    assert len(names) == len(hostile.submissions) + 1
+    assert {path.parent for path in set(tmp_path.rglob("*")) - before} == {tmp_path, index.parent}
+    assert all(re.fullmatch(r"[A-Za-z0-9-]{1,140}\.html", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("students", "names"),
+    [
+        pytest.param(("ada", "ada"), ("ada--01-tiny", "ada--01-tiny-2"), id="twice"),
+        pytest.param(("ada", "Ada"), ("ada--01-tiny", "Ada--01-tiny-2"), id="apart-by-case-only"),
+        pytest.param(("Zoë Ångström",), ("Zoe-Angstrom--01-tiny",), id="accents"),
+        pytest.param(("李雷", "韩梅"), ("student--01-tiny", "student--01-tiny-2"), id="no-latin"),
+        pytest.param(("../con", ".."), ("con--01-tiny", "student--01-tiny"), id="paths"),
+    ],
+)
+def test_page_names_are_valid_and_never_alike(
+    submission: MakeSubmission, students: tuple[str, ...], names: tuple[str, ...]
+):
+    """On Linux, macOS and Windows."""
+    found = page_names(submission(student=student) for student in students)
+
+    assert found == tuple(f"{name}.html" for name in names)
+
+
+def test_writing_twice_replaces_the_pages(tiny: Course, graded_class: Results, tmp_path: Path):
+    """A second run writes the same files."""
+    first = {path.name for path in write_pages(tiny, graded_class, tmp_path).parent.glob("*.html")}
+    second = {path.name for path in write_pages(tiny, graded_class, tmp_path).parent.glob("*.html")}
+
+    assert first == second

@@ -1,12 +1,12 @@
-"""A documented tensor beside the student's, cell by cell."""
+"""The tables of a documented tensor and the student's."""
 
-from autograder.reports.tensor_table import panels
+from autograder.reports.tensor_table import tensor_tables
 from autograder.results import Grid
 
 
 def test_weights_are_shaded_on_the_scale_of_the_expected_ones(weights: Grid):
-    """The largest expected weight is full, 0 is empty, and what is larger still stays full."""
-    expected, yours, difference = panels(weights)
+    """The largest expected weight has full shade, 0 none; a larger one has full shade, too."""
+    expected, yours, difference = tensor_tables(weights)
 
     assert expected.shaded
     assert not difference.shaded
@@ -17,32 +17,32 @@ def test_weights_are_shaded_on_the_scale_of_the_expected_ones(weights: Grid):
 
 def test_wrong_entries_are_marked_in_yours_and_in_the_difference(weights: Grid):
     """What is expected is never wrong."""
-    wrong = [[cell.wrong for cell in panel.rows[1].cells] for panel in panels(weights)]
+    wrong = [[cell.wrong for cell in table.rows[1].cells] for table in tensor_tables(weights)]
 
     assert wrong == [[False] * 6, [True] * 6, [True] * 6]
 
 
-def test_axes_without_words_count_from_zero():
+def test_axes_without_tokens_count_from_zero():
     """As the messages do: "rows 0, 2"."""
     pair = (("1.0", "2.0"), ("3.0", "4.0"))
-    panel = panels(Grid(pair, pair, pair, ((False, False), (False, True))))[0]
+    table = tensor_tables(Grid(pair, pair, pair, ((False, False), (False, True))))[0]
 
-    assert panel.columns == ("0", "1")
-    assert [row.head for row in panel.rows] == ["0", "1"]
-    assert not panel.shaded
+    assert table.columns == ("0", "1")
+    assert [row.head for row in table.rows] == ["0", "1"]
+    assert not table.shaded
 
 
 def test_a_vector_has_no_row_to_name():
     """One row needs no head."""
     row = (("0.1", "nan", "-inf"),)
-    panel = panels(Grid(row, row, row, ((False, True, True),), (), ("a", "b", "c")))[1]
+    table = tensor_tables(Grid(row, row, row, ((False, True, True),), (), ("a", "b", "c")))[1]
 
-    assert [line.head for line in panel.rows] == [""]
+    assert [line.head for line in table.rows] == [""]
 
 
-def test_what_is_no_number_has_no_shade():
+def test_an_entry_that_is_no_number_has_no_shade():
     """NaN and infinities are neither large nor small."""
     row = (("0.5", "nan", "-inf"),)
-    panel = panels(Grid(row, row, row, ((False, True, True),), ("a",), ("a", "b", "c")))[1]
+    table = tensor_tables(Grid(row, row, row, ((False, True, True),), ("a",), ("a", "b", "c")))[1]
 
-    assert [cell.shade for cell in panel.rows[0].cells] == [1.0, 0.0, 0.0]
+    assert [cell.shade for cell in table.rows[0].cells] == [1.0, 0.0, 0.0]

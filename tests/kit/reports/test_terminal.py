@@ -1,49 +1,60 @@
-"""The feedback in a terminal."""
+"""Feedback in a terminal: on a graded submission, and on a student's own check."""
 
 import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from autograder.course import Course
-from autograder.reports.terminal import feedback_text
-from autograder.results import CheckResult, Grid, Outcome, Results
+from autograder.reports.feedback_builder import build_self_check
+from autograder.reports.terminal import feedback_text, self_check_text
+from autograder.results import (
+    CheckResult,
+    Grid,
+    Outcome,
+    Results,
+    Status,
+    SubmissionResult,
+)
 from tests.kit.reports.conftest import MakeCheck, MakeSubmission
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def test_the_terminal_tells_what_the_page_tells(
-    tiny: Course, check: MakeCheck, submission: MakeSubmission, trouble: CheckResult
+def test_the_terminal_shows_what_the_page_shows(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """Points, the first failure, the mistake, the question, a way to the hints."""
-    result = submission(check(), trouble, trouble, notices=("Cell 7 raised.",), ignored=("a.txt",))
+    """Points, the first failure, the mistake, the question, and where the hints are."""
+    result = submission(
+        check(), failed_check, failed_check, notices=("Cell 7 raised.",), ignored=("a.txt",)
+    )
     text = feedback_text(tiny, result, 100, colour=False)
 
     for words in (
         "Tiny things", "Feedback for alice", "2 of 6 points", "2 checks left",
         "✗ not right yet: The weights are the documented ones.", "differs in 6 of 36 entries",
         "It looks like this: forgets to scale.", "How long are the vectors?",
-        "Its three hints stand in stage.toml", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
+        "There are three hints in stage.toml", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
     ):  # fmt: skip
         assert words in text
 
 
 def test_weights_are_shaded_and_wrong_ones_have_a_star(
-    tiny: Course, submission: MakeSubmission, trouble: CheckResult
+    tiny: Course, submission: MakeSubmission, failed_check: CheckResult
 ):
-    """Without any colour."""
-    text = feedback_text(tiny, submission(trouble), 100, colour=False)
+    """Both are readable without colour."""
+    text = feedback_text(tiny, submission(failed_check), 100, colour=False)
 
     assert "Your     ▒0.1000  ▒0.1100" in text
     assert "journey █0.9000* █0.9000*" in text
 
 
-def test_three_small_panels_stand_side_by_side_where_there_is_room(
+def test_three_small_tables_are_side_by_side_where_there_is_room(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """And below each other where there is none."""
+    """Where there is none, they are below each other."""
     row = (("0.1", "0.2"),)
     grid = Grid(row, row, row, ((False, True),))
     result = submission(check(Outcome.FAILED, grid=grid))
@@ -57,7 +68,7 @@ def test_three_small_panels_stand_side_by_side_where_there_is_room(
 def test_no_line_is_wider_than_the_terminal(
     tiny: Course, graded_class: Results, hostile: Results, width: int
 ):
-    """Wide panels continue below, as NumPy prints a wide array; no digit is cut off."""
+    """Wide tables continue below, as NumPy prints a wide array; no digit is cut off."""
     results = [*graded_class.submissions, *hostile.submissions]
     texts = [feedback_text(tiny, item, width, colour=False) for item in results]
 
@@ -68,7 +79,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_without_colour_there_is_no_escape_at_all(
     tiny: Course, graded_class: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """Whatever the environment wishes: the caller has read it."""
+    """The environment is read by the caller alone."""
     monkeypatch.setenv("FORCE_COLOR", "1")
 
     for result in graded_class.submissions:
@@ -110,9 +121,60 @@ def test_markup_is_shown_as_it_was_written(
 def test_checks_that_add_nothing_are_counted(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):
-    """Ten times the same sentence is told once."""
+    """The same sentence is shown once, not ten times."""
     stub = check(Outcome.ERRORED, message="double still raises NotImplementedError in line 3.")
     text = feedback_text(tiny, submission(*[stub] * 10), 80, colour=False)
 
     assert text.count("NotImplementedError") == 1
     assert "9 more ended like the one before" in text
+
+
+def self_check(tiny: Course, result: SubmissionResult, width: int = 80) -> str:
+    """What `autograder check` prints about *result*."""
+    feedback = build_self_check(tiny.stages[0], result, Path("/work/tiny.py"), hidden=False)
+    return self_check_text(feedback, Path("/work"), width, colour=False)
+
+
+def test_a_self_check_shows_the_first_problem_and_the_next_step(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
+):
+    """The tables and the diagnosis are those of the graded feedback."""
+    text = self_check(tiny, submission(check(), failed_check, notices=("cell 7 raised.",)))
+    graded = feedback_text(tiny, submission(failed_check), 80, colour=False)
+
+    for words in (
+        "Tiny things\nChecked: tiny.py\n", "✗ double  not right yet",
+        "  The weights are the documented ones.", "It looks like this: forgets to scale.",
+        "Note: Cell 7 raised.", "Next: double.", "The public suite ran: 1 of 2 checks pass.",
+    ):  # fmt: skip
+        assert words in text
+    assert graded[graded.index("  Expected") : graded.index("Darker")] in text
+
+
+def test_a_complete_self_check_says_so(tiny: Course, check: MakeCheck, submission: MakeSubmission):
+    """Nothing is next."""
+    text = self_check(tiny, submission(check()))
+
+    assert "✓ double\n\nStage complete. Every check passes. Well done!" in text
+    assert "Next" not in text
+
+
+def test_what_stopped_the_whole_file_is_shown_once(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """An exercise that could not be checked has one line."""
+    skipped = check(Outcome.SKIPPED, status=Status.IMPORT_ERROR, message="double was not reached.")
+    text = self_check(tiny, submission(skipped, message="line 3 raised SyntaxError."))
+
+    assert "\nLine 3 raised SyntaxError.\n\n· double  not checked yet\n\nNext:" in text
+    assert "was not reached" not in text
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_a_hostile_self_check_stays_inside_the_terminal(tiny: Course, hostile: Results, width: int):
+    """No control character, and no line wider than the terminal."""
+    for result in hostile.submissions:
+        text = self_check(tiny, result, width)
+
+        assert max(map(cell_len, text.splitlines())) <= width
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)

@@ -35,7 +35,7 @@ def solution(pytestconfig: pytest.Config) -> str:
 
 @pytest.fixture
 def check(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Check]:
-    """Run `autograder check` in a folder, in a terminal of 80 columns and no colours."""
+    """Run `autograder check` in a folder, in a terminal of 80 columns without colours."""
     lent = copy.copy(fork_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None

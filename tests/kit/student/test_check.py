@@ -1,4 +1,4 @@
-"""`autograder check` on a student's machine: what is told, and the exit code."""
+"""`autograder check` on a student's machine: what it prints, and the exit code."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ def mistaken(root: Path, solution: str, name: str) -> str:
     return next(item for item in bank if item.id == name).module(solution)
 
 
-def test_an_untouched_stub_is_all_to_do(check, handed_out):
+def test_an_untouched_stub_has_everything_left_to_do(check, handed_out):
     """Every exercise is listed, the first is next, exit code 1."""
     result = check(handed_out)
 
@@ -34,7 +34,7 @@ def test_an_untouched_stub_is_all_to_do(check, handed_out):
     assert "Next: SelfAttentionV1." in result.output
 
 
-def test_right_answers_are_all_done(check, handed_out, solution):
+def test_right_answers_complete_the_stage(check, handed_out, solution):
     """Exit code 0, and it is said which suite ran and which did not."""
     hand_in(handed_out, solution)
     result = check(handed_out)
@@ -47,7 +47,7 @@ def test_right_answers_are_all_done(check, handed_out, solution):
 
 
 def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, pytestconfig):
-    """The fingerprints tell it: sentence, message, name, explanation, question, numbers."""
+    """Fingerprints identify it: sentence, message, name, explanation, question, numbers."""
     hand_in(handed_out, mistaken(pytestconfig.rootpath, solution, "forgets_to_scale_in_v1"))
     result = check(handed_out)
 
@@ -60,8 +60,8 @@ def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, 
     assert "Next: SelfAttention_v1." in result.output
 
 
-def test_without_fingerprints_the_checks_speak_alone(check, handed_out, solution, pytestconfig):
-    """A lost or torn file costs the name of the mistake, nothing else."""
+def test_without_fingerprints_the_mistake_has_no_name(check, handed_out, solution, pytestconfig):
+    """Nothing else is lost with a missing or broken file."""
     hand_in(handed_out, mistaken(pytestconfig.rootpath, solution, "forgets_to_scale_in_v1"))
     (handed_out / "fingerprints.json").write_text('{"format_version": 2}')
     result = check(handed_out)
@@ -71,40 +71,40 @@ def test_without_fingerprints_the_checks_speak_alone(check, handed_out, solution
     assert "It looks like" not in result.output
 
 
-def test_a_syntax_error_is_told_once(check, handed_out):
-    """The line is named, and every exercise waits for it."""
+def test_a_syntax_error_is_shown_once(check, handed_out):
+    """The line is named, and no exercise could be checked."""
     hand_in(handed_out, "def broken(\n")
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
     assert result.output.count("SyntaxError") == 1
-    assert "· transfer_weights  not reached" in result.output
+    assert "· transfer_weights  not checked yet" in result.output
 
 
-def test_what_is_not_defined_is_not_there_yet(check, handed_out, solution):
-    """A file that ends early is told what it lacks."""
+def test_what_is_missing_is_not_defined_yet(check, handed_out, solution):
+    """A file that ends early lacks an exercise."""
     hand_in(handed_out, solution.partition("class SelfAttention_v2")[0])
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
     assert "✓ SelfAttention_v1" in result.output
-    assert "· SelfAttention_v2  not there yet" in result.output
+    assert "· SelfAttention_v2  not defined yet" in result.output
 
 
 def test_an_answer_that_breaks_a_check_is_the_answers_fault(check, handed_out):
-    """There is no solution to compare with; the student hears that the answer is odd."""
+    """There is no solution to compare with; the answer is reported as unusable."""
     stub = (handed_out / "self_attention.py").read_text()
     hand_in(handed_out, stub + "\nclass SelfAttentionV1:\n    def __init__(self, *a): ...\n")
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
-    assert "✗ SelfAttentionV1" in result.output
+    assert "! SelfAttentionV1  ended with an error" in result.output
     assert "Traceback" not in result.output
 
 
 @pytest.mark.parametrize("columns", [24, 40, 200])
-def test_any_terminal_is_wide_enough(check, handed_out, solution, monkeypatch, columns):
-    """No line is longer than the terminal; numbers that would be cut are left out."""
+def test_no_line_is_wider_than_the_terminal(check, handed_out, solution, monkeypatch, columns):
+    """Tables that are too wide continue below; no number is cut."""
     hand_in(handed_out, solution.replace(" / keys.shape[-1] ** 0.5", ""))
     monkeypatch.setenv("COLUMNS", str(columns))
     result = check(handed_out)
@@ -135,7 +135,7 @@ def test_a_notebook_is_checked_as_well(check, handed_out, solution):
     [
         pytest.param([], "stage.toml", "There is no stage.toml in", id="no-stage"),
         pytest.param([], "test_public.py", "There is no test_public.py in", id="no-suite"),
-        pytest.param([], "self_attention.py", "Put yours there, or name it", id="no-module"),
+        pytest.param([], "self_attention.py", "Put yours there, or name your file", id="no-module"),
         pytest.param(["--hidden"], "", "stays with your instructor", id="hidden"),
         pytest.param(["gone.py"], "", "no file or folder gone.py", id="no-file"),
         pytest.param(["long" * 99], "", "no file or folder", id="no-path-at-all"),
@@ -154,14 +154,14 @@ def test_what_can_not_be_served_is_exit_code_2(check, handed_out, words, name, s
     assert "Traceback" not in result.output
 
 
-def test_a_broken_public_suite_is_told_in_a_sentence(check, handed_out):
-    """Whoever edits the suite by accident is told to put it back."""
+def test_a_broken_public_suite_is_one_sentence(check, handed_out):
+    """Who edited the suite by accident reads how to restore it."""
     (handed_out / "test_public.py").write_text("def broken(\n")
     result = check(handed_out)
 
     assert result.exit_code == 2
     assert "SyntaxError: '(' was never closed" in result.output
-    assert "Put the file that you received back" in result.output
+    assert "Replace it by the file that you received" in result.output
     assert len(result.output.splitlines()) == 1
 
 
@@ -182,8 +182,8 @@ def test_a_file_is_known_by_its_name_in_the_course(check, pytestconfig):
     assert "The public suite and the hidden suite ran" in result.output
 
 
-def test_the_course_is_asked_which_stage(check, tiny: Course):
-    """At the root of a course the stages are listed."""
+def test_at_the_root_of_a_course_a_stage_must_be_named(check, tiny: Course):
+    """The message lists the stages."""
     result = check(tiny.root)
 
     assert result.exit_code == 2
@@ -191,7 +191,7 @@ def test_the_course_is_asked_which_stage(check, tiny: Course):
     assert "01_tiny" in result.output
 
 
-def test_a_name_that_tells_no_stage_is_refused(check, write_course):
+def test_a_name_of_no_stage_is_refused(check, write_course):
     """A file elsewhere must be named as a stage's module is."""
     course = write_course(stages=("01_tiny", "02_more"))
     (course.root / "work.py").write_text("")
@@ -202,13 +202,13 @@ def test_a_name_that_tells_no_stage_is_refused(check, write_course):
 
 
 def test_planning_a_check_does_not_wait_for_torch():
-    """What is missing is said at once; torch is imported while the sandbox starts."""
-    rooms = (
+    """A missing file is reported at once; torch is imported while the sandbox starts."""
+    modules = (
         "autograder.student.target",
         "autograder.student.check",
-        "autograder.student.check_report",
+        "autograder.reports.terminal",
     )
-    script = f"import sys, {', '.join(rooms)}; print('torch' in sys.modules)"
+    script = f"import sys, {', '.join(modules)}; print('torch' in sys.modules)"
     done = subprocess.run(  # noqa: S603  # this Python, on the line above
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""A lab's checks and soft landings, in the folder that a student received."""
+"""A lab's checks and graceful errors, in the folder that a student received."""
 
 import copy
 import json
@@ -21,7 +21,7 @@ from autograder.student.lab import Lab, NotPassedError
 EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
 
 
-class Lent(NamedTuple):
+class LabUnderTest(NamedTuple):
     """A lab in a student's folder, and the sandboxes that it started."""
 
     lab: Lab
@@ -29,29 +29,29 @@ class Lent(NamedTuple):
 
 
 @pytest.fixture
-def lent(
+def lab_under_test(
     handed_out: Path, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Lent]:
+) -> Iterator[LabUnderTest]:
     """A lab whose sandboxes are copies of the tests' own."""
     sandboxes: list[ForkServer] = []
 
-    def lend(isolation: str, limits: Limits) -> ForkServer:
+    def start(isolation: str, limits: Limits) -> ForkServer:
         assert (isolation, limits) == ("process", Limits())
         sandboxes.append(copy.copy(fork_server))
         sandboxes[-1].close = lambda: None
         return sandboxes[-1]
 
-    monkeypatch.setattr("autograder.student.lab.ForkServer", lend)
+    monkeypatch.setattr("autograder.student.lab.ForkServer", start)
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
     sys.modules.pop("test_public", None)  # of the folder before; a student has one a kernel
-    yield Lent(Lab(handed_out), sandboxes)
+    yield LabUnderTest(Lab(handed_out), sandboxes)
     sys.modules.pop("test_public", None)
 
 
 @pytest.fixture
-def lab(lent: Lent) -> Lab:
+def lab(lab_under_test: LabUnderTest) -> Lab:
     """A lab beside the stub."""
-    return lent.lab
+    return lab_under_test.lab
 
 
 @pytest.fixture
@@ -117,13 +117,13 @@ def test_a_known_mistake_is_named(mistaken: Lab):
 
 
 def test_other_exercises_do_not_suffer_from_a_mistake(mistaken: Lab):
-    """Each grade cell speaks of its own exercise."""
+    """Each grade cell is about its own exercise."""
     assert mistaken.check("SelfAttentionV1").passed
     assert mistaken.check("SelfAttention_v2").passed
 
 
 def test_a_check_prints_nothing(mistaken: Lab, capfd: pytest.CaptureFixture[str]):
-    """What it has to say is in its card: a notebook shows stderr in red."""
+    """Everything is in its card: a notebook shows stderr in red."""
     mistaken.check("SelfAttention_v1")
 
     assert capfd.readouterr() == ("", "")
@@ -147,12 +147,12 @@ def test_a_module_that_can_not_be_imported_says_why(
     checked = lab.check("SelfAttentionV1")
 
     assert not checked.passed
-    assert repr(checked).startswith("· SelfAttentionV1: not reached.\n")
+    assert repr(checked).startswith("· SelfAttentionV1: not checked yet.\n")
     assert words in repr(checked)
     assert "Traceback" not in repr(checked)
 
 
-def test_each_check_reads_the_file_anew(lab: Lab, handed_out: Path, solution: str):
+def test_each_check_reads_the_file_again(lab: Lab, handed_out: Path, solution: str):
     """Saving is enough, no kernel is started again."""
     stub = (handed_out / "self_attention.py").read_text("utf-8")
     answers = []
@@ -163,36 +163,40 @@ def test_each_check_reads_the_file_anew(lab: Lab, handed_out: Path, solution: st
     assert answers == [False, True, False]
 
 
-def test_one_sandbox_serves_all_checks(lent: Lent):
-    """It costs seconds, so that it is started once, and by the first check only."""
-    before = len(lent.sandboxes)
+def test_one_sandbox_serves_all_checks(lab_under_test: LabUnderTest):
+    """Starting takes seconds, so only the first check does it."""
+    before = len(lab_under_test.sandboxes)
     for exercise in EXERCISES:
-        lent.lab.check(exercise)
+        lab_under_test.lab.check(exercise)
 
-    assert (before, len(lent.sandboxes)) == (0, 1)
+    assert (before, len(lab_under_test.sandboxes)) == (0, 1)
 
 
-def test_a_sandbox_that_broke_is_replaced(lent: Lent, monkeypatch: pytest.MonkeyPatch):
-    """The check that it broke in is told as our fault; the next one works."""
-    lent.lab.check("SelfAttentionV1")
-    monkeypatch.setattr(lent.sandboxes[0], "start", lambda *_words, **_options: 1 / 0)
+def test_a_sandbox_that_broke_is_replaced(
+    lab_under_test: LabUnderTest, monkeypatch: pytest.MonkeyPatch
+):
+    """The check during which it broke reports a grader error; the next one works."""
+    lab_under_test.lab.check("SelfAttentionV1")
+    monkeypatch.setattr(lab_under_test.sandboxes[0], "start", lambda *_words, **_options: 1 / 0)
     with pytest.raises(GraderError, match="The grader failed, not the student"):
-        lent.lab.check("SelfAttentionV1")
+        lab_under_test.lab.check("SelfAttentionV1")
 
-    assert repr(lent.lab.check("SelfAttentionV1")) == "· SelfAttentionV1: not written yet."
-    assert len(lent.sandboxes) == 2
+    assert (
+        repr(lab_under_test.lab.check("SelfAttentionV1")) == "· SelfAttentionV1: not written yet."
+    )
+    assert len(lab_under_test.sandboxes) == 2
 
 
 def test_an_unknown_exercise_lists_those_that_there_are(lab: Lab):
-    """A grade cell that was edited can be mended."""
+    """Who edited a grade cell can repair it."""
     with pytest.raises(AutograderError, match="no exercise 'SelfAttention'") as caught:
         lab.check("SelfAttention")
 
     assert str(caught.value).endswith(f"Exercises: {', '.join(EXERCISES)}.")
 
 
-def test_a_lost_module_is_told(lab: Lab, handed_out: Path):
-    """By its name and its folder."""
+def test_a_missing_module_is_named(lab: Lab, handed_out: Path):
+    """The message has its name and its folder."""
     (handed_out / "self_attention.py").unlink()
 
     with pytest.raises(UsageError, match=r"There is no self_attention\.py in .*04_self_attention"):
@@ -200,7 +204,7 @@ def test_a_lost_module_is_told(lab: Lab, handed_out: Path):
 
 
 def test_a_notebook_shows_our_errors_as_their_sentences(tmp_path: Path):
-    """In a folder without a stage there is one line, and no stack of files of ours."""
+    """In a folder without a stage there is one line, and no traceback."""
     cell = "from autograder.student.lab import Lab; Lab().check('SelfAttentionV1')"
     shown = subprocess.run(  # noqa: S603  # this Python, on the line above
         [sys.executable, "-m", "IPython", "-c", cell],
@@ -225,7 +229,7 @@ def test_validation_stops_at_what_is_not_right(mistaken: Lab, monkeypatch: pytes
     assert caught.value._render_traceback_() == [str(caught.value)]
 
 
-def test_validation_passes_what_is_right_without_a_word(
+def test_validation_prints_nothing_about_right_code(
     solved: Lab, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
     """A result would be taken for a number of points."""
@@ -235,24 +239,28 @@ def test_validation_passes_what_is_right_without_a_word(
     assert capfd.readouterr() == ("", "")
 
 
-def test_no_kernel_gives_points(lent: Lent, monkeypatch: pytest.MonkeyPatch):
+def test_no_kernel_gives_points(lab_under_test: LabUnderTest, monkeypatch: pytest.MonkeyPatch):
     """Under `nbgrader autograde` without our configuration, right code is refused as well."""
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
 
     with pytest.raises(GraderError, match=r"nbgrader_config\.py of the course sets that up"):
-        lent.lab.check("SelfAttentionV1")
-    assert lent.sandboxes == []
+        lab_under_test.lab.check("SelfAttentionV1")
+    assert lab_under_test.sandboxes == []
 
 
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        pytest.param(("a",), "First `a`: this comes alive once it is written.\n", id="one"),
-        pytest.param(("a", "b", "c"), "First `a`, `b` and `c`: this comes", id="several"),
-        pytest.param((), "First your module: this comes alive", id="none-named"),
+        pytest.param(("a",), "First write `a`: this cell runs once it is implemented.\n", id="one"),
+        pytest.param(
+            ("a", "b", "c"),
+            "First write `a`, `b` and `c`: this cell runs once they are implemented.\n",
+            id="several",
+        ),
+        pytest.param((), "First write your module: this cell runs once it", id="none-named"),
     ],
 )
-def test_a_tour_waits_for_what_is_not_written(
+def test_a_cell_names_what_is_not_written(
     names: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ):
     """The cell says what it waits for, and the next one runs."""
@@ -271,7 +279,7 @@ class Unprintable(Exception):
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "described"),
     [
         pytest.param(ValueError("two\nlines"), "(ValueError: two)", id="first-line"),
         pytest.param(KeyError("W_q"), "(KeyError: 'W_q')", id="key"),
@@ -281,38 +289,40 @@ class Unprintable(Exception):
         pytest.param(ValueError("\x1b[31mred\r\x1b[2J"), "(ValueError: red)", id="escapes"),
         pytest.param(
             ValueError("x" * 10**6),
-            f"(ValueError: {'x' * 188} … (of 1,000,012 characters))",
+            f"(ValueError: {'x' * 160} … (of 1,000,012 characters))",
             id="long",
         ),
         pytest.param(ValueError("\ud800"), "(ValueError: \ufffd)", id="half-a-character"),
         pytest.param(
             type("N" * 10**6, (Exception,), {})(),
-            f"({'N' * 200} … (of 1,000,000 characters))",
+            f"({'N' * 172} … (of 1,000,000 characters))",
             id="long-name",
         ),
     ],
 )
-def test_a_tour_goes_on_whatever_is_raised(
-    error: BaseException, told: str, capsys: pytest.CaptureFixture[str]
+def test_a_notebook_goes_on_whatever_is_raised(
+    error: BaseException, described: str, capsys: pytest.CaptureFixture[str]
 ):
-    """One short line names the exception and accuses nobody."""
+    """One short line names the exception, and does not call the code wrong."""
     with Lab().needs("project"):
         raise error
     shown = capsys.readouterr()
 
-    assert shown.out.startswith("This cell could not run with `project` as it stands ")
-    assert shown.out.endswith(f"stands {told}. The grade cell says whether that matters.\n")
+    assert shown.out.startswith("This cell could not run with `project` as it is now ")
+    assert shown.out.endswith(
+        f"as it is now {described}. The grade cell shows whether that is a problem.\n"
+    )
     assert shown.out.count("\n") == 1
     assert shown.err == ""
 
 
-def test_a_tour_can_be_interrupted():
+def test_a_cell_can_be_interrupted():
     """The stop button stops."""
     with pytest.raises(KeyboardInterrupt), Lab().needs("project"):
         raise KeyboardInterrupt
 
 
-def test_a_tour_that_works_is_left_alone(capsys: pytest.CaptureFixture[str]):
+def test_a_cell_that_works_shows_nothing_more(capsys: pytest.CaptureFixture[str]):
     """Nothing is added to what the cell shows."""
     seen = []
     with Lab().needs("project"):
@@ -356,7 +366,7 @@ def answer(path: Path) -> None:
 
 
 def test_nbgrader_validates_a_lab(validated: tuple[str, str]):
-    """What is missing is told without a stack; what is right passes without a warning about us."""
+    """Missing code is reported without a traceback; right code passes without a warning."""
     stub, done = validated
 
     assert stub.count("The following cell failed:") == len(EXERCISES) + 2  # and two answers

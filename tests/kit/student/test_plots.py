@@ -1,4 +1,4 @@
-"""Heatmaps: what stands on their axes and in their cells."""
+"""Heatmaps: what their axes and their cells show."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -44,7 +44,7 @@ def labels(ticks: list[Any]) -> list[str]:
 
 
 def numbers(axis: Any) -> list[str]:
-    """What stands in the cells, row by row."""
+    """The text of the cells, row by row."""
     return [text.get_text() for text in axis.texts]
 
 
@@ -78,7 +78,7 @@ def test_keys_may_be_other_words_than_queries(draw: Draw):
 
 
 def test_row_i_is_the_query_and_column_j_the_key(draw: Draw):
-    """The first row is on top, and numbers stand in their own cells."""
+    """The first row is on top, and numbers are in their own cells."""
     (axis,) = draw({"weights": WEIGHTS}, WORDS).axes
     places = {text.get_position(): text.get_text() for text in axis.texts}
 
@@ -121,7 +121,7 @@ def test_digits_can_be_chosen(draw: Draw):
 
 @pytest.mark.parametrize("entry", [-INF, INF, float("nan")], ids=str)
 def test_what_is_not_finite_stays_white(draw: Draw, entry: float):
-    """It stands there as text that can be read, and does not stretch the scale."""
+    """It is readable text, and does not change the scale."""
     (axis,) = draw({"masked": torch.tensor([[entry, 0.5]])}, ["a"], ["b", "c"]).axes
 
     assert numbers(axis) == [str(entry), "0.50"]
@@ -162,12 +162,12 @@ def test_many_tokens_have_colours_only(draw: Draw):
 @pytest.mark.parametrize(
     "shape", [(2, 3), (3, 2), (1, 3, 3), (3,), ()], ids=lambda shape: str(tuple(shape))
 )
-def test_a_shape_that_the_words_do_not_fit_is_refused(draw: Draw, shape: tuple[int, ...]):
+def test_a_shape_that_the_tokens_do_not_fit_is_refused(draw: Draw, shape: tuple[int, ...]):
     """The message names the panel and both shapes; nothing is drawn."""
     with pytest.raises(ValueError, match="one row per query, one column per key") as caught:
         draw({"weights": torch.rand(shape)}, WORDS)
 
-    assert str(caught.value).startswith(f"'weights' has shape {shape}, the words ask for (3, 3)")
+    assert str(caught.value).startswith(f"'weights' has shape {shape}, the tokens need (3, 3)")
     assert plt.get_fignums() == []
 
 

@@ -1,0 +1,215 @@
+"""The pages as Chromium displays them, on a phone and on a desktop."""
+
+import base64
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from autograder.reports.html import class_page, feedback_page
+from autograder.results import Results
+from tests.kit import conftest as kit
+from tests.kit.reports import conftest as reports
+
+PHONE = 360
+DESKTOP = 1280
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--remote-debugging-pipe",
+)  # fmt: skip
+
+OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
+CUT_OFF = """
+[...document.querySelectorAll('main *, header *, footer *')]
+  .filter(item => !item.closest('.scroll, .unseen'))
+  .filter(item => item.getBoundingClientRect().right > window.innerWidth
+                  || item.getBoundingClientRect().left < 0)
+  .map(item => item.outerHTML.slice(0, 80))
+"""
+RED = "+getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]"
+SCROLLS = """
+[...document.querySelectorAll('.scroll')]
+  .filter(item => item.scrollWidth > item.clientWidth)
+  .map(item => {
+    item.scrollLeft = 1e6;
+    const last = item.querySelector('tbody tr:last-child td:last-child').getBoundingClientRect();
+    return item.tabIndex === 0 && last.right <= item.getBoundingClientRect().right + 1;
+  })
+"""
+
+
+# The fixtures of the kit's own tests; pytest finds them among the names of this module.
+write_course, tiny = kit.write_course, kit.tiny
+check, submission, results = kit.check, kit.submission, kit.results
+weights, diagnosis, failed_check = reports.weights, reports.diagnosis, reports.failed_check
+graded_class, hostile = reports.graded_class, reports.hostile
+
+
+class Browser:
+    """Chromium behind a pipe: it measures pages on which no script may run."""
+
+    def __init__(self, profile: Path) -> None:
+        plumbing = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'  # Chromium reads 3 and writes 4
+        command = [shutil.which("chromium") or "", *FLAGS, f"--user-data-dir={profile}"]
+        self._process = subprocess.Popen(  # noqa: S603  # our own words
+            ["/bin/sh", "-c", plumbing, "sh", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+        )
+        self._write, self._read = self._process.stdin, self._process.stdout
+        self._rest = b""
+        self._number = 0
+        self._session = ""
+        target = self._ask("Target.createTarget", url="about:blank")["targetId"]
+        attached = self._ask("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+
+    def show(self, page: str, width: int, *, dark: bool = False, unfold: bool = False) -> None:
+        """Lay *page* out at exactly *width* pixels, with every fold open if so wished."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._ask("Emulation.setEmulatedMedia", features=[scheme])
+        self._ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=800,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        self._ask("Page.navigate", url="about:blank")  # the last page's policy goes with it
+        frame = self._ask("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        self._ask("Page.setDocumentContent", frameId=frame, html=page)
+        if unfold:
+            self.value("document.querySelectorAll('details').forEach(item => item.open = true)")
+
+    def value(self, expression: str) -> object:
+        """Evaluate JavaScript from outside the page, where its policy does not reach."""
+        answer = self._ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        return answer["result"].get("value")
+
+    def photograph(self, path: Path) -> None:
+        """Write the whole page, however long, as a PNG."""
+        answer = self._ask("Page.captureScreenshot", captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(answer["data"]))
+
+    def close(self) -> None:
+        """Let Chromium end by itself."""
+        self._session = ""
+        self._ask("Browser.close")
+        self._process.wait()
+        self._write.close()
+        self._read.close()
+
+    def _ask(self, method: str, **parameters: object) -> dict:
+        self._number += 1
+        question = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            question["sessionId"] = self._session
+        self._write.write(json.dumps(question).encode() + b"\0")
+        while True:  # events come in between
+            answer = json.loads(self._receive())
+            if answer.get("id") == self._number:
+                return answer["result"]
+
+    def _receive(self) -> bytes:
+        while b"\0" not in self._rest:
+            piece = self._read.read(1 << 16)
+            if not piece:
+                msg = "Chromium ended before it answered"
+                raise EOFError(msg)
+            self._rest += piece
+        message, _, self._rest = self._rest.partition(b"\0")
+        return message
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A running Chromium, where one is installed."""
+    if shutil.which("chromium") is None:
+        pytest.skip("no chromium here to lay pages out")
+    running = Browser(tmp_path_factory.mktemp("profile"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def pages(tiny: Course, graded_class: Results, hostile: Results) -> list[str]:
+    """Every page of an ordinary class and of a hostile one."""
+    return [
+        page
+        for run in (graded_class, hostile)
+        for page in (
+            class_page(tiny, run),
+            *(feedback_page(tiny, item) for item in run.submissions),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "width", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, id="desktop")]
+)
+def test_no_page_is_wider_than_its_window(browser: Browser, pages: list[str], width: int):
+    """With everything unfolded, no part reaches beyond the window but inside a box that scrolls."""
+    for page in pages:
+        browser.show(page, width, unfold=True)
+
+        assert browser.value("window.innerWidth") == width
+        assert browser.value(OVERFLOW) <= 0
+        assert browser.value(CUT_OFF) == []
+
+
+def test_a_grid_that_is_too_wide_for_a_phone_scrolls_to_its_last_entry(
+    browser: Browser, tiny: Course, graded_class: Results
+):
+    """Inside its own box, with a finger or from the keyboard."""
+    browser.show(feedback_page(tiny, graded_class.submissions[1]), PHONE, unfold=True)
+    scrolls = browser.value(SCROLLS)
+
+    assert scrolls
+    assert all(scrolls)
+
+
+def test_the_measure_notices_what_is_too_wide(browser: Browser, pages: list[str]):
+    """The checks of the two tests above can fail."""
+    wide = pages[0].replace("<h2", '<p style="width: 500px">wide</p><h2', 1)
+    browser.show(wide, PHONE)
+
+    assert browser.value(OVERFLOW) > 0
+    assert browser.value(CUT_OFF)
+
+
+def test_the_page_takes_the_readers_scheme(browser: Browser, pages: list[str]):
+    """Its background is dark in the dark scheme."""
+    reds = []
+    for dark in (False, True):
+        browser.show(pages[0], DESKTOP, dark=dark)
+        reds.append(browser.value(RED))
+
+    assert reds[0] > 200
+    assert reds[1] < 50
+
+
+def test_a_page_can_be_photographed(browser: Browser, pages: list[str], tmp_path: Path):
+    """To look at: `pytest --basetemp` keeps the pictures."""
+    for width in (PHONE, DESKTOP):
+        browser.show(pages[2], width)
+        browser.photograph(tmp_path / f"{width}.png")
+
+        assert (tmp_path / f"{width}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_script_of_a_page_would_run(browser: Browser, pages: list[str]):
+    """The policy holds even where escaping had failed; without the policy it does run."""
+    page = pages[0].replace("<h2", "<script>document.title = 'ran'</script><h2", 1)
+    titles = []
+    for text in (page, page.replace("http-equiv", "name")):
+        browser.show(text, PHONE)
+        titles.append(browser.value("document.title"))
+
+    assert titles == ["Tiny: class report", "ran"]

@@ -1,0 +1,64 @@
+"""Feedback as values: what follows from its fields."""
+
+from dataclasses import replace
+
+import pytest
+
+from autograder.reports.feedback import (
+    CheckFeedback,
+    ExerciseFeedback,
+    Feedback,
+    mistake_name,
+    percent,
+)
+
+EXERCISE = ExerciseFeedback(
+    number=1, name="double", score=1.0, max_score=4.0, state="in progress", first=None, later=(),
+    passed=(), hints=(),
+)  # fmt: skip
+FEEDBACK = Feedback(
+    student="ada", stage="Tiny things", course="Tiny", score=1.0, max_score=4.0, headline="",
+    encouragement="", message="", next_step="", exercises=(), notices=(), ignored=(), sha256="",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("misconception", "name"),
+    [
+        pytest.param("forgets_to_scale", "forgets to scale", id="one"),
+        pytest.param("forgets_to_scale / squares", "forgets to scale or squares", id="several"),
+    ],
+)
+def test_a_misconception_has_a_name_in_words(misconception: str, name: str):
+    """Several that fit are named with "or" between."""
+    assert mistake_name(misconception) == name
+
+
+@pytest.mark.parametrize(("score", "share"), [(1, 25.0), (4, 100.0), (5, 100.0), (-1, 0.0)])
+def test_a_share_is_between_0_and_100(score: float, share: float):
+    """Whatever a record says; nothing to earn is a share of 0."""
+    assert percent(score, 4) == share
+    assert percent(score, 0) == 0.0
+
+
+def test_exercises_are_open_until_no_point_is_missing():
+    """A page lists the open ones first."""
+    done = replace(EXERCISE, score=4.0)
+    feedback = replace(FEEDBACK, exercises=(EXERCISE, done))
+
+    assert (feedback.open, feedback.done) == ((EXERCISE,), (done,))
+    assert (feedback.percent, feedback.full) == (25.0, False)
+
+
+def test_a_message_beside_full_points_is_no_problem():
+    """Its title says that no points are lost."""
+    assert FEEDBACK.message_title == "What happened"
+    assert replace(FEEDBACK, score=4.0).message_title == "No points lost, but worth knowing"
+
+
+def test_a_check_that_adds_nothing_is_silent():
+    """Its message was shown before."""
+    check = CheckFeedback(title="a", mark="✗", word="not right yet", points=0.0, max_points=1.0)
+
+    assert check.silent
+    assert not replace(check, message="It differs.").silent
