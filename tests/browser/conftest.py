@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser import formgrader
-from tests.browser.handed_in import ELSEWHERE, STAGE, hand_in
 from tests.browser.server import Server, jupyter_lab
+from tests.browser.submissions import ELSEWHERE, STAGE, hand_in
 
 ROOT = Path(__file__).parents[2]
 COURSE = ("course.toml", "nbgrader_config.py", "solutions", "source", "assignments", "tests/hidden")

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.handed_in import STAGE
+from tests.browser.submissions import STAGE
 
 
 def row(page: Page, name: str) -> Locator:

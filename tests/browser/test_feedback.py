@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import COMMENT, Photograph, Run
-from tests.browser.handed_in import FROZEN, MALLORY, STAGE, armed
+from tests.browser.submissions import FROZEN, MALLORY, STAGE, armed
 
 LABEL = f"{STAGE}/answer_frozen (max 2)"
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import COMMENT, POINTS, Photograph
 from tests.browser.formgrader import autograde, card, cell, open_submission, row, score, show_names
-from tests.browser.handed_in import FROZEN, MALLORY, STAGE, armed
+from tests.browser.submissions import FROZEN, MALLORY, STAGE, armed
 
 
 def test_the_stage_is_listed_with_what_was_handed_in(page: Page, photograph: Photograph):

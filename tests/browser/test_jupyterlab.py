@@ -3,7 +3,7 @@
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Photograph
-from tests.browser.handed_in import MALLORY, STAGE
+from tests.browser.submissions import MALLORY, STAGE
 
 
 def test_its_menu_leads_to_formgrader_and_to_the_course(page: Page, photograph: Photograph):

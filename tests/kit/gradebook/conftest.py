@@ -12,8 +12,10 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+import nbformat
 import nbgrader.api
 import pytest
+from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder import course as courses
 from autograder.authoring import lab_notebook, markers
@@ -84,6 +86,8 @@ CELLS = (
     SKETCH,
 )
 NAMES = ("setup", "double", "why-asked", "why", "Scale", "sketch")
+TASK = cell("markdown", "Draw it.", "draw", task=True, locked=True, points=1)
+LATE = b"2026-11-01 12:00:00 UTC"
 CONFIG = (ROOT / "nbgrader_config.py").read_text("utf-8")
 
 
@@ -301,6 +305,26 @@ def by_name(notebook: Notebook) -> dict[str, Cell]:
 def names(notebook: Notebook) -> list[str]:
     """The names in *notebook*, in order."""
     return [named(item) for item in notebook["cells"] if named(item)]
+
+
+def add_settings(course: Course, more: str) -> None:
+    """Add lines to the course's nbgrader_config.py."""
+    (course.root / "nbgrader_config.py").write_text(CONFIG + more, "utf-8")
+
+
+def lab_of(root: Path, student: str = "ada") -> dict:
+    """The valid notebook that formgrader shows of *student*."""
+    node = nbformat.reads(autograded(root, student)["lab.ipynb"].decode(), 4)
+    nbformat.validate(node)
+    MetadataValidator().validate_nb(node)
+    return node
+
+
+def output_texts(lab: dict) -> str:
+    """The text of all feedback in *lab*."""
+    return "\n".join(
+        output["data"]["text/plain"] for item in lab["cells"] for output in item.get("outputs", ())
+    )
 
 
 class ActiveContent(HTMLParser):
