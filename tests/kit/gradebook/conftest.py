@@ -113,6 +113,20 @@ def no_jupyter_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def alembic_is_asked_once() -> Iterator[None]:
+    """Ask alembic once for its version, which takes seconds, not for each new gradebook."""
+    with pytest.MonkeyPatch.context() as patch:
+        ask_alembic_once(patch)
+        yield
+
+
+def ask_alembic_once(patch: pytest.MonkeyPatch) -> None:
+    """Remember the version of nbgrader's tables, which nbgrader asks alembic for."""
+    ask = nbgrader.api.get_alembic_version
+    patch.setattr(nbgrader.api, "get_alembic_version", functools.cache(ask))
+
+
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course whose gradebook has its lab and no student yet; to be copied."""
@@ -128,15 +142,6 @@ def write_template(root: Path) -> Path:
     authored(stage.lab)
     Writer(course, [Submission(student="nobody", stage=STAGE, code=None)])
     return root
-
-
-@pytest.fixture
-def alembic_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask alembic once for its version, which takes seconds, not for each new gradebook."""
-    monkeypatch.setattr(nbgrader.api, "get_alembic_version", alembic_version)
-
-
-alembic_version = functools.cache(nbgrader.api.get_alembic_version)
 
 
 @pytest.fixture

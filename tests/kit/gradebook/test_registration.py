@@ -119,7 +119,6 @@ def test_stages_are_registered_in_a_new_gradebook(course: Course, hand_in: HandI
     assert max_scores(course.root) == {**POINTS, "why": 3.0, "sketch": 2.0}
 
 
-@pytest.mark.usefixtures("alembic_asked_once")
 def test_nbgraders_own_command_registers_the_same(course: Course, template: Path):
     """After `nbgrader generate_assignment`, the gradebook has the same rows."""
     (course.root / "gradebook.db").unlink()
