@@ -140,7 +140,7 @@ def write_template(root: Path) -> Path:
     stage = course.stage(STAGE)
     stage.stub.write_text(markers.strip(SOLUTION, "tiny.py"), "utf-8")
     authored(stage.lab)
-    Writer(course, [Submission(student="nobody", stage=STAGE, code=None)])
+    Writer(course, [Submission(student="unused", stage=STAGE, code=None)])
     return root
 
 
@@ -159,7 +159,7 @@ def write_lab(course: Course) -> WriteLab:
 
 @pytest.fixture(scope="session")
 def master(template: Path) -> Notebook:
-    """The instructor's lab, which nobody may change."""
+    """The instructor's lab; tests must not change it."""
     return lab_notebook.master(courses.load(template).stage(STAGE).lab.read_bytes())
 
 

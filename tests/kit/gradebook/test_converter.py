@@ -278,7 +278,7 @@ def test_the_button_reports_a_missing_grade(
 def test_nbgraders_own_converter_refuses(
     course: Course, api: NbGraderAPI, monkeypatch: pytest.MonkeyPatch
 ):
-    """It would run the code in a kernel; nobody gets a score, and the message says what to do."""
+    """It would run the code in a kernel; the message says what to do instead."""
     trace = course.root / "student-code-ran"
     code = cell("code", f"open({str(trace)!r}, 'w')")
     submit(course.root, "ada", {"lab.ipynb": notebook(*CELLS, code)})
