@@ -5,7 +5,12 @@ Add your own settings below, such as what late work costs:
     c.LateSubmissionPlugin.penalty_method = "zero"
 """
 
-from autograder.gradebook.config import configure
-
 c = get_config()  # noqa: F821  # nbgrader provides it
-configure(c, __file__)
+try:
+    from autograder.gradebook.config import configure
+
+    configure(c, __file__)
+except Exception as error:
+    # nbgrader would log this error, go on without this file, and run students' code unprotected.
+    msg = f"{__file__} can't be used: {type(error).__name__}: {error}"
+    raise SystemExit(msg) from error

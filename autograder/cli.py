@@ -358,7 +358,7 @@ def _grade_table(course: "Course") -> "GradeTable":
     from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # imports nbgrader
     from autograder.gradebook.grade_export import grade_table_of_gradebook  # noqa: PLC0415  # likewise
 
-    with NbgraderSetup(course).gradebook() as book:
+    with NbgraderSetup.of_course(course).gradebook() as book:
         return grade_table_of_gradebook(book, course)
 
 

@@ -1,1 +1,1 @@
-"""nbgrader's side of the house: its configuration, its notebooks, its database."""
+"""nbgrader integration: its configuration, its converter, its notebooks, its database."""

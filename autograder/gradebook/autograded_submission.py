@@ -1,40 +1,45 @@
-"""What the gradebook keeps of one submission; nothing here touches a disk or a database."""
+"""What the gradebook stores of one submission: its notebook and its scores."""
 
+import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from autograder.authoring import lab_notebook
 from autograder.authoring.lab_notebook import Notebook
 from autograder.course import Stage
-from autograder.errors import CourseError
+from autograder.errors import CourseError, GraderError
 from autograder.gradebook.autograded_notebook import (
-    sanitized,
+    CellOutput,
+    add_outputs,
+    append_module,
+    merge_student_cells,
     tasks,
     unanswered,
-    with_cards,
-    with_module,
 )
-from autograder.gradebook.scores import Scores, scores
-from autograder.results import SubmissionResult
+from autograder.reports import exercise_card
+from autograder.reports.feedback_builder import build_exercise_feedback
+from autograder.reports.templating import render
+from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
 from autograder.submission.assemble import MAX_NOTEBOOK
 from autograder.submission.files import HandInFile, UnusableFile
 
-MAX_STAMP = 200  # bytes of nbgrader's timestamp.txt
+MAX_TIMESTAMP = 200  # bytes of nbgrader's timestamp.txt
 NO_NOTEBOOK = "No notebook was handed in, so the written answers count as missing."
 NOT_READ = "Until it can be read, the written answers count as missing."
 
 
-class Handed(NamedTuple):
-    """One submission as the gradebook sees it."""
+class AutogradedSubmission(NamedTuple):
+    """One submission as the gradebook stores it."""
 
     notebook: Notebook
-    blank: frozenset[str]  # written answers that hold nothing
-    scores: Scores
-    stamp: str
+    points: Mapping[str, float]  # by grade cell
+    blank: frozenset[str]  # written answers and tasks that are missing
+    timestamp: str  # nbgrader's, as text; "" if there is none
 
 
-def master_of(stage: Stage) -> Notebook:
-    """Read the instructor's lab of *stage*; raises ``CourseError`` where there is none."""
+def read_master(stage: Stage) -> Notebook:
+    """Read the instructor's lab of *stage*; raises ``CourseError`` if there is none."""
     try:
         return lab_notebook.instructor_notebook(stage.lab.read_bytes())
     except OSError as error:
@@ -42,50 +47,89 @@ def master_of(stage: Stage) -> Notebook:
         raise CourseError(msg) from error
 
 
-def hand(
+def build_autograded(
     stage: Stage, master: Notebook, submission: Submission, result: SubmissionResult
-) -> Handed:
-    """Put together what the gradebook keeps; raises ``GraderError`` where there is no grade."""
-    notebook, remarks = laid_over(master, submission)
-    return finish(stage, master, submission, result, notebook, remarks)
-
-
-def finish(
-    stage: Stage,
-    master: Notebook,
-    submission: Submission,
-    result: SubmissionResult,
-    notebook: Notebook,
-    remarks: tuple[str, ...],
-) -> Handed:
-    """Add to the sanitized *notebook* what was earned; raises ``GraderError`` without a grade."""
-    earned = scores(stage, result, lab_notebook.grade_cell_points(master), remarks)
+) -> AutogradedSubmission:
+    """Build what the gradebook stores; raises ``GraderError`` if there is no valid grade."""
+    points = exercise_points(stage, result, lab_notebook.grade_cell_points(master))
+    notebook, remarks = merge_answers(master, submission)
     blank = unanswered(master, notebook)
-    if remarks:  # there is no notebook that a task could have been done in
+    if remarks:  # without a readable notebook, no task was done
         blank |= tasks(master)
-    notebook = with_cards(notebook, earned.cards, earned.whole)
+    notebook = attach_feedback(stage, notebook, result, list(points), remarks)
     if submission.code is not None and submission.module is not None:
         source = submission.module.decode("utf-8", "replace")
-        notebook = with_module(notebook, submission.code.label, source)
-    return Handed(notebook, blank, earned, _stamp(submission.stamp))
+        notebook = append_module(notebook, submission.code.label, source)
+    return AutogradedSubmission(notebook, points, blank, _timestamp(submission.stamp))
 
 
-def laid_over(master: Notebook, submission: Submission) -> tuple[Notebook, tuple[str, ...]]:
-    """Return the student's notebook over *master*, and what there is to say about it."""
-    found = submission.lab
-    if found is None:
-        return sanitized(master, None), (NO_NOTEBOOK,)
+def exercise_points(
+    stage: Stage, result: SubmissionResult, limits: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the points of each grade cell; *limits* are the points that the cells are worth.
+
+    An exercise that is not in *result*, because nothing could be graded, earns 0. Raises
+    ``GraderError`` if there is no grade, or if a score is not a number within its limit.
+    """
+    if result.status is Status.GRADER_ERROR or result.score is None:
+        msg = f"{result.student}, {result.stage}: {result.message or 'there is no grade.'}"
+        raise GraderError(msg)
+    earned = {exercise.name: exercise.score for exercise in result.exercises}
+    for name, limit in limits.items():
+        score = earned.setdefault(name, 0.0)
+        if not math.isfinite(score) or not 0 <= score <= limit:
+            msg = (
+                f"{name}: {score} is no score between 0 and {limit}. Has the suite changed since "
+                "the lab was built? Run `autograder release`, then grade again."
+            )
+            raise GraderError(msg)
+    if unknown := set(earned) - set(limits):
+        msg = f"{stage.lab} has no grade cell for {', '.join(sorted(unknown))}."
+        raise GraderError(msg)
+    return {name: float(earned[name]) for name in limits}
+
+
+def merge_answers(master: Notebook, submission: Submission) -> tuple[Notebook, tuple[str, ...]]:
+    """Return *master* with the student's answers, and remarks where their notebook is missing."""
+    file = submission.lab
+    if file is None:
+        return merge_student_cells(master, None), (NO_NOTEBOOK,)
     try:
-        return sanitized(master, found.read(MAX_NOTEBOOK), found.label), ()
+        return merge_student_cells(master, file.read(MAX_NOTEBOOK), file.label), ()
     except UnusableFile as error:
-        return sanitized(master, None), (f"{error} {NOT_READ}",)
+        return merge_student_cells(master, None), (f"{error} {NOT_READ}",)
 
 
-def _stamp(found: HandInFile | None) -> str:
-    """Read when it was handed in, as far as that can be read."""
-    if found is None:
+def attach_feedback(
+    stage: Stage,
+    notebook: Notebook,
+    result: SubmissionResult,
+    exercises: list[str],
+    remarks: tuple[str, ...],
+) -> Notebook:
+    """Add to *notebook* the feedback on each of *exercises* and on the whole submission."""
+    outputs = {name: _exercise_output(stage, result, name) for name in exercises}
+    lines = [line for line in (result.message, *remarks, *result.notices) if line]
+    return add_outputs(notebook, outputs, _plain_output(lines) if lines else None)
+
+
+def _exercise_output(stage: Stage, result: SubmissionResult, name: str) -> CellOutput:
+    feedback = build_exercise_feedback(stage, result, name)
+    if feedback is None:
+        return _plain_output([f"· {name}: not graded. {result.message}".strip()])
+    html = exercise_card.html(feedback, points=True)
+    return CellOutput(html, exercise_card.text(feedback, points=True))
+
+
+def _plain_output(lines: list[str]) -> CellOutput:
+    return CellOutput(render("plain.html", lines=lines), "\n".join(lines))
+
+
+def _timestamp(file: HandInFile | None) -> str:
+    """Return the text of nbgrader's timestamp, or "" if it can't be read."""
+    if file is None:
         return ""
     try:
-        return found.read(MAX_STAMP).decode("utf-8", "replace").strip()
+        return file.read(MAX_TIMESTAMP).decode("utf-8", "replace").strip()
     except UnusableFile:
         return ""

@@ -1,64 +1,40 @@
-"""What ``nbgrader_config.py`` sets, so that nbgrader's commands and buttons grade this course.
+"""What ``nbgrader_config.py`` calls, so that nbgrader's commands and buttons grade this course."""
 
-Everything is derived from ``course.toml`` when nbgrader starts, so nothing here can grow stale.
-"""
-
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
-from autograder.course import load
+import nbgrader
+from nbgrader.apps import api, autogradeapp
 
-_SANITIZE = ["autograder.gradebook.preprocessors.Sanitize"]
-_AUTOGRADE = [
-    "autograder.gradebook.preprocessors.GradeInSandbox",
-    "autograder.gradebook.preprocessors.SaveScores",
-    "nbgrader.preprocessors.CheckCellMetadata",
-]
-_FEEDBACK = [
-    "nbgrader.preprocessors.GetGrades",
-    "nbgrader.preprocessors.ClearMarkScheme",  # who hands in late must not read it in a friend's
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
-]
+from autograder.errors import UsageError
+from autograder.gradebook.converter import SandboxedAutograde
+from autograder.gradebook.options import set_options
 
 
 def configure(config: Any, file: str | Path) -> None:
-    """Set up nbgrader for the course beside *file*, which is its ``nbgrader_config.py``."""
-    root = Path(file).resolve().parent
-    course = load(root)
-    _find_our_tools()
-    config.CourseDirectory.root = str(root)
-    config.CourseDirectory.course_id = course.id
-    config.CourseDirectory.release_directory = "assignments"
-    config.ClearMarkScheme.enforce_metadata = False  # a scheme stands in the locked question
-    config.Autograde.exclude_overwriting = {
-        stage.name: [stage.stub.name] for stage in course.stages
-    }
-    config.Autograde.sanitize_preprocessors = _SANITIZE
-    config.Autograde.autograde_preprocessors = _AUTOGRADE
-    config.GenerateFeedback.preprocessors = _FEEDBACK
-    config.ExportApp.plugin_class = "autograder.gradebook.csv_plugin.CsvExport"
-    config.ZipCollectApp.collector_plugin = "autograder.gradebook.zip_collector.Collector"
+    """Set up nbgrader for the course beside *file*, which is its ``nbgrader_config.py``.
+
+    Raises ``CourseError`` and ``UsageError``. nbgrader itself would only log them and go on with
+    its own settings, so ``nbgrader_config.py`` ends the command.
+    """
+    set_options(config, file)
     _install_converter()
-
-
-def _find_our_tools() -> None:
-    """Put this Python's tools on PATH: nbgrader starts ``alembic`` by its bare name."""
-    tools = str(Path(sys.executable).parent)
-    path = os.environ.get("PATH", "")
-    if tools not in path.split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join((tools, *filter(None, [path])))
 
 
 def _install_converter() -> None:
     """Let ``nbgrader autograde`` and formgrader's button use our converter.
 
-    No option names its class. Both places look the name up when they start, so it is set there.
+    nbgrader 0.9.6 offers no option, entry point or plugin for the class of its converter:
+    ``AutogradeApp.start`` and ``NbGraderAPI.autograde`` make an ``Autograde``, a name that both
+    modules import. Its hooks swallow exceptions, and ``exporter_class`` takes effect after the
+    submissions without a notebook were dropped. So this one name is replaced in both modules.
     """
-    for name in ("nbgrader.apps.autogradeapp", "nbgrader.apps.api"):
-        module = sys.modules.get(name)
-        if module is not None:  # else this is another command, which grades nothing
-            from autograder.gradebook.converter import Autograde  # noqa: PLC0415  # nbgrader is there
-
-            module.Autograde = Autograde  # type: ignore[attr-defined]  # nbgrader's own name
+    for module in (autogradeapp, api):
+        if not hasattr(module, "Autograde"):
+            msg = (
+                f"nbgrader {nbgrader.__version__} has no {module.__name__}.Autograde any more, so "
+                "it can't be made to grade in the sandbox. Use `autograder grade submitted "
+                "--stage … --gradebook`, or nbgrader 0.9.6."
+            )
+            raise UsageError(msg)
+        module.Autograde = SandboxedAutograde

@@ -1,104 +1,46 @@
-"""``nbgrader autograde`` on whatever was handed in, graded in the sandbox, all at once."""
+"""``nbgrader autograde``: grades whatever was submitted in the sandbox, a whole class at once."""
 
-import shutil
+import contextlib
+import re
+from collections.abc import Mapping
 from fnmatch import fnmatch
 from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-import nbformat
-from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.converters import Autograde as NbgraderAutograde
+from nbgrader.api import MissingEntry
+from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
+from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.course import LAB, Course, Stage, load
+from autograder.course import Course, Stage, load
 from autograder.errors import AutograderError, UsageError
-from autograder.gradebook.connection import register
-from autograder.gradebook.score_rows import NOTEBOOK, moment
-from autograder.gradebook.work import Work, works
+from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.score_rows import NOTEBOOK, parse_timestamp
+from autograder.gradebook.writer import Writer
+from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import STAMP
 
 
-class Autograde(NbgraderAutograde):
+class SandboxedAutograde(Autograde):
     """nbgrader's converter, for stages of the course.
 
-    Chooses submissions by nbgrader's options, but takes a module alone, a renamed or a damaged
-    notebook too; one of them never ends the run for the others.
+    It chooses submissions by nbgrader's options, but also takes a module without a notebook, and a
+    renamed or damaged notebook. A failure of one submission does not affect the others.
     """
 
-    _works: dict[str, Work]
-    book: Gradebook
-
     def start(self) -> None:
-        """Grade the assignment that was named; raises ``NbGraderException`` with what to do."""
+        """Grade the chosen assignment; raises ``NbGraderException`` after logging what to do."""
         try:
-            self._course, self._stage = self._found()
-            super().start()
+            course, stage = self._find_stage()
+            folders = self._find_folders()
+            with contextlib.chdir(self.coursedir.root):  # where nbgrader runs its hooks
+                self._grade(course, stage, folders)
         except AutograderError as error:
             self.log.error("%s", error)  # noqa: TRY400  # a sentence for the instructor
             raise NbGraderException(str(error)) from error
 
-    def work(self, student: str) -> Work:
-        """Return what *student* handed in and earned."""
-        return self._works[student]
-
-    def init_notebooks(self) -> None:
-        """List every folder that was handed in, whatever lies in it."""
-        pattern = self._format_source(self.coursedir.assignment_id, self.coursedir.student_id)
-        folders = [folder for folder in sorted(glob(pattern)) if Path(folder).is_dir()]  # noqa: PTH207  # nbgrader's pattern is a string
-        if not fnmatch(NOTEBOOK, self.coursedir.notebook_id):
-            folders = []
-        if not folders:
-            super().init_notebooks()  # says what is missing, and what was meant perhaps
-        self.assignments = {folder: [f"{folder}/{LAB}"] for folder in folders}
-
-    def convert_notebooks(self) -> None:
-        """Grade all that is due, then let nbgrader go through it one by one."""
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as book:
-            due = {Path(name).parent.name: Path(name) for name in self.assignments}
-            due = {student: path for student, path in due.items() if self._is_due(student)}
-            self.log.info("Grading %s submissions of %s", len(due), self._stage.name)
-            self._works = works(self._course, self._stage, due)
-            if self._works:
-                master = next(iter(self._works.values())).master
-                register(book, self._stage.name, master)
-            self.book = book  # for all students: opening one costs more than writing a score
-            super().convert_notebooks()
-
-    def init_destination(self, assignment_id: str, student_id: str) -> bool:
-        """Make room for what is due."""
-        del assignment_id
-        if student_id not in self._works:
-            self.log.info("Skipping %s: graded already, see --force", student_id)
-            return False
-        shutil.rmtree(self._graded(student_id), ignore_errors=True)
-        return True
-
-    def init_assignment(self, assignment_id: str, student_id: str) -> None:
-        """Set out the module beside the notebook. No other file is copied, and no link followed."""
-        del assignment_id
-        if not self.create_student:
-            self._require(student_id)
-        submission = self._works[student_id].submission
-        folder = self._graded(student_id)
-        folder.mkdir(parents=True)
-        if submission.module is not None:
-            (folder / self._stage.stub.name).write_bytes(submission.module)
-
-    def convert_single_notebook(self, notebook_filename: str) -> None:
-        """Sanitize and grade; our own steps read the file, so it may be missing or damaged."""
-        resources: Any = self.init_single_notebook_resources(notebook_filename)
-        notebook: Any = nbformat.v4.new_notebook()
-        for self._sanitizing in (True, False):
-            self._init_preprocessors()
-            output, resources = self.exporter.from_notebook_node(notebook, resources)
-            notebook = nbformat.reads(output, as_version=4)
-        self._sanitizing = True  # where nbgrader looks for the next submission
-        self.write_single_notebook(output, resources)
-        if stamp := resources["autograder.handed"].stamp:
-            (self._graded(resources["nbgrader"]["student"]) / STAMP).write_text(stamp, "utf-8")
-
-    def _found(self) -> tuple[Course, Stage]:
+    def _find_stage(self) -> tuple[Course, Stage]:
         course = load(Path(self.coursedir.root))
         name = self.coursedir.assignment_id
         for stage in course.stages:
@@ -111,36 +53,108 @@ class Autograde(NbgraderAutograde):
         )
         raise UsageError(msg)
 
-    def _graded(self, student: str) -> Path:
-        return Path(self._format_place(self.coursedir.autograded_directory, student))
+    def _find_folders(self) -> dict[str, Path]:
+        """Return the submitted folders by student; raises ``NbGraderException`` without any."""
+        stage, chosen = self.coursedir.assignment_id, self.coursedir.student_id
+        pattern = self._format_source(re.escape(stage), "(?P<student>.*)", escape=True)
+        folders = {
+            match["student"]: Path(folder)
+            for folder in sorted(glob(self._format_source(stage, chosen)))  # noqa: PTH207  # nbgrader's pattern is a string
+            if Path(folder).is_dir() and (match := re.fullmatch(pattern, folder))
+        }
+        if not folders or not fnmatch(NOTEBOOK, self.coursedir.notebook_id):
+            self.init_notebooks()  # raises and suggests what may have been meant
+            msg = f"The notebook of a stage is {NOTEBOOK!r}, not {self.coursedir.notebook_id!r}."
+            raise UsageError(msg)
+        return folders
 
-    def _format_place(self, step: str, student: str) -> str:
-        place: str = self.coursedir.format_path(step, student, self._stage.name)
-        return place
+    def _grade(self, course: Course, stage: Stage, folders: Mapping[str, Path]) -> None:
+        """Grade and write what is due; raises ``NbGraderException`` if some of it failed."""
+        from autograder.grading.grade import grade  # noqa: PLC0415  # imports torch
 
-    def _is_due(self, student: str) -> bool:
-        """Apply nbgrader's rule: not graded yet, --force, or handed in again since."""
+        setup = NbgraderSetup(self.config, self.coursedir)
+        due = [student for student in folders if self._is_due(setup, stage, student)]
+        failures: dict[str, Exception] = {}
+        submissions: list[Submission] = []
+        for student in due:
+            try:
+                self._require_student(setup, student)
+                submissions.append(collect_one(folders[student], student, stage, course.stages))
+            except UsageError as error:
+                failures[student] = error
+        self.log.info("Grading %s submissions of %s", len(submissions), stage.name)
+        if submissions:
+            writer = Writer(course, submissions, setup)
+            results = grade(course, submissions).submissions
+            written = writer.write_each(submissions, results)
+            for submission in submissions:
+                self.run_pre_convert_hook()
+                if (failure := next(written)) is not None:
+                    failures[submission.student] = failure
+                    continue
+                self.set_permissions(stage.name, submission.student)
+                self.run_post_convert_hook()
+        if failures:
+            self._fail(stage, failures)
+
+    def _is_due(self, setup: NbgraderSetup, stage: Stage, student: str) -> bool:
+        """Apply nbgrader's rule: not graded yet, --force, or submitted again since."""
         if student in self.coursedir.student_id_exclude.split(","):
             return False
-        graded = self._graded(student)
+        graded = setup.autograded(student, stage.name)
         if self.force or not graded.exists():
             return True
-        handed_in = Path(self._format_place(self.coursedir.submitted_directory, student))
-        fresh, known = _stamp(handed_in), _stamp(graded)
-        return fresh is not None and known is not None and fresh > known
+        new = _read_timestamp(Path(self._format_source(stage.name, student)))
+        old = _read_timestamp(graded)
+        if new is not None and old is not None and new > old:
+            return True
+        self.log.info("Skipping %s: graded already, see --force", student)
+        return False
 
-    def _require(self, student: str) -> None:
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as book:
+    def _require_student(self, setup: NbgraderSetup, student: str) -> None:
+        """Raise ``UsageError`` for an unknown student, unless students may be created."""
+        if self.create_student:
+            return
+        with setup.gradebook() as book:
             try:
                 book.find_student(student)
             except MissingEntry:
                 msg = f"No student with ID '{student}' exists in the database"
-                self.log.error(msg)  # noqa: TRY400  # nbgrader's own words
-                raise NbGraderException(msg) from None
+                raise UsageError(msg) from None
+
+    def _fail(self, stage: Stage, failures: Mapping[str, Exception]) -> NoReturn:
+        for student, error in failures.items():
+            is_expected = isinstance(error, AutograderError | OSError)
+            self.log.error(
+                "There was an error processing assignment '%s' for student '%s': %s",
+                stage.name,
+                student,
+                error,
+                exc_info=None if is_expected else error,
+            )
+        msg = f"{len(failures)} submissions of {stage.name} were not graded."
+        raise NbGraderException(msg)
 
 
-def _stamp(folder: Path) -> Any:
+class RefuseUnprotected(NbGraderPreprocessor):
+    """The only step of nbgrader's own converter: refuses to grade.
+
+    nbgrader runs it where ``SandboxedAutograde`` was not installed, instead of a student's code.
+    """
+
+    def preprocess(self, nb: Any, resources: dict[str, Any]) -> NoReturn:
+        """Raise ``NbGraderException``."""
+        del nb, resources
+        msg = (
+            "nbgrader's own autograder would run students' code unprotected on this machine, so "
+            "it grades nothing in this course. Run it in the folder of nbgrader_config.py, or "
+            "use `autograder grade submitted --stage … --gradebook`."
+        )
+        raise NbGraderException(msg)
+
+
+def _read_timestamp(folder: Path) -> Any:
     try:
-        return moment((folder / STAMP).read_text("utf-8", "replace").strip())
+        return parse_timestamp((folder / STAMP).read_text("utf-8", "replace").strip())
     except OSError:
         return None

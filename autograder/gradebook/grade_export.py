@@ -1,9 +1,11 @@
-"""The sheet that exports need, from nbgrader's database: manual scores, names and penalties too."""
+"""``nbgrader export``, and the grade table of nbgrader's database that every export reads."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
 from nbgrader.api import (
     Assignment,
     Grade,
@@ -12,36 +14,78 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
+from nbgrader.plugins import CsvExportPlugin
 
-from autograder.course import Course
+from autograder.course import Course, load
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
+from autograder.exports.nbgrader_csv import nbgrader_csv
 from autograder.results import add
 
 
+class CsvExport(CsvExportPlugin):
+    """nbgrader's own columns and options, with commas quoted and formulas disabled.
+
+    It has one row for each student in each assignment.
+    """
+
+    def export(self, gradebook: Gradebook) -> None:
+        """Write ``grades.csv``, or the file of ``--to``; what was not submitted is 0."""
+        course = load(Path(self.parent.coursedir.root))
+        grades = grade_table_of_gradebook(gradebook, course)
+        stages = {str(name) for name in self.assignment}
+        students = {str(name) for name in self.student}
+        chosen = replace(
+            grades,
+            stages=tuple(item for item in grades.stages if not stages or item.name in stages),
+            rows=tuple(row for row in grades.rows if not students or row.student in students),
+        )
+        file = Path(self.to or "grades.csv")
+        due = {item.name: str(item.duedate or "") for item in gradebook.assignments}
+        file.write_bytes(nbgrader_csv(with_zeros(chosen, due)).content)
+        self.log.info("Exported grades to %s", file)
+        for remark in chosen.remarks:
+            self.log.warning("%s", remark)
+
+
+def with_zeros(grades: GradeTable, due: Mapping[str, str]) -> GradeTable:
+    """Add 0 for each stage that a student has not submitted, as nbgrader's export does.
+
+    *due* are the due dates by stage.
+    """
+    zeros = {
+        stage.name: Score(
+            raw=0.0, score=0.0, max_score=stage.max_score, duedate=due.get(stage.name, "")
+        )
+        for stage in grades.stages
+    }
+    rows = tuple(replace(row, scores={**zeros, **row.scores}) for row in grades.rows)
+    return replace(grades, rows=rows)
+
+
 class _Cell(NamedTuple):
-    """A graded cell: its assignment, its name, what it is worth."""
+    """A graded cell."""
 
     stage: str
     name: str
-    most: float
+    max_points: float
 
 
 def grade_table_of_gradebook(book: Gradebook, course: Course) -> GradeTable:
     """Read every score in *book*, stages in the order of *course*, other assignments after them.
 
-    Counts as nbgrader does: what waits for a human is 0 for now, and a remark says so.
+    As in nbgrader, an answer that is not graded by hand yet counts 0; a remark says so.
     """
     cells = _cells(book)
     titles = {stage.name: stage.title for stage in course.stages}
     due = {item.name: item.duedate for item in book.db.query(Assignment)}
     order = sorted(due, key=lambda name: (name not in titles, name))
-    grades, waiting = _grades(book, cells)
+    grades, remarks = _grades(book, cells)
     scores: dict[str, dict[str, Score]] = defaultdict(dict)
     for submission in book.db.query(SubmittedAssignment):
         stage = submission.assignment.name
         penalty = sum(item.late_submission_penalty or 0.0 for item in submission.notebooks)
         scores[submission.student_id][stage] = _score(
-            {cell.name: cell.most for cell in cells.values() if cell.stage == stage},
+            {cell.name: cell.max_points for cell in cells.values() if cell.stage == stage},
             grades[submission.id],
             penalty,
             (_text(submission.timestamp), _text(due[stage])),
@@ -58,7 +102,7 @@ def grade_table_of_gradebook(book: Gradebook, course: Course) -> GradeTable:
             )
             for student in book.db.query(Student).order_by(Student.id)
         ),
-        remarks=tuple(waiting),
+        remarks=tuple(remarks),
     )
 
 
@@ -75,7 +119,7 @@ def _cells(book: Gradebook) -> dict[str, _Cell]:
 def _grades(
     book: Gradebook, cells: Mapping[str, _Cell]
 ) -> tuple[dict[str, dict[str, float]], list[str]]:
-    """Return the points by submission and cell, and what waits for a human, in one query."""
+    """Return the points by submission and cell, and remarks on ungraded answers, in one query."""
     query = (
         book.db.query(SubmittedAssignment.id, SubmittedAssignment.student_id, Grade)
         .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
@@ -98,22 +142,22 @@ def _grades(
 
 
 def _score(
-    most: Mapping[str, float], points: Mapping[str, float], penalty: float, times: tuple[str, str]
+    limits: Mapping[str, float], points: Mapping[str, float], penalty: float, times: tuple[str, str]
 ) -> Score:
     raw = add(points.values())
     return Score(
         raw=raw,
         penalty=penalty,
         score=max(0.0, add((raw, -penalty))),
-        max_score=add(most.values()),
-        exercises={name: (points.get(name), worth) for name, worth in most.items()},
+        max_score=add(limits.values()),
+        exercises={name: (points.get(name), limit) for name, limit in limits.items()},
         timestamp=times[0],
         duedate=times[1],
     )
 
 
 def _column(name: str, title: str, cells: Iterable[_Cell]) -> StageColumn:
-    return StageColumn(name, title, add(cell.most for cell in cells if cell.stage == name))
+    return StageColumn(name, title, add(cell.max_points for cell in cells if cell.stage == name))
 
 
 def _text(value: Any) -> str:

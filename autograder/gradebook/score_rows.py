@@ -1,7 +1,8 @@
-"""The rows of one student's lab in nbgrader's database; whoever asks for them commits."""
+"""The rows of one student's lab in nbgrader's database; the caller commits."""
 
 import datetime as dt
 import re
+import warnings
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -22,14 +23,17 @@ from autograder.course import LAB
 from autograder.errors import UsageError
 
 NOTEBOOK = LAB.removesuffix(".ipynb")  # nbgrader's notebook_id, the same in every stage
-NO_RESPONSE = "No response."  # nbgrader's own words for an answer cell left as it was
+NO_RESPONSE = "No response."  # nbgrader's own comment on an unchanged answer cell
 _PATH = re.compile(r" [/\\]|\.\.")  # as the name of a time zone, it would be opened and read
 
 
-def row_of(book: Gradebook, stage: str, student: str, stamp: str) -> SubmittedNotebook:
-    """Return the row of one student's lab, with a grade for each graded cell, made where missing.
+def submitted_notebook(
+    book: Gradebook, stage: str, student: str, timestamp: str
+) -> SubmittedNotebook:
+    """Return the row of one student's lab, with a grade for each graded cell; add what is missing.
 
-    *stamp* is nbgrader's timestamp, which stays as it was where there is none now.
+    *timestamp* is the text of nbgrader's ``timestamp.txt``; without a readable one, an earlier
+    time stays.
     """
     db = book.db
     if db.get(Student, student) is None:
@@ -41,9 +45,9 @@ def row_of(book: Gradebook, stage: str, student: str, stamp: str) -> SubmittedNo
         submission = SubmittedAssignment(**keys)
         db.add(submission)
         db.flush()
-    when = moment(stamp)
-    if when is not None:
-        submission.timestamp = when
+    time = parse_timestamp(timestamp)
+    if time is not None:
+        submission.timestamp = time
     notebook = next(item for item in assignment.notebooks if item.name == NOTEBOOK)
     keys = {"notebook_id": notebook.id, "assignment_id": submission.id}
     row = db.query(SubmittedNotebook).filter_by(**keys).one_or_none()
@@ -51,16 +55,16 @@ def row_of(book: Gradebook, stage: str, student: str, stamp: str) -> SubmittedNo
         row = SubmittedNotebook(**keys)
         db.add(row)
         db.flush()
-    _complete(book, row, notebook)
+    _add_missing_rows(book, row, notebook)
     return row
 
 
-def save(
+def set_auto_scores(
     book: Gradebook, row: SubmittedNotebook, points: Mapping[str, float], blank: frozenset[str]
 ) -> None:
-    """Set the automatic scores of *row*; what was given by hand stays, and is to be looked at.
+    """Set the automatic scores of *row*; manual scores stay, and formgrader asks to review them.
 
-    Answers in *blank* earn 0, others wait for a human.
+    Answers in *blank* earn 0, others wait to be graded by hand.
     """
     for grade in row.grades:
         name = grade.cell.name
@@ -74,8 +78,8 @@ def save(
     book.db.flush()
 
 
-def penalise(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
-    """Ask the course's late plugin, as nbgrader's own preprocessor does; raises ``UsageError``."""
+def set_late_penalty(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
+    """Set the penalty of the course's late plugin, as nbgrader does; raises ``UsageError``."""
     row.late_submission_penalty = None
     seconds = row.assignment.total_seconds_late
     if seconds <= 0:
@@ -94,12 +98,14 @@ def penalise(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
         raise UsageError(msg) from error
 
 
-def moment(text: str) -> dt.datetime | None:
-    """Read nbgrader's timestamp, in UTC without a zone; None if it is no moment."""
+def parse_timestamp(text: str) -> dt.datetime | None:
+    """Parse nbgrader's timestamp, in UTC without a zone; None if it can't be parsed."""
     if _PATH.search(text):
         return None
     try:
-        return parse_utc(text) if text else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # dateutil warns of a zone that it does not know
+            return parse_utc(text) if text else None
     except (ValueError, OverflowError):
         return None
 
@@ -109,8 +115,8 @@ def _score(grade: Any) -> float:
     return (given or 0.0) + (grade.extra_credit or 0.0)
 
 
-def _complete(book: Gradebook, row: SubmittedNotebook, notebook: Any) -> None:
-    """Add the grades and comments that *row* lacks, for cells that came with a later lab."""
+def _add_missing_rows(book: Gradebook, row: SubmittedNotebook, notebook: Any) -> None:
+    """Add the grades and comments that *row* lacks, for cells that a later lab added."""
     graded = {grade.cell_id for grade in row.grades}
     commented = {comment.cell_id for comment in row.comments}
     tasks = notebook.task_cells

@@ -1,6 +1,8 @@
-"""``nbgrader zip_collect`` on what browsers download from Canvas, Moodle, or anywhere else."""
+"""``nbgrader zip_collect`` for downloads from Canvas, Moodle, or anywhere else."""
 
+from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from nbgrader.plugins import FileNameCollectorPlugin
 from traitlets import List
@@ -9,58 +11,58 @@ from autograder.submission.files import is_hidden_or_generated
 from autograder.submission.names import parse_download_name
 
 
-class Collector(FileNameCollectorPlugin):
-    """Tells a file's student as ``autograder grade`` does, so that no regular expression is needed.
+class ZipCollector(FileNameCollectorPlugin):
+    """Finds a file's student as ``autograder grade`` does, without a regular expression.
 
-    Only modules and notebooks are taken: a ``timestamp.txt`` of the student's own would pass for
-    nbgrader's. Of two files of one name the first is kept, where nbgrader gives up on the class.
+    Only modules and notebooks are taken: a student's own ``timestamp.txt`` would be taken for
+    nbgrader's. Of two files of one name the first is kept, where nbgrader refuses the whole class.
     """
 
     valid_ext = List([".ipynb", ".py"]).tag(config=True)
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._collected: set[tuple[str, str]] = set()
+
     def collect(self, submitted_file: str) -> dict[str, str] | None:
-        """Return student and file of *submitted_file*, an absolute path; None: pass it over."""
-        path = self._below_download(Path(submitted_file))
-        if self.named_regexp:  # the instructor knows better
-            told: dict[str, str] | None = super().collect(submitted_file)
-            return told
+        """Return student and file of *submitted_file*, an absolute path; None to skip it."""
+        if self.named_regexp:  # the instructor has chosen one
+            collected: dict[str, str] | None = super().collect(submitted_file)
+            return collected
+        path = Path(submitted_file).relative_to(self._root)
         if path.suffix.lower() not in self.valid_ext or is_hidden_or_generated(path):  # type: ignore[arg-type]  # only `parts` are looked at
             return None
-        parse_name = parse_download_name(path.parts[0])
-        file = path.name if len(path.parts) > 1 else parse_name.file
-        student = parse_name.student if parse_name.by_lms or len(path.parts) > 1 else ""
+        name = parse_download_name(path.parts[0])
+        file = path.name if len(path.parts) > 1 else name.file
+        student = name.student if name.by_lms or len(path.parts) > 1 else ""
         if not student:
             self.log.warning("Whose is %s? Put it into a folder named after the student.", path)
             return None
-        if self._is_known(student, file):
+        if (student, file) in self._collected:
             self.log.warning("%s handed in two files named %s; the first is kept.", student, file)
             return None
+        self._collected.add((student, file))
         return {"student_id": student, "file_id": file}
 
-    def _below_download(self, file: Path) -> Path:
-        """Return the part of *file* that begins with a student's name."""
+    @cached_property
+    def _root(self) -> Path:
+        """The folder whose entries are named after students.
+
+        It is the only entry of the extracted files where an LMS packed the class in one archive.
+        """
         app = self.parent
-        folder = Path(app._format_collect_path(app.extracted_directory))  # noqa: SLF001  # nbgrader tells it nowhere else
-        path = file.relative_to(folder)
-        return path.relative_to(path.parts[0]) if self._is_one_download(folder) else path
-
-    def _is_one_download(self, folder: Path) -> bool:
-        """Whether an LMS packed the whole class into one archive: inside, each name is its own."""
-        if "_one" not in self.__dict__:
-            tops = list(folder.iterdir())
-            inside = list(tops[0].iterdir()) if len(tops) == 1 and tops[0].is_dir() else []
-            names = [
-                path.name for path in inside if not is_hidden_or_generated(PurePosixPath(path.name))
-            ]
-            told = [parse_download_name(name).by_lms for name in names]
-            self.__dict__["_one"] = (
-                bool(told) and all(told) and not parse_download_name(tops[0].name).by_lms
-            )
-        one: bool = self.__dict__["_one"]
-        return one
-
-    def _is_known(self, student: str, file: str) -> bool:
-        known: set[tuple[str, str]] = self.__dict__.setdefault("_known", set())
-        is_known = (student, file) in known
-        known.add((student, file))
-        return is_known
+        extracted = Path(app._format_collect_path(app.extracted_directory))  # noqa: SLF001  # nbgrader offers no other way to it
+        entries = list(extracted.iterdir())
+        if len(entries) != 1 or not entries[0].is_dir():
+            return extracted
+        names = [
+            parse_download_name(path.name)
+            for path in entries[0].iterdir()
+            if not is_hidden_or_generated(PurePosixPath(path.name))
+        ]
+        is_class = bool(names) and all(name.by_lms for name in names)
+        return (
+            entries[0]
+            if is_class and not parse_download_name(entries[0].name).by_lms
+            else extracted
+        )

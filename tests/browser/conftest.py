@@ -1,4 +1,4 @@
-"""A class that was graded, JupyterLab on top of it, and Chromium to look at both."""
+"""A graded class, JupyterLab in its course, and Chromium to visit both."""
 
 import os
 import shutil
@@ -12,16 +12,16 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser import formgrader
-from tests.browser.handed_in import ELSEWHERE, STAGE, hand_in
 from tests.browser.server import Server, jupyter_lab
+from tests.browser.submissions import ELSEWHERE, STAGE, submit_class
 
 ROOT = Path(__file__).parents[2]
 COURSE = ("course.toml", "nbgrader_config.py", "solutions", "source", "assignments", "tests/hidden")
 POINTS = 1.5
 COMMENT = "Well seen. And what does **training** need?"
-WALL_CLOCK_FACTOR = 60_000  # ms; for a machine that is busy, nothing else waits so long
-# formgrader breaks off without MathJax, which nbconvert's pages fetch from the Internet. This one
-# never ends its work: formgrader would then scroll to the top, in the middle of a test.
+TIMEOUT = 60_000  # ms; for a busy machine, nothing else waits so long
+# formgrader fails without MathJax, which nbconvert's pages load from the Internet. This one never
+# finishes: formgrader would then scroll to the top during a test.
 MATHJAX = "window.MathJax = {Hub: {Startup: {signal: {Interest() {}}}}}"
 
 Run = Callable[..., str]
@@ -29,13 +29,13 @@ Photograph = Callable[..., None]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let whoever wishes look at the pages, too."""
+    """Add an option that saves pictures of the pages."""
     parser.addoption("--shots", type=Path, metavar="DIR", help="Put pictures of the pages here.")
 
 
 def pytest_configure() -> None:
-    """Refuse to run without a browser: what could not be checked must not look checked."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # who is told to go, cleans up first
+    """Fail without a browser: skipped tests would look like passed ones."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a terminated run cleans up first
     if shutil.which("chromium") is None:
         msg = "These tests need Chromium, and there is none. On Debian: apt-get install chromium"
         raise pytest.UsageError(msg)
@@ -43,7 +43,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Variables for programs that shall not find anybody's own settings of Jupyter."""
+    """Environment variables that hide this machine's settings of Jupyter."""
     home = str(tmp_path_factory.mktemp("home"))
     kept = {name: text for name, text in os.environ.items() if not name.startswith("JUPYTER")}
     return kept | {"HOME": home, "IPYTHONDIR": home}
@@ -64,7 +64,7 @@ def run(course: Path, environment: dict[str, str]) -> Run:
     """Run a program of this Python in the course's folder."""
 
     def run(*words: str) -> str:
-        done = subprocess.run(  # noqa: S603  # our own words
+        done = subprocess.run(  # noqa: S603  # our own arguments
             [sys.executable, "-m", *words],
             cwd=course,
             env=environment,
@@ -72,7 +72,7 @@ def run(course: Path, environment: dict[str, str]) -> Run:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{words} said:\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, f"{words} printed:\n{done.stdout}{done.stderr}"
         return done.stdout
 
     return run
@@ -80,8 +80,8 @@ def run(course: Path, environment: dict[str, str]) -> Run:
 
 @pytest.fixture(scope="session")
 def graded(course: Path, run: Run) -> Path:
-    """The course after its class has handed in stage 04 and was graded."""
-    hand_in(course, ROOT / "examples" / "submitted")
+    """The course after its class has submitted stage 04 and was graded."""
+    submit_class(course, ROOT / "examples" / "submitted")
     run("autograder", "grade", "submitted", "--stage", STAGE, "--gradebook", "--report", "reports")
     return course
 
@@ -98,8 +98,8 @@ def server(
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium; Playwright brings none along."""
-    expect.set_options(timeout=WALL_CLOCK_FACTOR)
+    """The system's Chromium; Playwright has none of its own here."""
+    expect.set_options(timeout=TIMEOUT)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         yield running
@@ -110,9 +110,9 @@ def browser() -> Iterator[Browser]:
 def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     """An instructor who has logged in."""
     opened = browser.new_context(base_url=server.url, viewport={"width": 1280, "height": 960})
-    opened.set_default_timeout(WALL_CLOCK_FACTOR)
+    opened.set_default_timeout(TIMEOUT)
     opened.route("https://cdnjs.cloudflare.com/**", lambda route: route.fulfill(body=MATHJAX))
-    opened.request.get(f"/lab?token={server.token}")  # its cookie holds for every page
+    opened.request.get(f"/lab?token={server.token}")  # its cookie is valid for every page
     yield opened
     opened.close()
 
@@ -127,7 +127,7 @@ def marked(context: BrowserContext, graded: Path) -> Path:
         (answer.locator("input.score"), str(POINTS), "**/api/grade/*"),
         (answer.locator("textarea"), COMMENT, "**/api/comment/*"),
     ):
-        with page.expect_response(saved):  # formgrader saves what loses the focus
+        with page.expect_response(saved):  # formgrader saves a field when it loses the focus
             field.fill(text)
             field.blur()
     page.close()
@@ -152,7 +152,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
 
 @pytest.fixture
 def photograph(page: Page, request: pytest.FixtureRequest) -> Photograph:
-    """Take a picture of the page, scrolled to what is of interest, if ``--shots`` says where to."""
+    """Take a picture of the page, scrolled to the element *at*, if ``--shots`` names a folder."""
     folder = request.config.getoption("shots")
 
     def photograph(name: str, at: str = "") -> None:

@@ -1,30 +1,30 @@
-"""formgrader's pages as an instructor goes through them."""
+"""Steps through formgrader's pages, as an instructor takes them."""
 
 import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.handed_in import STAGE
+from tests.browser.submissions import STAGE
 
 
 def row(page: Page, name: str) -> Locator:
-    """Find the row of a table that has a cell with exactly *name* in it, once it was fetched."""
+    """Find the row of a table that has a cell with exactly *name* in it, once it was loaded."""
     return page.locator("tr", has=page.locator("td").get_by_text(name, exact=True))
 
 
 def score(page: Page, name: str, shown: str) -> None:
-    """See *shown* as the score in the row of *name*."""
+    """Expect *shown* as the score in the row of *name*."""
     expect(row(page, name).locator(".score")).to_have_text(shown)
 
 
 def show_names(page: Page) -> None:
-    """Press the button for it, which works on the rows that are there."""
+    """Press the button that shows the students' names in the rows loaded so far."""
     expect(page.locator("a.name-hidden").first).to_be_visible()
     page.get_by_role("button", name="Show All Names").click()
 
 
 def open_submission(page: Page, student: str) -> None:
-    """Click through the manual grading to what *student* handed in, and wait for the scores."""
+    """Click through the manual grading to the submission of *student*, and wait for the scores."""
     page.goto("/formgrader/gradebook")
     page.get_by_role("link", name=STAGE).click()
     page.get_by_role("link", name="lab", exact=True).click()
@@ -38,10 +38,10 @@ def cell(page: Page, name: str) -> Locator:
     return page.locator(".nbgrader_cell", has=page.locator(f"#{name}"))
 
 
-def card(page: Page, name: str) -> Locator:
-    """Find what the autograder says below the grade cell *name*."""
-    told = page.locator("code", has_text=re.compile(f"^{name}$"))
-    return page.locator(".output_html > div", has=page.locator("p strong", has=told))
+def feedback(page: Page, name: str) -> Locator:
+    """Find the autograder's feedback below the grade cell *name*."""
+    title = page.locator("code", has_text=re.compile(f"^{name}$"))
+    return page.locator(".output_html > div", has=page.locator("p strong", has=title))
 
 
 def autograde(page: Page, student: str) -> str:

@@ -1,4 +1,4 @@
-"""JupyterLab as an instructor starts it in the course's folder, and its end."""
+"""Starts JupyterLab in the course's folder, as an instructor does, and ends it."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ END_SECONDS = 20  # kernels get a few to end by themselves
 
 
 class Server(NamedTuple):
-    """Where JupyterLab answers, and to whom."""
+    """The address of JupyterLab, and the token for it."""
 
     url: str
     token: str
@@ -27,13 +27,13 @@ class Server(NamedTuple):
 
 @contextlib.contextmanager
 def jupyter_lab(folder: Path, environment: dict[str, str], log: Path) -> Iterator[Server]:
-    """Run JupyterLab in *folder*; when the context ends, so does it with all that it started."""
+    """Run JupyterLab in *folder*; end it and its processes with the context."""
     token = secrets.token_hex()
     # It chooses a free port itself, and says in its log which one.
     settings = {"ip": "127.0.0.1", "port": 0, "token": token, "allow_root": True}
     options = [f"--ServerApp.{name}={value}" for name, value in settings.items()]
     with log.open("wb") as said:
-        process = subprocess.Popen(  # noqa: S603  # our own words
+        process = subprocess.Popen(  # noqa: S603  # our own arguments
             [sys.executable, "-m", "jupyterlab", "--no-browser", *options],
             cwd=folder,
             env=environment,
@@ -49,7 +49,7 @@ def jupyter_lab(folder: Path, environment: dict[str, str], log: Path) -> Iterato
 
 
 def _url(process: subprocess.Popen, log: Path) -> str:
-    """Wait until the server answers: it names its address a little earlier."""
+    """Wait until the server answers; it logs its address a little earlier."""
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         found = re.search(r"http://127\.0\.0\.1:\d+(?=/)", log.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""What students get back, and what goes on to the LMS, after the grading by hand."""
+"""Feedback for students and exports for the LMS, after the manual grading."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import COMMENT, Photograph, Run
-from tests.browser.handed_in import FROZEN, MALLORY, STAGE, armed
+from tests.browser.submissions import FROZEN, MALLORY, STAGE, armed
 
 LABEL = f"{STAGE}/answer_frozen (max 2)"
 
@@ -21,14 +21,14 @@ def feedback(marked: Path, run: Run) -> Path:
 
 
 def address(feedback: Path, student: str) -> str:
-    """Say where a browser finds the feedback for *student*."""
+    """Return the address of the feedback for *student*."""
     return (feedback / student / STAGE / "lab.html").as_uri()
 
 
 def test_feedback_holds_the_score_and_the_comment_by_hand(
     page: Page, feedback: Path, photograph: Photograph
 ):
-    """The comment is read as Markdown, below the student's own answer."""
+    """The comment is rendered as Markdown, below the student's answer."""
     page.goto(address(feedback, "grace"))
     answer = page.locator(".nbgrader_cell", has_text=FROZEN.replace("`", ""))
 
@@ -40,7 +40,7 @@ def test_feedback_holds_the_score_and_the_comment_by_hand(
 
 
 def test_feedback_names_the_mistake(page: Page, feedback: Path, photograph: Photograph):
-    """It shows the same card as formgrader, with folds that open."""
+    """It shows the same feedback as formgrader, with sections that open."""
     page.goto(address(feedback, "alan"))
     hint = page.get_by_text("Which three matrices does every token pass through").first
 
@@ -53,18 +53,18 @@ def test_feedback_names_the_mistake(page: Page, feedback: Path, photograph: Phot
 
 @pytest.mark.parametrize("student", ["ada", "alan", "emmy", "grace", MALLORY])
 def test_feedback_holds_no_mark_scheme(feedback: Path, student: str):
-    """Friends who hand in later must not read what full points take."""
-    told = (feedback / student / STAGE / "lab.html").read_text("utf-8")
+    """Students who submit later must not read what earns full points."""
+    text = (feedback / student / STAGE / "lab.html").read_text("utf-8")
 
-    assert "Question 1 (2 points)" in told
-    assert "MARK SCHEME" not in told
-    assert "Typical half answers" not in told
+    assert "Question 1 (2 points)" in text
+    assert "MARK SCHEME" not in text
+    assert "Typical half answers" not in text
 
 
 def test_a_hostile_submission_is_text_in_its_feedback(
     page: Page, feedback: Path, photograph: Photograph
 ):
-    """Whoever opens the file meets its scripts as words; see the ``page`` fixture."""
+    """Its scripts are shown as text; see the ``page`` fixture."""
     page.goto(address(feedback, MALLORY))
 
     expect(page.get_by_text("window.pwned says hello.")).to_be_visible()
@@ -74,7 +74,7 @@ def test_a_hostile_submission_is_text_in_its_feedback(
 
 
 def test_a_hostile_submission_is_text_in_the_reports(page: Page, graded: Path):
-    """The class's page and the student's own, as ``grade --report`` writes them."""
+    """``grade --report`` writes a page for the class and one for each student."""
     reports = sorted((graded / "reports").glob("*.html"))
     assert len(reports) == 1 + 5
 
@@ -84,10 +84,8 @@ def test_a_hostile_submission_is_text_in_the_reports(page: Page, graded: Path):
         assert armed(page) == []
 
 
-def test_the_traps_of_the_hostile_submission_are_sharp(
-    context: BrowserContext, graded: Path, run: Run
-):
-    """Shown as it was handed in, by nbconvert, it does run: what these tests see is no luck."""
+def test_the_traps_of_the_hostile_submission_work(context: BrowserContext, graded: Path, run: Run):
+    """Rendered by nbconvert as it was submitted, its scripts run, so these tests can fail."""
     notebook = graded / "submitted" / MALLORY / STAGE / "lab.ipynb"
     run("nbconvert", "--to", "html", str(notebook), "--output-dir", "naive")
     page = context.new_page()
@@ -99,7 +97,7 @@ def test_the_traps_of_the_hostile_submission_are_sharp(
 
 
 def test_exports_hold_the_score_by_hand(marked: Path, run: Run):
-    """The one that nbgrader's command writes, and ours by exercise."""
+    """These are the export of nbgrader's command and ours by exercise."""
     run("nbgrader", "export", "--to", "grades.csv")
     run("autograder", "export", "exercises", "--gradebook", "-o", "exercises.csv")
     grades, exercises = (

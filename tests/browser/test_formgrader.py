@@ -1,4 +1,4 @@
-"""formgrader, where a class is looked through and answers are graded by hand."""
+"""formgrader, where an instructor reviews a class and grades answers by hand."""
 
 from pathlib import Path
 
@@ -6,12 +6,20 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import COMMENT, POINTS, Photograph
-from tests.browser.formgrader import autograde, card, cell, open_submission, row, score, show_names
-from tests.browser.handed_in import FROZEN, MALLORY, STAGE, armed
+from tests.browser.formgrader import (
+    autograde,
+    cell,
+    feedback,
+    open_submission,
+    row,
+    score,
+    show_names,
+)
+from tests.browser.submissions import FROZEN, MALLORY, STAGE, armed
 
 
-def test_the_stage_is_listed_with_what_was_handed_in(page: Page, photograph: Photograph):
-    """All stages of the course stand there, and five students have handed in this one."""
+def test_the_stage_is_listed_with_its_submissions(page: Page, photograph: Photograph):
+    """All stages of the course are listed, and five students have submitted this one."""
     page.goto("/formgrader/manage_assignments")
 
     expect(row(page, STAGE).locator(".num-submissions")).to_have_text("5")
@@ -19,8 +27,8 @@ def test_the_stage_is_listed_with_what_was_handed_in(page: Page, photograph: Pho
     photograph("manage_assignments")
 
 
-def test_every_submission_stands_there_with_its_score(page: Page, photograph: Photograph):
-    """Written answers wait for a human; where there is no notebook, nothing waits."""
+def test_every_submission_is_listed_with_its_score(page: Page, photograph: Photograph):
+    """Written answers wait to be graded by hand; without a notebook, nothing waits."""
     page.goto(f"/formgrader/manage_submissions/{STAGE}")
 
     score(page, "ada", "10 / 14")
@@ -32,8 +40,8 @@ def test_every_submission_stands_there_with_its_score(page: Page, photograph: Ph
     photograph("manage_submissions")
 
 
-def test_the_gradebook_tells_code_from_written_answers(page: Page, photograph: Photograph):
-    """Points, what waits and where tests failed, without names until one asks for them."""
+def test_the_gradebook_separates_code_from_written_answers(page: Page, photograph: Photograph):
+    """It shows points, waiting answers and failed tests; names are hidden at first."""
     page.goto(f"/formgrader/gradebook/{STAGE}/lab")
     show_names(page)
     alan = row(page, "alan")
@@ -46,16 +54,16 @@ def test_the_gradebook_tells_code_from_written_answers(page: Page, photograph: P
 
 
 def test_a_submission_shows_the_mistake_by_name(page: Page, photograph: Photograph):
-    """Below the grade cell: what is expected beside what came, and which mistake gives that."""
+    """Below the grade cell are the expected and the returned tensor, and the mistake's name."""
     open_submission(page, "alan")
-    told = card(page, "SelfAttentionV1")
+    shown = feedback(page, "SelfAttentionV1")
 
     expect(cell(page, "SelfAttentionV1").locator("input.score")).to_have_attribute(
         "placeholder", "1"
     )
-    expect(told).to_contain_text("It looks like this: forgets to scale.")
-    expect(told).to_contain_text("The scores go into softmax unscaled.")
-    expected, yours = told.locator("table").all()[:2]
+    expect(shown).to_contain_text("It looks like this: forgets to scale.")
+    expect(shown).to_contain_text("The scores go into softmax unscaled.")
+    expected, yours = shown.locator("table").all()[:2]
     expect(expected).to_contain_text("Expected")
     expect(expected.get_by_role("row", name="journey")).to_contain_text("-0.5428")
     expect(yours).to_contain_text("Yours")
@@ -65,10 +73,8 @@ def test_a_submission_shows_the_mistake_by_name(page: Page, photograph: Photogra
     photograph("submission_mistake", at="blockquote")
 
 
-def test_an_answer_stands_below_its_question_and_the_mark_scheme(
-    page: Page, photograph: Photograph
-):
-    """Whoever grades by hand has all three in view, and the score's field asks for one."""
+def test_an_answer_is_below_its_question_and_the_mark_scheme(page: Page, photograph: Photograph):
+    """The instructor sees all three, and the score's field asks for a score."""
     open_submission(page, "ada")
     answer = cell(page, "answer_frozen")
     question = page.locator(".text_cell", has_text="Question 1 (2 points)")
@@ -82,7 +88,7 @@ def test_an_answer_stands_below_its_question_and_the_mark_scheme(
 
 @pytest.mark.usefixtures("marked")
 def test_a_score_and_a_comment_by_hand_are_saved(page: Page, photograph: Photograph):
-    """They are there when the page is opened anew, and the class's list counts them."""
+    """They are there when the page is opened again, and the class's list counts them."""
     open_submission(page, "grace")
     answer = cell(page, "answer_frozen")
 
@@ -93,10 +99,10 @@ def test_a_score_and_a_comment_by_hand_are_saved(page: Page, photograph: Photogr
     score(page, "grace", "11.5 / 14")
 
 
-def test_its_button_grades_again_and_keeps_what_was_given_by_hand(
+def test_its_button_grades_again_and_keeps_manual_scores(
     page: Page, marked: Path, photograph: Photograph
 ):
-    """The notebook is made anew, the score is the same, and a human is asked to look again."""
+    """The notebook is built again, the score is the same, and formgrader asks for a review."""
     notebook = marked / "autograded" / "grace" / STAGE / "lab.ipynb"
     before = notebook.stat().st_ino, notebook.read_bytes()
 
@@ -115,7 +121,7 @@ def test_its_button_grades_again_and_keeps_what_was_given_by_hand(
 
 
 def test_its_button_runs_a_hostile_module_in_the_sandbox(page: Page, graded: Path):
-    """The module writes into the course's folder wherever it may; it may not."""
+    """The module tries to write into the course's folder, and can't."""
     log = autograde(page, MALLORY)
 
     assert f"Grading 1 submissions of {STAGE}" in log
@@ -124,7 +130,7 @@ def test_its_button_runs_a_hostile_module_in_the_sandbox(page: Page, graded: Pat
 
 
 def test_a_hostile_submission_is_text(page: Page, photograph: Photograph):
-    """Its scripts, links and pictures are read, none is followed; see the ``page`` fixture."""
+    """Its scripts, links and pictures are shown as text; see the ``page`` fixture."""
     open_submission(page, MALLORY)
 
     expect(cell(page, "answer_frozen")).to_contain_text("window.pwned says hello. <")

@@ -1,13 +1,13 @@
-"""JupyterLab, where students work and where instructors find formgrader."""
+"""JupyterLab, where students work and instructors open formgrader."""
 
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Photograph
-from tests.browser.handed_in import MALLORY, STAGE
+from tests.browser.submissions import MALLORY, STAGE
 
 
 def test_its_menu_leads_to_formgrader_and_to_the_course(page: Page, photograph: Photograph):
-    """There is nbgrader's menu; formgrader opens in a tab and lists the stages."""
+    """The menu of nbgrader opens formgrader in a tab, which lists the stages."""
     page.goto("/lab?reset")
     page.get_by_role("menuitem", name="Nbgrader", exact=True).click()
     page.get_by_role("menuitem", name="Formgrader", exact=True).click()
@@ -18,7 +18,7 @@ def test_its_menu_leads_to_formgrader_and_to_the_course(page: Page, photograph: 
 
 
 def test_a_lab_opens_with_its_grade_cells_locked(page: Page, photograph: Photograph):
-    """Students read it and write their answers; what grades them they can't edit."""
+    """Students can edit their answers, but not the cells that grade them."""
     page.goto(f"/doc/tree/assignments/{STAGE}/lab.ipynb")
     heading = page.get_by_role("heading", name="Stage 04")
     setup = page.locator(".jp-CodeCell", has_text="lab = Lab()").first
@@ -30,8 +30,8 @@ def test_a_lab_opens_with_its_grade_cells_locked(page: Page, photograph: Photogr
     photograph("jupyterlab_lab")
 
 
-def test_a_graded_notebook_opens_with_cards_that_read_well(page: Page, photograph: Photograph):
-    """JupyterLab takes part of the style away; the words and the numbers stay."""
+def test_a_graded_notebook_opens_with_readable_feedback(page: Page, photograph: Photograph):
+    """JupyterLab removes some of the style; the text and the numbers stay."""
     page.goto(f"/doc/tree/autograded/alan/{STAGE}/lab.ipynb")
     mistake = page.locator("blockquote", has_text="The scores go into softmax unscaled.").first
     tables = page.locator(".jp-OutputArea table", has_text="journey")
@@ -41,8 +41,8 @@ def test_a_graded_notebook_opens_with_cards_that_read_well(page: Page, photograp
     photograph("jupyterlab_graded", at="blockquote")
 
 
-def test_a_hostile_notebook_that_was_graded_runs_no_script(page: Page, photograph: Photograph):
-    """Whoever grades it can follow formgrader's link to the live notebook."""
+def test_a_graded_hostile_notebook_runs_no_script(page: Page, photograph: Photograph):
+    """Formgrader has a link to the live notebook."""
     page.goto(f"/doc/tree/autograded/{MALLORY}/{STAGE}/lab.ipynb")
     answer = page.locator("p", has_text="window.pwned says hello")
 

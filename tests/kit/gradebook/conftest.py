@@ -1,23 +1,24 @@
-"""The tiny course with a lab and a gradebook, what students hand in, and what stands there then."""
+"""The tiny course with a lab and a gradebook, submissions, and what is written there."""
 
+import functools
 import json
-import os
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+import nbformat
+import nbgrader.api
 import pytest
+from nbgrader.nbgraderformat import MetadataValidator
 
 from autograder import course as courses
-from autograder.authoring import lab_notebook, markers, release
+from autograder.authoring import lab_notebook, markers
 from autograder.authoring.lab_notebook import Notebook
 from autograder.course import Course
 from autograder.gradebook.writer import Writer, Written
@@ -25,18 +26,15 @@ from autograder.results import (
     CheckResult,
     ExerciseResult,
     Outcome,
-    Results,
     Status,
     SubmissionResult,
-    from_json,
 )
 from autograder.submission import Code, Submission
 from autograder.submission.files import HandInFile
+from tests.kit.commands import forget_suites
 from tests.kit.conftest import SOLUTION, course_files, write_files
-from tests.kit.gradebook.hostile import SECRET, submit_all
 
 ROOT = Path(__file__).parents[3]
-BIN = Path(sys.executable).parent
 STAGE = "01_tiny"
 POINTS = {"double": 5.0, "Scale": 5.0}
 SCHEME = "Three points for who names the sum."
@@ -48,10 +46,10 @@ HandIn = Callable[..., Submission]
 WriteBook = Callable[..., Written]
 
 
-def cell(kind: str, source: str, name: str = "", **told: object) -> Cell:
-    """A cell of a lab, as authors write it; with *name*, nbgrader is told of it."""
+def cell(kind: str, source: str, name: str = "", **more: object) -> Cell:
+    """A cell of a lab, as authors write it; with *name*, it has nbgrader's metadata."""
     roles = dict.fromkeys(("grade", "locked", "solution", "task"), False)
-    facts = {"grade_id": name, "schema_version": 3, **roles, **told}
+    facts = {"grade_id": name, "schema_version": 3, **roles, **more}
     code = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return {
         "cell_type": kind,
@@ -88,6 +86,8 @@ CELLS = (
     SKETCH,
 )
 NAMES = ("setup", "double", "why-asked", "why", "Scale", "sketch")
+TASK = cell("markdown", "Draw it.", "draw", task=True, locked=True, points=1)
+LATE = b"2026-11-01 12:00:00 UTC"
 CONFIG = (ROOT / "nbgrader_config.py").read_text("utf-8")
 
 
@@ -105,95 +105,61 @@ def authored(path: Path, *cells: Cell, points: dict[str, float] | None = None) -
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_settings_of_ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what this machine's Jupyter is told out of the tests."""
+def no_jupyter_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep this machine's settings of Jupyter out of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("CONFIG", "DATA"):
             patch.setenv(f"JUPYTER_{name}_DIR", str(tmp_path_factory.mktemp(name.lower())))
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def alembic_is_asked_once() -> Iterator[None]:
+    """Ask alembic once for its version, which takes seconds, not for each new gradebook."""
+    with pytest.MonkeyPatch.context() as patch:
+        ask_alembic_once(patch)
+        yield
+
+
+def ask_alembic_once(patch: pytest.MonkeyPatch) -> None:
+    """Remember the version of nbgrader's tables, which nbgrader asks alembic for."""
+    ask = nbgrader.api.get_alembic_version
+    patch.setattr(nbgrader.api, "get_alembic_version", functools.cache(ask))
+
+
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A course whose gradebook knows its lab and nobody yet; to be copied."""
-    root = tmp_path_factory.mktemp("template") / "course"
+    """A course whose gradebook has its lab and no student yet; to be copied."""
+    return write_template(tmp_path_factory.mktemp("template") / "course")
+
+
+def write_template(root: Path) -> Path:
+    """Write the tiny course with a lab and a gradebook to *root*."""
     write_files(root, course_files((STAGE,)) | {"nbgrader_config.py": CONFIG})
     course = courses.load(root)
     stage = course.stage(STAGE)
     stage.stub.write_text(markers.strip_solutions(SOLUTION, "tiny.py"), "utf-8")
     authored(stage.lab)
-    Writer(course, [Submission(student="nobody", stage=STAGE, code=None)])
+    Writer(course, [Submission(student="unused", stage=STAGE, code=None)])
     return root
 
 
 @pytest.fixture
 def course(template: Path, tmp_path: Path) -> Iterator[Course]:
     """A copy of the course, with its gradebook."""
-    with forgetting():
+    with forget_suites():
         yield courses.load(shutil.copytree(template, tmp_path / "course"))
-
-
-@contextmanager
-def forgetting() -> Iterator[None]:
-    """Let no other test meet the suites that are collected meanwhile: their names return."""
-    known = set(sys.modules)
-    yield
-    for name in set(sys.modules) - known:
-        if name.startswith(("tests.hidden", "source")):
-            del sys.modules[name]
-
-
-class Hostile(NamedTuple):
-    """A hostile class after `autograder grade --gradebook` and `nbgrader generate_feedback`."""
-
-    root: Path
-    before: dict[str, list[tuple]]  # the gradebook, row by row
-    after: dict[str, list[tuple]]
-    record: Results
-
-    def pages(self) -> dict[str, str]:
-        """The feedback by student."""
-        found = (self.root / "feedback").glob(f"*/{STAGE}/lab.html")
-        return {path.parts[-3]: path.read_text("utf-8") for path in found}
-
-
-@pytest.fixture(scope="session")
-def hostile(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Hostile:
-    """Grade the hostile class, with honest students in it and one who was graded before."""
-    root = shutil.copytree(template, tmp_path_factory.mktemp("hostile") / "course")
-    course = courses.load(root)
-    with forgetting():
-        release.build(course)
-    (root / ".course-secret").write_text(SECRET, "utf-8")
-    graded_before(course)
-    submit_all(root)
-    before = dump(root)
-    words = ("submitted", "mailed/zip.zip", "--gradebook", "--json", "record.json")
-    run(root, "autograder", "grade", *words)
-    after = dump(root)
-    run(root, "nbgrader", "generate_feedback", STAGE)
-    return Hostile(root, before, after, from_json((root / "record.json").read_bytes()))
-
-
-def graded_before(course: Course) -> None:
-    """Give bea a grade, by hand too, and set a due date."""
-    bea = Submission(student="bea", stage=STAGE, code=None)
-    points = (exercise("double", 2.5, 5.0), exercise("Scale", 5.0, 5.0))
-    Writer(course, [bea]).write([bea], [record("bea", points)])
-    query(course.root, "update grade set manual_score = 4 where auto_score = 2.5")
-    query(course.root, "update comment set manual_comment = 'Well done!'")
-    query(course.root, "update assignment set duedate = '2026-11-01 10:00:00.000000'")
 
 
 @pytest.fixture
 def write_lab(course: Course) -> WriteLab:
-    """Build the lab of the course anew, from other cells or with other points."""
+    """Build the lab of the course again, from other cells or with other points."""
     return partial(authored, course.stage(STAGE).lab)
 
 
 @pytest.fixture(scope="session")
 def master(template: Path) -> Notebook:
-    """The instructor's lab, which nobody may change."""
+    """The instructor's lab; tests must not change it."""
     return lab_notebook.instructor_notebook(courses.load(template).stage(STAGE).lab.read_bytes())
 
 
@@ -230,14 +196,14 @@ def hand_in() -> HandIn:
         **fields: object,
     ) -> Submission:
         code = module and Code(kind="module", cells=(module,), label="tiny.py")
-        facts = {"stage": STAGE, "lab": found("lab.ipynb", lab), "stamp": found("t.txt", stamp)}
+        facts = {"stage": STAGE, "lab": file_of("lab.ipynb", lab), "stamp": file_of("t.txt", stamp)}
         return Submission(student=student, code=code or None, **(facts | fields))
 
     return make
 
 
-def found(name: str, data: bytes | None) -> HandInFile | None:
-    """A file of a hand-in that holds *data*."""
+def file_of(name: str, data: bytes | None) -> HandInFile | None:
+    """A submitted file that holds *data*."""
     return data if data is None else HandInFile(
         path=PurePosixPath(name), label=name, read=lambda _limit: data
     )  # fmt: skip
@@ -245,7 +211,7 @@ def found(name: str, data: bytes | None) -> HandInFile | None:
 
 @pytest.fixture
 def graded() -> Made:
-    """Make a record: points by exercise, out of five each."""
+    """Make a result: points by exercise, out of five each."""
 
     def make(student: str = "ada", most: float = 5.0, **points: float) -> SubmissionResult:
         earned = dict.fromkeys(POINTS, most) | points
@@ -271,7 +237,7 @@ def exercise(name: str, points: float, most: float) -> ExerciseResult:
 def record(
     student: str, exercises: tuple[ExerciseResult, ...], **fields: object
 ) -> SubmissionResult:
-    """A record of *exercises*; any field can be given."""
+    """A result of *exercises*; any field can be given."""
     facts = {
         "stage": STAGE,
         "status": Status.GRADED,
@@ -283,17 +249,17 @@ def record(
 
 @pytest.fixture
 def write(course: Course, hand_in: HandIn) -> WriteBook:
-    """Write records into the gradebook; who handed in nothing special, handed in the solution."""
+    """Write results into the gradebook; every submission that is not given is the solution."""
 
-    def write_all(*results: SubmissionResult, **handed: Submission) -> Written:
-        submissions = [handed.get(item.student) or hand_in(item.student) for item in results]
+    def write_all(*results: SubmissionResult, **given: Submission) -> Written:
+        submissions = [given.get(item.student) or hand_in(item.student) for item in results]
         return Writer(course, submissions).write(submissions, results)
 
     return write_all
 
 
 class Row(NamedTuple):
-    """What the gradebook knows of one student's cell."""
+    """The row of one student's cell in the gradebook."""
 
     auto: float | None
     manual: float | None
@@ -302,14 +268,14 @@ class Row(NamedTuple):
 
 
 def query(root: Path, sql: str, *values: object) -> list[tuple]:
-    """Ask the gradebook below *root* past every layer above it, or change it."""
+    """Run *sql* in the gradebook of the course at *root*, without nbgrader's layers."""
     with closing(sqlite3.connect(root / "gradebook.db")) as book, book:
         return book.execute(sql, values).fetchall()
 
 
 def rows(root: Path, student: str = "ada") -> dict[str, Row]:
-    """What the gradebook knows of *student*'s cells, by name."""
-    told = query(
+    """The rows of *student*'s cells in the gradebook, by name."""
+    cells = query(
         root,
         "select base_cell.name, auto_score, manual_score, extra_credit, needs_manual_grade"
         " from grade join base_cell on base_cell.id = grade.cell_id"
@@ -318,23 +284,23 @@ def rows(root: Path, student: str = "ada") -> dict[str, Row]:
         " where student_id = ?",
         student,
     )
-    return {name: Row(*values, waits=bool(waits)) for name, *values, waits in told}
+    return {name: Row(*values, waits=bool(waits)) for name, *values, waits in cells}
 
 
 def dump(root: Path) -> dict[str, list[tuple]]:
     """Every row of every table, in order."""
     tables = [name for (name,) in query(root, "select name from sqlite_master where type='table'")]
-    return {name: sorted(query(root, f"select * from {name}"), key=repr) for name in tables}  # noqa: S608  # names that sqlite told
+    return {name: sorted(query(root, f"select * from {name}"), key=repr) for name in tables}  # noqa: S608  # names from sqlite itself
 
 
 def autograded(root: Path, student: str = "ada") -> dict[str, bytes]:
-    """Every file that formgrader finds of *student*, by name."""
+    """Every file that formgrader has of *student*, by name."""
     folder = root / "autograded" / student / STAGE
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def named(item: Cell) -> str:
-    """The name that nbgrader knows *item* by."""
+    """The name of *item* in nbgrader."""
     return item["metadata"].get("nbgrader", {}).get("grade_id", "")
 
 
@@ -348,24 +314,28 @@ def names(notebook: Notebook) -> list[str]:
     return [named(item) for item in notebook["cells"] if named(item)]
 
 
-def run(root: Path, *words: str, code: int = 0, **environment: str) -> str:
-    """Run one of our commands in the course at *root*; return all that it said."""
-    done = subprocess.run(  # noqa: S603  # our own words
-        [str(BIN / words[0]), *words[1:]],
-        cwd=root,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
+def add_settings(course: Course, more: str) -> None:
+    """Add lines to the course's nbgrader_config.py."""
+    (course.root / "nbgrader_config.py").write_text(CONFIG + more, "utf-8")
+
+
+def lab_of(root: Path, student: str = "ada") -> dict:
+    """The valid notebook that formgrader shows of *student*."""
+    node = nbformat.reads(autograded(root, student)["lab.ipynb"].decode(), 4)
+    nbformat.validate(node)
+    MetadataValidator().validate_nb(node)
+    return node
+
+
+def output_texts(lab: dict) -> str:
+    """The text of all feedback in *lab*."""
+    return "\n".join(
+        output["data"]["text/plain"] for item in lab["cells"] for output in item.get("outputs", ())
     )
-    said = done.stdout + done.stderr
-
-    assert done.returncode == code, said
-    return said
 
 
-class Acting(HTMLParser):
-    """Lists what a page holds beyond text that is laid out: tags, addresses, handlers."""
+class ActiveContent(HTMLParser):
+    """Lists what a page has besides formatted text: tags, addresses, handlers."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -374,22 +344,22 @@ class Acting(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag that Markdown does not make, and an attribute that leads anywhere."""
-        if tag not in LAID_OUT:
+        """Note a tag that Markdown does not make, and an attribute that points elsewhere."""
+        if tag not in FORMATTING:
             self.found.append(f"<{tag} {attrs}>")
         for name, value in attrs:
-            leads = name in {"href", "src"} and not INERT.match(value or "")
-            if leads or name not in {*PLAIN, "href", "src"}:
+            points_elsewhere = name in {"href", "src"} and not INERT.match(value or "")
+            if points_elsewhere or name not in {*PLAIN, "href", "src"}:
                 self.found.append(f"<{tag} {name}={value!r}>")
 
     def handle_comment(self, data: str) -> None:
-        """Note a comment: some viewers act on one."""
+        """Note a comment: some viewers interpret one."""
         self.found.append(f"<!--{data}-->")
 
     handle_decl = handle_pi = unknown_decl = handle_comment
 
 
-LAID_OUT = frozenset({
+FORMATTING = frozenset({
     "a", "blockquote", "br", "code", "dd", "del", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4",
     "h5", "h6", "hr", "img", "input", "li", "ol", "p", "pre", "span", "strong", "table", "tbody",
     "td", "th", "thead", "tr", "ul",

@@ -1,4 +1,4 @@
-"""What formgrader shows: the instructor's cells, the student's answers, and nothing that acts."""
+"""What formgrader shows: the instructor's cells, the student's answers, no active content."""
 
 import copy
 import json
@@ -16,11 +16,11 @@ from autograder.authoring.lab_notebook import Notebook
 from autograder.gradebook.autograded_notebook import (
     MAX_CELLS,
     MAX_SOURCE,
-    Card,
-    sanitized,
+    CellOutput,
+    add_outputs,
+    append_module,
+    merge_student_cells,
     unanswered,
-    with_cards,
-    with_module,
 )
 from autograder.gradebook.markdown_escape import JOINER
 from autograder.submission.files import UnusableFile
@@ -29,23 +29,23 @@ from tests.kit.gradebook.conftest import NAMES, TOUR, Cell, by_name, cell, named
 PNG = {"image/png": "iVBORw0KGgo="}
 SVG = {"image/svg+xml": "PHN2Zz4="}
 
-Overlaid = Callable[..., Notebook]
+Merge = Callable[..., Notebook]
 
 
 @pytest.fixture
-def laid(master: Notebook) -> Overlaid:
-    """Lay cells, or a whole notebook as bytes, over the master."""
+def merge(master: Notebook) -> Merge:
+    """Merge cells, or a whole notebook as bytes, into the master."""
 
-    def lay(*cells: Cell, data: bytes = b"") -> Notebook:
-        made = sanitized(master, data or notebook(*cells), "lab.ipynb")
+    def merge_cells(*cells: Cell, data: bytes = b"") -> Notebook:
+        made = merge_student_cells(master, data or notebook(*cells), "lab.ipynb")
         check_valid(made)
         return made
 
-    return lay
+    return merge_cells
 
 
 def check_valid(made: Notebook) -> None:
-    """Let nbformat and nbgrader look at *made*, as formgrader does; every name is there once."""
+    """Validate *made* with nbformat and nbgrader, as formgrader does; each name is there once."""
     node = nbformat.from_dict(made)
     nbformat.validate(node)
     MetadataValidator().validate_nb(node)
@@ -53,18 +53,18 @@ def check_valid(made: Notebook) -> None:
 
 
 def answer(text: str, name: str = "why", **fields: object) -> Cell:
-    """A cell of the student's that goes by *name*."""
+    """A cell of the student's with this *name*."""
     return {**cell("markdown", text, name, grade=True, solution=True, points=3), **fields}
 
 
 def test_no_notebook_is_the_master(master: Notebook):
     """With its answers blank."""
-    assert sanitized(master, None) == master
+    assert merge_student_cells(master, None) == master
 
 
-def test_the_released_lab_is_the_master_again(master: Notebook, laid: Overlaid, released: dict):
-    """What nobody touched reads as the instructor wrote it, mark schemes included."""
-    made = laid(data=json.dumps(released).encode())
+def test_the_released_lab_becomes_the_master(master: Notebook, merge: Merge, released: dict):
+    """Unchanged cells have the instructor's text, mark schemes included."""
+    made = merge(data=json.dumps(released).encode())
 
     assert by_name(made) == by_name(master)
     assert [item["source"] for item in made["cells"]] == [
@@ -72,20 +72,20 @@ def test_the_released_lab_is_the_master_again(master: Notebook, laid: Overlaid, 
     ]
 
 
-def test_the_master_stays_as_it_was(master: Notebook, laid: Overlaid):
-    """One lab is laid under a whole class."""
+def test_the_master_is_not_changed(master: Notebook, merge: Merge):
+    """One master serves a whole class."""
     before = copy.deepcopy(master)
-    made = laid(answer("Because."))
-    with_cards(made, {"double": Card("<p>x</p>", "x")}, Card("<p>y</p>", "y"))
+    made = merge(answer("Because."))
+    add_outputs(made, {"double": CellOutput("<p>x</p>", "x")}, CellOutput("<p>y</p>", "y"))
     made["cells"][0]["source"] = "changed"
 
     assert master == before
 
 
-def test_answers_are_the_students(laid: Overlaid):
+def test_answers_are_the_students(merge: Merge):
     """Written ones and sketches, each in the instructor's cell."""
     sketch = cell("code", "x = 1 if 1<2 else 0", "sketch", grade=True, solution=True, points=99)
-    made = by_name(laid(answer("Since x + x."), sketch))
+    made = by_name(merge(answer("Since x + x."), sketch))
 
     assert made["why"]["source"] == "Since x + x."
     assert made["sketch"]["source"] == "x = 1 if 1<2 else 0"
@@ -93,9 +93,9 @@ def test_answers_are_the_students(laid: Overlaid):
 
 
 @pytest.mark.parametrize("name", ["setup", "double", "why-asked"])
-def test_questions_and_checks_are_the_instructors(master: Notebook, laid: Overlaid, name: str):
+def test_questions_and_checks_are_the_instructors(master: Notebook, merge: Merge, name: str):
     """Whatever a student wrote into their cells."""
-    made = laid(cell("code", "print('5.0')", name), answer("a"))
+    made = merge(cell("code", "print('5.0')", name), answer("a"))
 
     assert by_name(made)[name] == by_name(master)[name]
 
@@ -111,57 +111,57 @@ def test_questions_and_checks_are_the_instructors(master: Notebook, laid: Overla
         pytest.param(("First.", "Second.", " \n"), "Second.", id="three"),
     ],
 )
-def test_of_copies_the_last_written_one_counts(laid: Overlaid, texts: tuple[str, ...], counts: str):
-    """Jupyter copies a cell with its name; the others stay as the student's own."""
-    made = laid(*map(answer, texts))
+def test_of_copies_the_last_written_one_counts(merge: Merge, texts: tuple[str, ...], counts: str):
+    """Jupyter copies a cell with its name; the others stay as cells of the student."""
+    made = merge(*map(answer, texts))
 
     assert by_name(made)["why"]["source"] == counts
     assert {item["source"] for item in made["cells"]} >= {text for text in texts if text.strip()}
 
 
-def test_a_renamed_answer_is_shown_but_is_nobodys(laid: Overlaid):
-    """The instructor finds it, below a blank answer."""
-    made = laid(answer("Mine.", "whyy"), answer("x", "sketch"))
+def test_a_renamed_answer_is_shown_but_not_graded(merge: Merge):
+    """The instructor finds it below a blank answer."""
+    made = merge(answer("Mine.", "whyy"), answer("x", "sketch"))
 
     assert by_name(made)["why"]["source"] == "YOUR ANSWER HERE"
     assert [named(item) for item in made["cells"] if item["source"] == "Mine."] == [""]
 
 
-def test_deleted_cells_come_back_in_their_place(laid: Overlaid):
-    """After the cell that they followed, however few are left."""
-    made = laid(cell("markdown", "mine"), answer("Mine."), cell("markdown", "below"))
+def test_deleted_cells_are_restored_in_their_place(merge: Merge):
+    """They follow the same cell as before, however few are left."""
+    made = merge(cell("markdown", "mine"), answer("Mine."), cell("markdown", "below"))
 
     assert names(made) == list(NAMES)
     assert [item["source"] for item in made["cells"]][-1] == "below"
 
 
-def test_the_students_order_stays(laid: Overlaid):
-    """Who answers from the end to the beginning is read so."""
+def test_the_students_order_stays(merge: Merge):
+    """Answers from the end to the beginning are shown so."""
     order = ["sketch", "why", "double", "setup"]
-    made = laid(*(answer("x", name) for name in order))
+    made = merge(*(answer("x", name) for name in order))
 
     assert [name for name in names(made) if name in order] == order
 
 
 @pytest.mark.parametrize("kind", ["code", "raw", "markdown", "heading", None, 7, ["code"]])
-def test_a_retyped_answer_is_of_the_instructors_kind(laid: Overlaid, kind: object):
-    """And as harmless as if it had always been."""
-    made = by_name(laid(answer("<script>x</script>", cell_type=kind)))["why"]
+def test_a_retyped_answer_gets_the_instructors_type(merge: Merge, kind: object):
+    """It is escaped like any other answer."""
+    made = by_name(merge(answer("<script>x</script>", cell_type=kind)))["why"]
 
     assert made["cell_type"] == "markdown"
     assert made["source"] == f"<{JOINER}script>x<{JOINER}/script>"
 
 
-def test_a_retyped_check_is_code_again(master: Notebook, laid: Overlaid):
-    """A check that is prose would not be graded."""
-    made = laid(cell("markdown", "no", "double"), cell("raw", "no", "Scale"))
+def test_a_retyped_check_is_code_again(master: Notebook, merge: Merge):
+    """A check in Markdown would not be graded."""
+    made = merge(cell("markdown", "no", "double"), cell("raw", "no", "Scale"))
 
     assert by_name(made)["double"] == by_name(master)["double"]
     assert by_name(made)["Scale"] == by_name(master)["Scale"]
 
 
-def told(**facts: object) -> dict[str, object]:
-    """Metadata of a cell that calls itself a check, with *facts* of its own."""
+def metadata_of(**facts: object) -> dict[str, object]:
+    """Metadata of a cell that claims to be a check, with *facts* of its own."""
     known = {"grade_id": "double", "grade": True, "locked": True, "schema_version": 3}
     return {"nbgrader": {**known, "points": 5, "solution": False, "task": False, **facts}}
 
@@ -169,21 +169,21 @@ def told(**facts: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     "metadata",
     [
-        pytest.param(told(points=99), id="points"),
-        pytest.param(told(points=-1), id="negative-points"),
-        pytest.param(told(points="5"), id="points-as-text"),
-        pytest.param(told(schema_version=1), id="old-schema"),
-        pytest.param(told(schema_version=99), id="future-schema"),
-        pytest.param(told(schema_version="x"), id="schema-as-text"),
-        pytest.param(told(solution=True), id="says-it-is-the-answer"),
-        pytest.param(told(task=True, grade=False), id="says-it-is-a-task"),
-        pytest.param(told(grade_id="why"), id="name-of-an-answer"),
-        pytest.param(told(grade_id="new"), id="a-cell-of-its-own"),
-        pytest.param(told(grade_id="a b<script>"), id="name-with-script"),
-        pytest.param(told(grade_id=["double"]), id="name-is-a-list"),
-        pytest.param(told(grade_id={}), id="name-is-an-object"),
-        pytest.param(told(grade_id=None), id="name-is-null"),
-        pytest.param(told(checksum="0" * 32, extra=1), id="extra-keys"),
+        pytest.param(metadata_of(points=99), id="points"),
+        pytest.param(metadata_of(points=-1), id="negative-points"),
+        pytest.param(metadata_of(points="5"), id="points-as-text"),
+        pytest.param(metadata_of(schema_version=1), id="old-schema"),
+        pytest.param(metadata_of(schema_version=99), id="future-schema"),
+        pytest.param(metadata_of(schema_version="x"), id="schema-as-text"),
+        pytest.param(metadata_of(solution=True), id="says-it-is-the-answer"),
+        pytest.param(metadata_of(task=True, grade=False), id="says-it-is-a-task"),
+        pytest.param(metadata_of(grade_id="why"), id="name-of-an-answer"),
+        pytest.param(metadata_of(grade_id="new"), id="a-cell-of-its-own"),
+        pytest.param(metadata_of(grade_id="a b<script>"), id="name-with-script"),
+        pytest.param(metadata_of(grade_id=["double"]), id="name-is-a-list"),
+        pytest.param(metadata_of(grade_id={}), id="name-is-an-object"),
+        pytest.param(metadata_of(grade_id=None), id="name-is-null"),
+        pytest.param(metadata_of(checksum="0" * 32, extra=1), id="extra-keys"),
         pytest.param({"nbgrader": []}, id="nbgrader-is-a-list"),
         pytest.param({"nbgrader": "double"}, id="nbgrader-is-a-string"),
         pytest.param({"nbgrader": None}, id="nbgrader-is-null"),
@@ -193,9 +193,9 @@ def told(**facts: object) -> dict[str, object]:
         pytest.param({"jupyter": {"source_hidden": True}, "tags": ["hide"]}, id="hides-itself"),
     ],
 )
-def test_forged_metadata_changes_nothing(master: Notebook, laid: Overlaid, metadata: object):
-    """Points, kinds and names are the master's; nothing of the student's metadata is left."""
-    made = laid(answer("Mine."), {**cell("code", "x"), "metadata": metadata})
+def test_forged_metadata_changes_nothing(master: Notebook, merge: Merge, metadata: object):
+    """Points, types and names are the master's; nothing of the student's metadata is left."""
+    made = merge(answer("Mine."), {**cell("code", "x"), "metadata": metadata})
 
     assert lab_notebook.grade_cell_points(made) == lab_notebook.grade_cell_points(master)
     assert [item["metadata"] for item in made["cells"] if not named(item)] == [
@@ -203,52 +203,52 @@ def test_forged_metadata_changes_nothing(master: Notebook, laid: Overlaid, metad
     ]
 
 
-def test_nothing_that_was_saved_beside_the_sources_is_left(laid: Overlaid):
-    """No output, no count, no notebook metadata, no attachment of a code cell."""
+def test_only_the_sources_are_kept(merge: Merge):
+    """No output, count, notebook metadata, or attachment of a code cell is left."""
     shown = {"output_type": "display_data", "data": {"text/html": "<script>1</script>"}}
     code = {**cell("code", "x", "double"), "outputs": [shown], "execution_count": 7}
     other = {**cell("code", "y"), "outputs": [shown], "attachments": {"a.png": PNG}}
-    made = laid(data=notebook(code, other, title="<script>", widgets={}, kernelspec={"name": "x"}))
+    made = merge(data=notebook(code, other, title="<script>", widgets={}, kernelspec={"name": "x"}))
 
     assert "script" not in json.dumps(made)
     assert made["metadata"]["kernelspec"]["name"] == "python3"
     assert not any(item.get("outputs") or "attachments" in item for item in made["cells"])
 
 
-def test_a_raw_cell_is_shown_as_text(laid: Overlaid):
-    """Raw cells go into nbconvert's pages as they are."""
-    made = laid(answer("a"), cell("raw", "<img src=x onerror=alert(1)>"))
+def test_a_raw_cell_is_shown_as_text(merge: Merge):
+    """In nbconvert's pages, raw cells would be HTML."""
+    made = merge(answer("a"), cell("raw", "<img src=x onerror=alert(1)>"))
     shown = [item for item in made["cells"] if "img" in item["source"]]
 
     assert [item["cell_type"] for item in shown] == ["markdown"]
     assert f"<{JOINER}img" in shown[0]["source"]
 
 
-def test_pictures_that_are_dropped_leave_no_hole(laid: Overlaid):
-    """For nbconvert gives up on a page whose text shows a picture that is not attached."""
+def test_removed_pictures_have_no_link(merge: Merge):
+    """On a page whose text shows a picture that is not attached, nbconvert fails."""
     text = "![a](attachment:a.png) ![b](attachment:b.svg) ![c](attachment:c.png)"
-    made = by_name(laid(answer(text, attachments={"a.png": PNG, "b.svg": SVG})))["why"]
+    made = by_name(merge(answer(text, attachments={"a.png": PNG, "b.svg": SVG})))["why"]
 
     assert made["attachments"] == {"a.png": PNG}
     assert made["source"].count(f"]{JOINER}(attachment:") == 2
     assert "![a](attachment:a.png)" in made["source"]
 
 
-def test_the_tour_keeps_its_links(laid: Overlaid):
-    """As long as it is the instructor's, word for word."""
-    made = laid(answer("a"), cell("markdown", TOUR), cell("markdown", TOUR + "<script>"))
+def test_the_lessons_keep_their_links(merge: Merge):
+    """They do so while their text is exactly the instructor's."""
+    made = merge(answer("a"), cell("markdown", TOUR), cell("markdown", TOUR + "<script>"))
     sources = [item["source"] for item in made["cells"]]
 
     assert sources.count(TOUR) == 1
     assert not any("<script" in source for source in sources)
 
 
-def test_the_tour_keeps_its_pictures_whatever_the_student_attached(master: Notebook):
-    """They may be of any kind, and stay the instructor's."""
+def test_the_lessons_keep_their_pictures(master: Notebook):
+    """They may be of any type, and no attachment of the student's replaces them."""
     pictured = {**cell("markdown", "![a](attachment:a.svg)"), "attachments": {"a.svg": SVG}}
     own = {**master, "cells": [{**pictured, "id": "pictured"}, *master["cells"]]}
     theirs = {**pictured, "attachments": {"a.svg": {"image/svg+xml": "c2NyaXB0"}}}
-    made = sanitized(own, notebook(theirs, theirs, answer("a")), "lab.ipynb")
+    made = merge_student_cells(own, notebook(theirs, theirs, answer("a")), "lab.ipynb")
 
     check_valid(made)
     assert [item["attachments"] for item in made["cells"] if "attachments" in item] == [
@@ -256,25 +256,25 @@ def test_the_tour_keeps_its_pictures_whatever_the_student_attached(master: Noteb
     ] * 2
 
 
-def test_thousands_of_cells_do_not_hide_an_answer(laid: Overlaid):
-    """Only so many are shown; what is graded by hand is among them."""
-    made = laid(*(cell("code", f"x = {i}") for i in range(1900)), answer("Mine."))
+def test_thousands_of_cells_do_not_hide_an_answer(merge: Merge):
+    """Only some are shown; those that are graded by hand are among them."""
+    made = merge(*(cell("code", f"x = {i}") for i in range(1900)), answer("Mine."))
 
     assert by_name(made)["why"]["source"] == "Mine."
     assert len(made["cells"]) <= MAX_CELLS + len(NAMES)
 
 
-def test_sources_are_bounded(laid: Overlaid):
-    """A page of megabytes would keep the browser busy."""
+def test_sources_are_bounded(merge: Merge):
+    """A page of megabytes would block the browser."""
     long = "x" * (2 * MAX_SOURCE)
-    made = laid(answer(long), cell("code", long), cell("code", long, "sketch"))
+    made = merge(answer(long), cell("code", long), cell("code", long, "sketch"))
 
     assert max(len(item["source"]) for item in made["cells"]) < MAX_SOURCE + 100
 
 
-def test_a_notebook_that_is_no_lab_stands_below_it(master: Notebook, laid: Overlaid):
-    """A notebook of the student's own is code to look at."""
-    made = laid(cell("code", "def double(x): ..."), cell("markdown", "# mine"))
+def test_a_notebook_that_is_no_lab_is_shown_below_it(master: Notebook, merge: Merge):
+    """The instructor can read it there."""
+    made = merge(cell("code", "def double(x): ..."), cell("markdown", "# mine"))
 
     assert made["cells"][: len(master["cells"])] == master["cells"]
     assert made["cells"][-2]["source"] == "def double(x): ..."
@@ -290,10 +290,10 @@ def test_a_notebook_that_is_no_lab_stands_below_it(master: Notebook, laid: Overl
         pytest.param(b"{}," * 600_000, id="bomb"),
     ],
 )
-def test_what_is_no_json_is_unusable(master: Notebook, data: bytes):
-    """The sentence names the file."""
+def test_bytes_that_are_no_json_are_unusable(master: Notebook, data: bytes):
+    """The message names the file."""
     with pytest.raises(UnusableFile, match=r"^lab\.ipynb "):
-        sanitized(master, data, "lab.ipynb")
+        merge_student_cells(master, data, "lab.ipynb")
 
 
 @pytest.mark.parametrize(
@@ -307,9 +307,9 @@ def test_what_is_no_json_is_unusable(master: Notebook, data: bytes):
         pytest.param(b'{"worksheets": [{"cells": [{"input": "x"}]}]}', id="format-3"),
     ],
 )
-def test_what_has_no_cells_is_blank(master: Notebook, laid: Overlaid, data: bytes):
-    """Any JSON at all gives every cell of the master."""
-    assert unanswered(master, laid(data=data)) == {"why", "sketch"}
+def test_a_notebook_without_cells_is_blank(master: Notebook, merge: Merge, data: bytes):
+    """Any JSON gives every cell of the master."""
+    assert unanswered(master, merge(data=data)) == {"why", "sketch"}
 
 
 @pytest.mark.parametrize(
@@ -323,26 +323,26 @@ def test_what_has_no_cells_is_blank(master: Notebook, laid: Overlaid, data: byte
         pytest.param("YOUR ANSWER HERE: because", False, id="written-behind"),
     ],
 )
-def test_an_answer_is_blank_where_nothing_was_written(
-    master: Notebook, laid: Overlaid, text: str, *, is_blank: bool
+def test_an_answer_is_blank_if_nothing_was_written(
+    master: Notebook, merge: Merge, text: str, *, is_blank: bool
 ):
-    """Blank answers earn 0 at once, the others wait for a human."""
-    blank = unanswered(master, laid(answer(text), answer("x = 1", "sketch")))
+    """Blank answers earn 0 at once, the others wait to be graded by hand."""
+    blank = unanswered(master, merge(answer(text), answer("x = 1", "sketch")))
 
     assert ("why" in blank) is is_blank
     assert "sketch" not in blank
 
 
-def test_a_code_answer_is_blank_as_it_was_given(master: Notebook, laid: Overlaid, released: dict):
-    """The stub that nbgrader sets for code is no answer."""
-    assert unanswered(master, laid(data=json.dumps(released).encode())) == {"why", "sketch"}
+def test_an_unchanged_code_answer_is_blank(master: Notebook, merge: Merge, released: dict):
+    """The stub for code, which nbgrader sets, is no answer."""
+    assert unanswered(master, merge(data=json.dumps(released).encode())) == {"why", "sketch"}
     assert "NotImplementedError" in by_name(master)["sketch"]["source"]
 
 
-def test_a_card_stands_below_its_check_only(laid: Overlaid):
-    """A student's cell gets none, however it calls itself."""
-    cards = {name: Card("<p>c</p>", "c") for name in ("double", "why", "setup2")}
-    made = with_cards(laid(answer("a"), cell("code", "x", "setup2")), cards, None)
+def test_feedback_is_below_its_check_only(merge: Merge):
+    """A student's cell gets none, whatever its name is."""
+    outputs = {name: CellOutput("<p>c</p>", "c") for name in ("double", "why", "setup2")}
+    made = add_outputs(merge(answer("a"), cell("code", "x", "setup2")), outputs, None)
 
     check_valid(made)
     assert [named(item) for item in made["cells"] if item.get("outputs")] == ["double"]
@@ -355,17 +355,17 @@ def test_a_card_stands_below_its_check_only(laid: Overlaid):
     ]
 
 
-def test_what_concerns_the_whole_stands_on_top(laid: Overlaid):
-    """Before the first cell of all."""
-    made = with_cards(laid(answer("a")), {}, Card("<p>w</p>", "w"))
+def test_feedback_on_the_whole_submission_is_on_top(merge: Merge):
+    """It is before the first cell."""
+    made = add_outputs(merge(answer("a")), {}, CellOutput("<p>w</p>", "w"))
 
     check_valid(made)
     assert made["cells"][0]["outputs"][0]["data"]["text/plain"] == "w"
 
 
-def test_the_module_is_shown_at_the_end(laid: Overlaid):
-    """With its name, and not without end."""
-    made = with_module(laid(answer("a")), "tiny.py", "x" * (2 * MAX_SOURCE))
+def test_the_module_is_shown_at_the_end(merge: Merge):
+    """It is shown with its name, up to a limit."""
+    made = append_module(merge(answer("a")), "tiny.py", "x" * (2 * MAX_SOURCE))
 
     check_valid(made)
     assert made["cells"][-1]["source"].startswith("# Handed in: tiny.py\n\nxxx")
@@ -385,15 +385,17 @@ VALUES = st.recursive(
     ),
     max_leaves=6,
 )
-TOLD = st.fixed_dictionaries(
-    {}, optional=dict.fromkeys(told()["nbgrader"], VALUES) | {"grade_id": st.sampled_from(NAMES)}
+METADATA = st.fixed_dictionaries(
+    {},
+    optional=dict.fromkeys(metadata_of()["nbgrader"], VALUES)
+    | {"grade_id": st.sampled_from(NAMES)},
 )
 MANGLED = st.fixed_dictionaries(
     {},
     optional={
         "cell_type": st.sampled_from(["code", "markdown", "raw", "heading"]) | VALUES,
         "source": TEXTS | st.lists(TEXTS, max_size=3) | VALUES,
-        "metadata": st.fixed_dictionaries({}, optional={"nbgrader": TOLD}) | VALUES,
+        "metadata": st.fixed_dictionaries({}, optional={"nbgrader": METADATA}) | VALUES,
         "attachments": VALUES,
         "outputs": VALUES,
         "id": VALUES,
@@ -401,12 +403,14 @@ MANGLED = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=150)  # a busy machine is no bug
+@settings(deadline=None, max_examples=150)  # a busy machine is slow
 @given(cells=st.lists(MANGLED | VALUES, max_size=8))
-def test_any_mangled_notebook_is_valid_again(master: Notebook, cells: list[Any]):
-    """Both nbformat and nbgrader accept it, and points are what they were."""
-    made = sanitized(master, json.dumps({"cells": cells}).encode(), "lab.ipynb")
-    shown = with_module(with_cards(made, {"double": Card("c", "c")}, Card("w", "w")), "a.py", "x")
+def test_any_mangled_notebook_becomes_valid(master: Notebook, cells: list[Any]):
+    """Both nbformat and nbgrader accept it, and its points are the master's."""
+    made = merge_student_cells(master, json.dumps({"cells": cells}).encode(), "lab.ipynb")
+    shown = append_module(
+        add_outputs(made, {"double": CellOutput("c", "c")}, CellOutput("w", "w")), "a.py", "x"
+    )
 
     check_valid(shown)
     assert lab_notebook.grade_cell_points(shown) == lab_notebook.grade_cell_points(master)

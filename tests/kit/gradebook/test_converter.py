@@ -1,7 +1,8 @@
-"""`nbgrader autograde` and formgrader's button, on whatever a class hands in."""
+"""`nbgrader autograde` and formgrader's button, for anything that a class submits."""
 
 import json
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,11 +13,14 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import Autograde as NbgraderAutograde
 
 from autograder.course import Course
+from autograder.gradebook import writer
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.writer import Writer
 from autograder.grading import grade as grading
 from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import collect
+from tests.kit.commands import run
 from tests.kit.conftest import SOLUTION
 from tests.kit.gradebook.conftest import (
     CELLS,
@@ -31,7 +35,6 @@ from tests.kit.gradebook.conftest import (
     notebook,
     query,
     rows,
-    run,
 )
 
 pytestmark = [
@@ -39,7 +42,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),  # torch keeps idle threads
 ]
 
-STRANGE = "o'hara & söhne, 你"
+UNUSUAL = "o'hara & söhne, 你"
 HALF = "def double(x):\n    return x + x\n"
 WRONG = "def double(x):\n    return 3 * x\n"
 ANSWERED = notebook(*(
@@ -54,7 +57,7 @@ CLASS = {
     "dan": {"tiny.py": SOLUTION.encode(), "lab.ipynb": b'{"cells": [', "timestamp.txt": LATE},
     "eve": {"tiny.py": WRONG.encode(), "lab (1).ipynb": ANSWERED},
     "fay": {},
-    STRANGE: {"tiny.py": SOLUTION.encode(), "lab.ipynb": ANSWERED},
+    UNUSUAL: {"tiny.py": SOLUTION.encode(), "lab.ipynb": ANSWERED},
 }
 AUTO = {  # double, Scale, why
     "ada": (5.0, 5.0, None),
@@ -63,24 +66,24 @@ AUTO = {  # double, Scale, why
     "dan": (5.0, 5.0, 0.0),
     "eve": (0.0, 0.0, None),
     "fay": (0.0, 0.0, 0.0),
-    STRANGE: (5.0, 5.0, None),
+    UNUSUAL: (5.0, 5.0, None),
 }
 LATE_COSTS_ALL = "c.LateSubmissionPlugin.penalty_method = 'zero'\n"
 
 
 class Graded(NamedTuple):
-    """A class after `nbgrader autograde`, and what that said."""
+    """A class after `nbgrader autograde`, and its output."""
 
     root: Path
     rows: dict[str, dict[str, Row]]
     files: dict[str, dict[str, bytes]]
-    said: str
-    trace: Path  # would be there if a kernel had been started
+    output: str
+    trace: Path  # would exist if a kernel had been started
     kernels: Path
 
 
-def hand_in(root: Path, student: str, files: dict[str, bytes]) -> None:
-    """Put *files* where nbgrader collects what *student* hands in."""
+def submit(root: Path, student: str, files: dict[str, bytes]) -> None:
+    """Put *files* into nbgrader's folder for the submission of *student*."""
     folder = root / "submitted" / student / STAGE
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
@@ -88,27 +91,31 @@ def hand_in(root: Path, student: str, files: dict[str, bytes]) -> None:
 
 
 def all_rows(root: Path) -> dict[str, dict[str, Row]]:
-    """What the gradebook knows of everybody."""
+    """The rows of all students in the gradebook."""
     return {student: rows(root, student) for (student,) in query(root, "select id from student")}
 
 
 @pytest.fixture(scope="session")
-def graded(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+def graded(
+    template: Path, tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer
+) -> Graded:
     """The class, graded by the command."""
     home = tmp_path_factory.mktemp("class")
     root = shutil.copytree(template, home / "course")
     (root / "nbgrader_config.py").write_text(CONFIG + LATE_COSTS_ALL, "utf-8")
     query(root, "update assignment set duedate = '2026-11-01 10:00:00.000000'")
-    trace = plant_kernel(home / "jupyter")
+    trace = install_kernel(home / "jupyter")
     for student, files in CLASS.items():
-        hand_in(root, student, {"timestamp.txt": IN_TIME, **files})
+        submit(root, student, {"timestamp.txt": IN_TIME, **files})
     (root / "submitted" / "ada" / STAGE / "link.txt").symlink_to(root / "course.toml")
-    said = run(root, "nbgrader", "autograde", STAGE, JUPYTER_PATH=str(home / "jupyter"))
+    with pytest.MonkeyPatch.context() as patch:
+        reuse(fork_server, patch)
+        output = run(root, "nbgrader", "autograde", STAGE, JUPYTER_PATH=str(home / "jupyter"))
     files = {student: autograded(root, student) for student in CLASS}
-    return Graded(root, all_rows(root), files, said, trace, home / "jupyter")
+    return Graded(root, all_rows(root), files, output, trace, home / "jupyter")
 
 
-def plant_kernel(folder: Path) -> Path:
+def install_kernel(folder: Path) -> Path:
     """Make a Python kernel that leaves a trace and dies."""
     trace = folder / "started"
     spec = {"argv": ["/bin/touch", str(trace)], "display_name": "Python 3", "language": "python"}
@@ -117,16 +124,21 @@ def plant_kernel(folder: Path) -> Path:
     return trace
 
 
+def reuse(fork_server: ForkServer, patch: pytest.MonkeyPatch) -> None:
+    """Grade with *fork_server*, so that a test need not wait until another has torch."""
+    patch.setattr(grading, "ForkServer", lambda *_arguments, **_options: nullcontext(fork_server))
+    patch.setattr(grading, "cores", lambda: 1)
+
+
 @pytest.fixture
-def api(course: Course, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
-    """What formgrader's buttons call, on a course that has ada's hand-in."""
-    request.getfixturevalue("lent_fork_server")
-    monkeypatch.setattr(grading, "cores", lambda: 1)
-    hand_in(course.root, "ada", CLASS["ada"])
-    return NbGraderAPI(config=NbgraderSetup(course).config)
+def api(course: Course, monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer) -> NbGraderAPI:
+    """The functions behind formgrader's buttons, for a course with ada's submission."""
+    reuse(fork_server, monkeypatch)
+    submit(course.root, "ada", CLASS["ada"])
+    return NbGraderAPI(config=NbgraderSetup.of_course(course).config)
 
 
-def test_everybody_has_what_they_earned(graded: Graded):
+def test_every_submission_gets_its_points(graded: Graded):
     """A module, a notebook, both, a damaged one, a renamed one, nothing, and an unusual name."""
     names = ("double", "Scale", "why")
     earned = {
@@ -134,32 +146,25 @@ def test_everybody_has_what_they_earned(graded: Graded):
     }
 
     assert earned == AUTO
-    assert "Grading 7 submissions of 01_tiny" in graded.said
+    assert "Grading 7 submissions of 01_tiny" in graded.output
 
 
-@pytest.mark.usefixtures("lent_fork_server")
-def test_scores_are_those_of_our_own_command(
-    course: Course, graded: Graded, monkeypatch: pytest.MonkeyPatch
+def test_rows_and_files_are_those_of_our_own_command(
+    course: Course, graded: Graded, monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer
 ):
-    """Row by row and file by file, however the class was graded."""
-    monkeypatch.setattr(grading, "cores", lambda: 1)
+    """They are equal row by row and byte by byte."""
+    reuse(fork_server, monkeypatch)
     shutil.copytree(graded.root / "submitted", course.root / "submitted", symlinks=True)
     submissions = list(collect(course.root / "submitted", course.stages))
-    writer = Writer(course, submissions)
-    writer.write(submissions, grading.grade(course, submissions).submissions)
+    Writer(course, submissions).write(submissions, grading.grade(course, submissions).submissions)
 
     assert all_rows(course.root) == graded.rows
     for student in CLASS:
-        assert cells(autograded(course.root, student)) == cells(graded.files[student])
-
-
-def cells(files: dict[str, bytes]) -> dict[str, object]:
-    """The files of a student; nbconvert writes a notebook's keys in another order."""
-    return {**files, "lab.ipynb": json.loads(files["lab.ipynb"])["cells"]}
+        assert autograded(course.root, student) == graded.files[student]
 
 
 def test_no_kernel_was_started(graded: Graded, monkeypatch: pytest.MonkeyPatch):
-    """Although the one that nbgrader would have started leaves a trace."""
+    """The one that nbgrader would have started leaves a trace."""
     monkeypatch.setenv("JUPYTER_PATH", str(graded.kernels))
 
     assert str(graded.trace) in KernelSpecManager().get_kernel_spec("python3").argv
@@ -167,14 +172,14 @@ def test_no_kernel_was_started(graded: Graded, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_formgrader_gets_lab_module_and_time_only(graded: Graded):
-    """No other file is copied, and no link followed."""
+    """No other file is copied, and no link is followed."""
     assert set(graded.files["ada"]) == {"lab.ipynb", "tiny.py", "timestamp.txt"}
     assert set(graded.files["cleo"]) == {"lab.ipynb", "timestamp.txt"}
     assert graded.files["bob"]["tiny.py"] == HALF.encode()
 
 
-def test_every_notebook_is_a_lab_again(graded: Graded):
-    """The renamed one with its answer, the others with blank ones."""
+def test_every_notebook_becomes_a_lab(graded: Graded):
+    """The renamed one keeps its answer, the damaged one has a blank one."""
     labs = {
         student: by_name(nbformat.reads(files["lab.ipynb"].decode(), 4))
         for student, files in graded.files.items()
@@ -186,15 +191,15 @@ def test_every_notebook_is_a_lab_again(graded: Graded):
 
 
 def test_lateness_costs_what_the_instructor_set(graded: Graded):
-    """In nbgrader_config.py, below our own lines; no second course comes into being."""
-    told = query(
+    """The setting is below ours in nbgrader_config.py; no second course is added."""
+    penalties = query(
         graded.root,
         "select student_id, late_submission_penalty from submitted_notebook join"
         " submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id"
         " where late_submission_penalty is not null",
     )
 
-    assert told == [("dan", 10.0)]
+    assert penalties == [("dan", 10.0)]
     assert query(graded.root, "select id from course") == [("tiny",)]
 
 
@@ -207,14 +212,14 @@ def test_lateness_costs_what_the_instructor_set(graded: Graded):
         pytest.param(LATE, 0.0, id="newer"),
     ],
 )
-def test_what_is_graded_is_graded_again_when_it_is_newer(
+def test_a_newer_submission_is_graded_again(
     course: Course, api: NbGraderAPI, stamp: bytes, points: float
 ):
-    """As in nbgrader; what was given by hand stays in any case."""
-    hand_in(course.root, "ada", {"timestamp.txt": IN_TIME})
+    """The rule is nbgrader's; manual scores stay in any case."""
+    submit(course.root, "ada", {"timestamp.txt": IN_TIME})
     api.autograde(STAGE, "ada", force=False)
     query(course.root, "update grade set manual_score = 1.5 where auto_score is null")
-    hand_in(course.root, "ada", {"tiny.py": b"", "timestamp.txt": stamp})
+    submit(course.root, "ada", {"tiny.py": b"", "timestamp.txt": stamp})
     done = api.autograde(STAGE, "ada", force=False)
 
     assert done["success"], done
@@ -222,21 +227,21 @@ def test_what_is_graded_is_graded_again_when_it_is_newer(
     assert rows(course.root)["why"] == Row(None, 1.5, None, waits=True)
 
 
-def test_what_is_no_stage_is_refused(course: Course):
-    """Unprotected, nbgrader would run its cells; the exit code tells scripts."""
+def test_an_assignment_that_is_no_stage_is_refused(course: Course):
+    """By itself, nbgrader would run its cells unprotected; scripts see the exit code."""
     (course.root / "submitted" / "ada" / "other").mkdir(parents=True)
-    said = run(course.root, "nbgrader", "autograde", "other", code=1)
+    output = run(course.root, "nbgrader", "autograde", "other", code=1)
 
-    assert "'other' is no stage of course.toml" in said
-    assert "Stages: 01_tiny." in said
-    assert "Traceback" not in said
+    assert "'other' is no stage of course.toml" in output
+    assert "Stages: 01_tiny." in output
+    assert "Traceback" not in output
 
 
 def test_the_button_grades(course: Course, api: NbGraderAPI):
-    """And grades again, since it always forces."""
+    """It grades again each time, as it always forces."""
     done = api.autograde(STAGE, "ada")
     before = rows(course.root)
-    hand_in(course.root, "ada", {"tiny.py": WRONG.encode()})
+    submit(course.root, "ada", {"tiny.py": WRONG.encode()})
     again = api.autograde(STAGE, "ada")
 
     assert (done["success"], again["success"]) == (True, True), done
@@ -244,8 +249,8 @@ def test_the_button_grades(course: Course, api: NbGraderAPI):
     assert api.get_autograded_students(STAGE) == {"ada"}
 
 
-def test_the_button_tells_what_is_wrong(course: Course, api: NbGraderAPI):
-    """In the window that formgrader opens."""
+def test_the_button_reports_what_is_wrong(course: Course, api: NbGraderAPI):
+    """Formgrader shows the log in a window."""
     course.stage(STAGE).lab.unlink()
     done = api.autograde(STAGE, "ada")
 
@@ -253,13 +258,12 @@ def test_the_button_tells_what_is_wrong(course: Course, api: NbGraderAPI):
     assert "lab.ipynb is missing; nbgrader keeps the points of a stage in its lab." in done["log"]
 
 
-def test_the_button_tells_when_there_is_no_grade(
+def test_the_button_reports_a_missing_grade(
     course: Course, api: NbGraderAPI, monkeypatch: pytest.MonkeyPatch
 ):
-    """Our own failure writes nothing and keeps the older grade."""
+    """A failure of the grader writes nothing and keeps the older grade and its notebook."""
     api.autograde(STAGE, "ada")
-    before = dump(course.root)
-    monkeypatch.setattr(grading, "Session", lambda *_arguments, **_options: 1 / 0)
+    before = dump(course.root), autograded(course.root)
     with monkeypatch.context() as patch:
         patch.setattr(grading.SuiteRunner, "grade_submission", lambda *_arguments: 1 / 0)
         patch.setattr(grading, "Session", Closed)
@@ -267,20 +271,25 @@ def test_the_button_tells_when_there_is_no_grade(
 
     assert not done["success"]
     assert "The grader failed, not the student; there is no grade." in done["log"]
-    assert dump(course.root) == before
+    assert (dump(course.root), autograded(course.root)) == before
 
 
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's own rows raise it
-def test_our_steps_grade_in_nbgraders_own_converter_too(
+def test_nbgraders_own_converter_refuses(
     course: Course, api: NbGraderAPI, monkeypatch: pytest.MonkeyPatch
 ):
-    """Where ours is not in place, a lab beside its module is graded in the sandbox all the same."""
+    """It would run the code in a kernel; the message says what to do instead."""
+    trace = course.root / "student-code-ran"
+    code = cell("code", f"open({str(trace)!r}, 'w')")
+    submit(course.root, "ada", {"lab.ipynb": notebook(*CELLS, code)})
     monkeypatch.setattr("nbgrader.apps.api.Autograde", NbgraderAutograde)
-    hand_in(course.root, "ada", CLASS["ada"])
     done = api.autograde(STAGE, "ada")
 
-    assert done["success"], done
-    assert [rows(course.root)[name].auto for name in ("double", "Scale", "why")] == [*AUTO["ada"]]
+    assert not done["success"]
+    assert "nbgrader's own autograder would run students' code unprotected" in done["log"]
+    assert "Run it in the folder of nbgrader_config.py" in done["log"]
+    assert not trace.exists()
+    assert {row.auto for row in rows(course.root).values()} == {None}
 
 
 class Closed:
@@ -294,7 +303,7 @@ class Closed:
 
 
 def test_a_student_must_be_known_where_asked(course: Course, api: NbGraderAPI):
-    """--create=False is nbgrader's own option."""
+    """The option of nbgrader is `--Autograde.create_student=False`."""
     done = api.autograde(STAGE, "ada", create=False)
 
     assert not done["success"]
@@ -302,12 +311,13 @@ def test_a_student_must_be_known_where_asked(course: Course, api: NbGraderAPI):
     assert rows(course.root) == {}
 
 
-def test_a_folder_that_is_nobodys_id_is_named(course: Course, api: NbGraderAPI):
-    """No page and no file could be named after it."""
-    hand_in(course.root, "a<b>", CLASS["bob"])
-    done = api.autograde(STAGE, "a<b>")
+def test_a_folder_that_can_be_no_id_is_reported(course: Course, api: NbGraderAPI):
+    """No page or file could have this name; others are graded."""
+    submit(course.root, "a<b>", CLASS["bob"])
+    done = api.autograde(STAGE, "a*")
 
     assert not done["success"]
+    assert set(all_rows(course.root)) == {"ada"}
     assert "Rename it, such as to 'a_b_~" in done["log"]
 
 
@@ -319,8 +329,8 @@ def test_a_folder_that_is_nobodys_id_is_named(course: Course, api: NbGraderAPI):
     ],
 )
 def test_nbgraders_options_choose(course: Course, api: NbGraderAPI, option: str, value: str):
-    """By name, or all but some."""
-    hand_in(course.root, "bob", CLASS["bob"])
+    """They choose by name, or all but some."""
+    submit(course.root, "bob", CLASS["bob"])
     setattr(api.coursedir, option, value)
     done = api.autograde(STAGE, getattr(api.coursedir, "student_id", "*"))
 
@@ -328,10 +338,47 @@ def test_nbgraders_options_choose(course: Course, api: NbGraderAPI, option: str,
     assert set(all_rows(course.root)) == {"ada"}
 
 
-def test_another_notebook_is_not_ours_to_grade(api: NbGraderAPI):
+@pytest.mark.parametrize("exists", [False, True])
+def test_no_other_notebook_is_graded(course: Course, api: NbGraderAPI, *, exists: bool):
     """A stage has one lab."""
     api.coursedir.notebook_id = "other"
+    submit(course.root, "ada", {"other.ipynb": notebook()} if exists else {})
     done = api.autograde(STAGE, "ada")
 
     assert not done["success"]
-    assert "No notebooks were matched" in done["log"]
+    assert ("The notebook of a stage is 'lab', not 'other'." in done["log"]) is exists
+    assert ("No notebooks were matched" in done["log"]) is not exists
+
+
+def test_nbgraders_permissions_and_hooks_hold(course: Course, api: NbGraderAPI):
+    """An instructor sets them in nbgrader_config.py."""
+    finished = []
+    api.config.Autograde.permissions = 640
+    api.config.Autograde.post_convert_hook = lambda **facts: finished.append(facts["assignment"])
+    done = api.autograde(STAGE, "ada")
+    files = (course.root / "autograded" / "ada" / STAGE).iterdir()
+
+    assert done["success"], done
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o640}
+    assert finished == [STAGE]
+
+
+def test_a_bug_of_ours_is_in_the_log_and_costs_one_student(
+    course: Course, api: NbGraderAPI, monkeypatch: pytest.MonkeyPatch
+):
+    """Its traceback is for a report of the bug; others are graded."""
+    submit(course.root, "bob", CLASS["bob"])
+    build = writer.build_autograded
+    monkeypatch.setattr(
+        writer,
+        "build_autograded",
+        lambda stage, master, item, result: (
+            build(stage, master, item, result) if item.student == "bob" else {}["a bug"]
+        ),
+    )
+    done = api.autograde(STAGE, "*")
+
+    assert not done["success"]
+    assert f"processing assignment '{STAGE}' for student 'ada': 'a bug'" in done["log"]
+    assert "Traceback" in done["log"]
+    assert set(all_rows(course.root)) == {"bob"}

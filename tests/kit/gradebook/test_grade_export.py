@@ -1,4 +1,4 @@
-"""`nbgrader export`: its own numbers, and names that no spreadsheet stumbles over."""
+"""`nbgrader export`: nbgrader's own numbers, and names that are safe in a spreadsheet."""
 
 import csv
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from nbgrader.plugins import CsvExportPlugin
 
 from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
-from autograder.gradebook.csv_plugin import CsvExport, with_zeros
-from autograder.gradebook.grade_export import grade_table_of_gradebook
-from tests.kit.gradebook.conftest import STAGE, HandIn, Made, WriteBook, query, run
+from autograder.gradebook.grade_export import CsvExport, grade_table_of_gradebook, with_zeros
+from tests.kit.commands import run
+from tests.kit.gradebook.conftest import STAGE, HandIn, Made, WriteBook, query
 
 Exported = Callable[..., list[dict[str, str]]]
 NUMBERS = ("raw_score", "late_submission_penalty", "score", "max_score")
@@ -26,20 +26,20 @@ FORMULAS = ('=HYPERLINK("http://a","x")', "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1
 
 
 class Parent(CsvExportPlugin):
-    """What a plugin sees of the command."""
+    """The part of the command that a plugin uses."""
 
     def __init__(self, course: Course) -> None:
         super().__init__()
-        self.coursedir = NbgraderSetup(course).places
+        self.coursedir = NbgraderSetup.of_course(course).coursedir
 
 
 @pytest.fixture
 def exported(course: Course, tmp_path: Path) -> Exported:
-    """Export with *plugin*; the lines as a reader sees them."""
+    """Export with *plugin*; return the lines of the file."""
 
     def export(plugin: type[CsvExportPlugin] = CsvExport, **options: list) -> list[dict[str, str]]:
         made = plugin(parent=Parent(course), to=str(tmp_path / "grades.csv"), **options)
-        with NbgraderSetup(course).gradebook() as book:
+        with NbgraderSetup.of_course(course).gradebook() as book:
             made.export(book)
         with (tmp_path / "grades.csv").open(newline="", encoding="utf-8") as page:
             return list(csv.DictReader(page, strict=True))
@@ -63,7 +63,7 @@ def class_(course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answ
 
 @pytest.mark.usefixtures("class_")
 def test_numbers_are_nbgraders(exported: Exported):
-    """Row by row, manual scores, extra credit, penalties and zeros included."""
+    """They are equal row by row, with manual scores, extra credit, penalties and zeros."""
     theirs, ours = exported(CsvExportPlugin), exported()
 
     assert list(ours[0]) == list(theirs[0])
@@ -76,8 +76,8 @@ def test_numbers_are_nbgraders(exported: Exported):
 
 
 @pytest.mark.usefixtures("class_")
-def test_what_waits_is_said(exported: Exported, caplog: pytest.LogCaptureFixture):
-    """It counts 0 for now, in nbgrader's file and in ours."""
+def test_ungraded_answers_are_reported(exported: Exported, caplog: pytest.LogCaptureFixture):
+    """They count 0 for now, in nbgrader's file and in ours."""
     exported()
 
     assert f"bob, {STAGE}: 2 answers wait to be graded by hand and count 0 for now." in caplog.text
@@ -85,8 +85,8 @@ def test_what_waits_is_said(exported: Exported, caplog: pytest.LogCaptureFixture
 
 
 @pytest.mark.usefixtures("class_")
-def test_what_was_not_handed_in_is_0(exported: Exported):
-    """As in nbgrader's file, so that a sum over the column is right."""
+def test_a_missing_submission_is_0(exported: Exported):
+    """It is 0 in nbgrader's file too, which makes the sum of a column right."""
     [dora] = [line for line in exported() if line["student_id"] == "dora"]
 
     assert [dora[name] for name in NUMBERS] == ["0", "0", "0", "15"]
@@ -102,16 +102,16 @@ def test_what_was_not_handed_in_is_0(exported: Exported):
         pytest.param({"student": [7]}, [], id="a-number"),
     ],
 )
-def test_options_choose(exported: Exported, options: dict, students: list[str]):
-    """As in nbgrader's own export."""
+def test_options_choose_rows(exported: Exported, options: dict, students: list[str]):
+    """The export of nbgrader itself chooses the same."""
     assert [line["student_id"] for line in exported(**options)] == students
     assert exported(CsvExportPlugin, **options) == [] or students
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, id=key) for key, name in NAMES.items()])
 def test_any_name_stays_in_its_cell(course: Course, exported: Exported, name: str):
-    """Where nbgrader's own file gets cells too many."""
-    with NbgraderSetup(course).gradebook() as book:
+    """In nbgrader's own file, the line gets too many cells."""
+    with NbgraderSetup.of_course(course).gradebook() as book:
         book.add_student("ada", last_name=name, first_name=name, email="a@example.org")
     [line] = exported()
 
@@ -121,8 +121,8 @@ def test_any_name_stays_in_its_cell(course: Course, exported: Exported, name: st
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_no_name_is_a_formula(course: Course, exported: Exported, text: str):
-    """A spreadsheet shows it."""
-    with NbgraderSetup(course).gradebook() as book:
+    """A spreadsheet shows it as text."""
+    with NbgraderSetup.of_course(course).gradebook() as book:
         book.add_student(text, last_name=text, first_name=text, email=text)
     [line] = exported()
 
@@ -130,8 +130,8 @@ def test_no_name_is_a_formula(course: Course, exported: Exported, text: str):
 
 
 def test_other_assignments_come_after_the_stages(course: Course, exported: Exported):
-    """A gradebook may hold more than this course."""
-    with NbgraderSetup(course).gradebook() as book:
+    """A gradebook may hold more than the stages of this course."""
+    with NbgraderSetup.of_course(course).gradebook() as book:
         book.add_student("ada")
         book.add_assignment("00_before")
 
@@ -139,9 +139,9 @@ def test_other_assignments_come_after_the_stages(course: Course, exported: Expor
 
 
 @pytest.mark.usefixtures("class_")
-def test_the_sheet_has_every_exercise(course: Course):
-    """For exports that want more than a sum."""
-    with NbgraderSetup(course).gradebook() as book:
+def test_the_grade_table_has_every_exercise(course: Course):
+    """Some exports need more than a sum."""
+    with NbgraderSetup.of_course(course).gradebook() as book:
         grades = grade_table_of_gradebook(book, course)
     ada = next(row for row in grades.rows if row.student == "ada").scores[STAGE]
 
@@ -152,8 +152,8 @@ def test_the_sheet_has_every_exercise(course: Course):
 
 
 def test_an_empty_gradebook_is_a_header(course: Course, exported: Exported):
-    """And the sheet of one is empty."""
-    with NbgraderSetup(course).gradebook() as book:
+    """Its grade table has no rows."""
+    with NbgraderSetup.of_course(course).gradebook() as book:
         grades = with_zeros(grade_table_of_gradebook(book, course), {})
 
     assert exported() == []
@@ -161,11 +161,11 @@ def test_an_empty_gradebook_is_a_header(course: Course, exported: Exported):
 
 
 @pytest.mark.usefixtures("class_")
-def test_the_command_writes_ours(course: Course):
-    """Without a flag, where nbgrader_config.py lies."""
-    with Gradebook(NbgraderSetup(course).places.db_url, course.id) as book:
+def test_the_command_uses_our_plugin(course: Course):
+    """It needs no flag in the folder of nbgrader_config.py."""
+    with Gradebook(NbgraderSetup.of_course(course).coursedir.db_url, course.id) as book:
         book.update_or_create_student("ada", last_name="Lovelace, Countess")
-    said = run(course.root, "nbgrader", "export", '--student=["ada"]')
+    output = run(course.root, "nbgrader", "export", '--student=["ada"]')
 
-    assert "grades.csv" in said
+    assert "grades.csv" in output
     assert '"Lovelace, Countess"' in (course.root / "grades.csv").read_text("utf-8")

@@ -16,7 +16,7 @@ from autograder.gradebook.markdown_escape import (
     escape_markdown,
     safe_images,
 )
-from tests.kit.gradebook.conftest import Acting
+from tests.kit.gradebook.conftest import ActiveContent
 
 PNG = "iVBORw0KGgo="
 IMAGES = {"plot.png": {"image/png": PNG}}
@@ -120,37 +120,37 @@ HONEST = {
 
 
 def render(text: str, images: dict | None = None) -> str:
-    """What formgrader makes of *text*, with *images* attached to the cell."""
+    """Render *text* as formgrader does, with *images* attached to the cell."""
     renderer = IPythonRenderer(escape=False, attachments=images or {})
     return MarkdownWithMath(renderer=renderer).render(text)
 
 
-def made_harmless(text: str, images: dict | None = None) -> str:
-    """The rendered text of a student who attached *images*."""
+def render_escaped(text: str, images: dict | None = None) -> str:
+    """Escape and render the *text* of a student who attached *images*."""
     return render(escape_markdown(text, images or {}), images)
 
 
 def read(page: str) -> str:
-    """The text and the elements of *page* as the eye sees them: no colours, no ids, no joiners."""
+    """The text and the elements of *page* as they look: without colours, ids and joiners."""
     return html.unescape(re.sub(r'</?span.*?>| (?:id|href)=".*?"', "", page)).replace(JOINER, "")
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in ATTACKS.items()])
-def test_nothing_that_a_student_writes_acts(text: str):
-    """No tag, no address, no handler comes out, attached pictures or not."""
+def test_no_attack_becomes_active_content(text: str):
+    """The page has no tag, address or handler, with attached pictures and without."""
     for images in ({}, IMAGES):
-        assert Acting(made_harmless(text, images)).found == []
+        assert ActiveContent(render_escaped(text, images)).found == []
 
 
-def test_the_measure_notices_what_acts():
-    """Of the raw texts most do act, so the test above can fail."""
-    acting = [name for name, text in ATTACKS.items() if Acting(rendered_raw(text)).found]
+def test_active_content_is_detected():
+    """Most of the raw texts become active, so the test above can fail."""
+    acting = [name for name, text in ATTACKS.items() if ActiveContent(rendered_raw(text)).found]
 
     assert len(acting) > 0.6 * len(ATTACKS)
 
 
 def rendered_raw(text: str) -> str:
-    """What would come out without us; a picture that is not there ends the rendering."""
+    """Render *text* without escaping it; a missing picture ends the rendering."""
     try:
         return render(text, IMAGES)
     except Exception:  # noqa: BLE001  # nbconvert's own way to say so
@@ -159,22 +159,22 @@ def rendered_raw(text: str) -> str:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_of_mathjax_is_left(command: str):
-    """What links, names, styles or defines is a backslash before a word, and no more."""
+    """A command that links, names, styles or defines is only a backslash before a word."""
     formula = f"${{x \\{command}{{y}}{{z}}}}$"
 
-    assert f"\\{command}" not in made_harmless(formula)
-    assert f"\\{JOINER}{command}" in made_harmless(formula)
+    assert f"\\{command}" not in render_escaped(formula)
+    assert f"\\{JOINER}{command}" in render_escaped(formula)
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HONEST.items()])
 def test_honest_text_reads_the_same(text: str):
-    """Once the joiners, which have no width, are taken away."""
-    assert read(made_harmless(text, IMAGES)) == read(render(text, IMAGES))
+    """Only joiners are added, which have no width."""
+    assert read(render_escaped(text, IMAGES)) == read(render(text, IMAGES))
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in ATTACKS.items()])
 def test_an_attack_is_shown_as_it_was_written(text: str):
-    """Nothing is taken out: the instructor sees what was tried."""
+    """Nothing is removed: the instructor sees the attack."""
     shown = escape_markdown(text).replace(JOINER, "").replace("\N{REPLACEMENT CHARACTER}", "\0")
 
     assert shown == text.replace(JOINER, "")
@@ -182,12 +182,12 @@ def test_an_attack_is_shown_as_it_was_written(text: str):
 
 @pytest.mark.parametrize("text", ["# why", "why\n---", "> # why", "- # why", "#why", "#### why ##"])
 def test_no_heading_takes_the_name_of_a_grade(text: str):
-    """Formgrader finds its boxes for points by an element's id, and the first one wins."""
-    assert 'id="why"' not in made_harmless(text)
+    """Formgrader finds its boxes for points by an element's id, and uses the first one."""
+    assert 'id="why"' not in render_escaped(text)
 
 
 def test_a_long_text_is_cut_and_says_so():
-    """An essay of a megabyte would keep the browser busy."""
+    """An essay of a megabyte would block the browser."""
     shown = escape_markdown("<b" * MAX_TEXT)
 
     assert shown.endswith("… (of 131,072 characters)")
@@ -195,7 +195,7 @@ def test_a_long_text_is_cut_and_says_so():
 
 
 def test_attached_pictures_are_kept():
-    """With their names and their formats."""
+    """Their names and formats stay."""
     forms = {"image/png": PNG, "image/jpeg": "/9j/", "image/gif": "R0lG"}
 
     assert safe_images({"a-b_1.png": forms}) == {"a-b_1.png": forms}
@@ -221,8 +221,8 @@ def test_attached_pictures_are_kept():
         pytest.param(None, id="nothing"),
     ],
 )
-def test_what_is_no_picture_is_dropped(attachments: object):
-    """Nothing but base64 of a kind that can hold no script comes through."""
+def test_attachments_that_are_no_pictures_are_removed(attachments: object):
+    """Only base64 of formats that can hold no script is kept."""
     assert safe_images(attachments) == {}
 
 
@@ -234,15 +234,15 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)  # a busy machine is no bug
+@settings(deadline=None, max_examples=300)  # a busy machine is slow
 @given(pieces=st.lists(PIECES, max_size=12))
-def test_no_mixture_acts(pieces: list[str]):
-    """However the pieces of attacks and of honest texts are put together."""
-    assert Acting(made_harmless("".join(pieces), IMAGES)).found == []
+def test_no_mixture_becomes_active_content(pieces: list[str]):
+    """Pieces of attacks and of honest texts are joined in any order."""
+    assert ActiveContent(render_escaped("".join(pieces), IMAGES)).found == []
 
 
-@settings(deadline=None, max_examples=300)  # a busy machine is no bug
+@settings(deadline=None, max_examples=300)  # a busy machine is slow
 @given(text=st.text(st.sampled_from("<>[](){}!`~$\\&#:/ \n\t-=*_|\"'aihtpsx.;1@\0"), max_size=60))
-def test_no_sequence_of_signs_acts(text: str):
-    """Nor however single signs are."""
-    assert Acting(made_harmless(text)).found == []
+def test_no_sequence_of_characters_becomes_active_content(text: str):
+    """Single characters are joined in any order."""
+    assert ActiveContent(render_escaped(text)).found == []

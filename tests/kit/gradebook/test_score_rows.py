@@ -1,4 +1,4 @@
-"""One student's rows in the gradebook: what the kit sets, and what it never touches."""
+"""One student's rows in the gradebook: what the kit sets, and what it never changes."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator
@@ -9,18 +9,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import SaveAutoGrades
+from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 
 from autograder.course import Course
-from autograder.gradebook.score_rows import moment
-from tests.kit.gradebook.conftest import STAGE, HandIn, Made, Row, WriteBook, query, rows
+from autograder.gradebook.score_rows import parse_timestamp
+from tests.kit.gradebook.conftest import (
+    LATE,
+    STAGE,
+    HandIn,
+    Made,
+    Row,
+    WriteBook,
+    add_settings,
+    query,
+    rows,
+)
 
 GIVEN_BY_HAND = "update grade set manual_score = ?, extra_credit = ? where cell_id = ?"
 
 
 @pytest.fixture
 def book(course: Course) -> Iterator[Gradebook]:
-    """The gradebook as nbgrader itself sees it."""
+    """The gradebook, opened by nbgrader itself."""
     with Gradebook(f"sqlite:///{course.root / 'gradebook.db'}", course.id) as opened:
         yield opened
 
@@ -34,7 +44,7 @@ def cell_id(root: Path, name: str, kind: str = "GradeCell") -> str:
 def test_checks_have_their_points_and_answers_wait(
     course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable
 ):
-    """As nbgrader does it: no automatic score is a score by hand to come."""
+    """As in nbgrader, an answer without an automatic score waits to be graded by hand."""
     lab = answered(why="Since x + x.", sketch="x = 1")
     written = write(graded(double=2.5), ada=hand_in(lab=lab))
 
@@ -47,10 +57,10 @@ def test_checks_have_their_points_and_answers_wait(
     }
 
 
-def test_a_blank_answer_is_0_and_waits_for_nobody(
+def test_a_blank_answer_is_0_and_does_not_wait(
     course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable
 ):
-    """And its comment says so in nbgrader's words."""
+    """Its comment is nbgrader's."""
     write(graded(), ada=hand_in(lab=answered(sketch="x = 1")))
     comments = query(
         course.root,
@@ -62,24 +72,24 @@ def test_a_blank_answer_is_0_and_waits_for_nobody(
     assert comments == [("sketch", None), ("why", "No response.")]
 
 
-def test_answers_are_judged_as_nbgrader_judges_them(
+def test_answers_are_graded_as_nbgrader_grades_them(
     course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable, book
 ):
-    """Its own step, run over the notebook that was written, changes no row of theirs."""
+    """The step of nbgrader itself, run on the written notebook, changes no row of an answer."""
     write(graded(), ada=hand_in(lab=answered(sketch="x = 1")))
-    theirs = dict(rows(course.root).items())
+    before = rows(course.root)
     path = course.root / "autograded" / "ada" / STAGE / "lab.ipynb"
     facts = {"notebook": "lab", "assignment": STAGE, "student": "ada"}
     url = str(book.engine.url)
     SaveAutoGrades().preprocess(nbformat.read(path, 4), {"nbgrader": {**facts, "db_url": url}})
 
     assert {name: rows(course.root)[name] for name in ("why", "sketch")} == {
-        name: theirs[name] for name in ("why", "sketch")
+        name: before[name] for name in ("why", "sketch")
     }
 
 
-def test_what_was_given_by_hand_stays(course: Course, write: WriteBook, graded: Made):
-    """Score and extra credit survive, and the new points ask to be looked at."""
+def test_manual_scores_stay(course: Course, write: WriteBook, graded: Made):
+    """Score, extra credit and comment stay, and formgrader asks to review them."""
     write(graded(double=0))
     query(course.root, GIVEN_BY_HAND, 4.0, 1.5, cell_id(course.root, "double"))
     query(course.root, GIVEN_BY_HAND, 3.0, None, cell_id(course.root, "why"))
@@ -91,8 +101,8 @@ def test_what_was_given_by_hand_stays(course: Course, write: WriteBook, graded: 
     assert set(query(course.root, "select manual_comment from comment")) == {("Well done!",)}
 
 
-def test_who_the_student_is_stays(course: Course, write: WriteBook, graded: Made, book: Gradebook):
-    """Names come from the instructor, and no grading takes them away."""
+def test_a_students_name_stays(course: Course, write: WriteBook, graded: Made, book: Gradebook):
+    """Names come from the instructor, and grading does not change them."""
     book.update_or_create_student("ada", first_name="Ada", last_name="L", email="a@example.org")
     write(graded())
 
@@ -101,8 +111,8 @@ def test_who_the_student_is_stays(course: Course, write: WriteBook, graded: Made
     ]
 
 
-def test_a_student_who_is_new_gets_a_row(course: Course, write: WriteBook, graded: Made):
-    """As `nbgrader autograde` makes one."""
+def test_a_new_student_gets_a_row(course: Course, write: WriteBook, graded: Made):
+    """`nbgrader autograde` adds one, too."""
     write(graded("ada"), graded("o'hara, \N{PARTY POPPER}"))
 
     assert query(course.root, "select id from student order by id") == [
@@ -124,28 +134,152 @@ def test_a_student_who_is_new_gets_a_row(course: Course, write: WriteBook, grade
         pytest.param("yesterday", None, id="words"),
         pytest.param("9" * 100, None, id="digits"),
         pytest.param("2026-13-45 99:99:99 UTC", None, id="no-such-day"),
-        pytest.param("0001-01-01 00:00:00 Asia/Tokyo", None, id="before-all-time"),
+        pytest.param("0001-01-01 00:00:00 Asia/Tokyo", None, id="before-year-1"),
         pytest.param("2026-11-01 10:00:00 999999999999", None, id="far-off-zone"),
         pytest.param("\0", None, id="nul"),
         pytest.param("2026-11-01 10:00:00 /usr/share/zoneinfo/UTC", None, id="path-of-a-file"),
         pytest.param("2026-11-01 10:00:00 ../../../etc/passwd", None, id="path-of-another-file"),
     ],
 )
-def test_a_moment_is_read_as_nbgrader_reads_it(text: str, expected: dt.datetime | None):
-    """What is none is no moment, and never an error."""
-    found = moment(text)
+def test_a_timestamp_is_read_as_nbgrader_reads_it(text: str, expected: dt.datetime | None):
+    """A text that is none gives None, never an error."""
+    found = parse_timestamp(text)
 
     assert found == expected
 
 
-@settings(deadline=None, max_examples=200)  # a busy machine is no bug
+@settings(deadline=None, max_examples=200)  # a busy machine is slow
 @given(
     st.text(max_size=40)
     | st.lists(st.sampled_from([*"0123456789-:/., +TZ", " UTC", "2026", "am", "Mon", "May", "h"]))
     .map("".join)
 )  # fmt: skip
-def test_any_text_is_a_moment_or_none(text: str):
+def test_any_text_is_a_timestamp_or_none(text: str):
     """A student may have written it."""
-    found = moment(text)
+    found = parse_timestamp(text)
 
     assert found is None or found.tzinfo is None
+
+
+def test_a_timestamp_with_an_unknown_zone_gives_no_warning():
+    """The library warns of it, but the instructor can do nothing about it."""
+    expected = dt.datetime(2026, 11, 1, 10)  # noqa: DTZ001  # nbgrader keeps UTC without a zone
+
+    assert parse_timestamp("2026-11-01 10:00:00 B") == expected
+
+
+def test_an_earlier_time_stays(course: Course, write: WriteBook, graded: Made, hand_in: HandIn):
+    """It does so if the next submission has none."""
+    write(graded(), ada=hand_in(stamp=LATE))
+    write(graded(), ada=hand_in(stamp=b"soon"))
+
+    assert query(course.root, "select timestamp from submitted_assignment") == [
+        ("2026-11-01 12:00:00.000000",)
+    ]
+
+
+DUE = "2026-11-01 10:00:00.000000"
+
+
+ZERO = 'c.LateSubmissionPlugin.penalty_method = "zero"\n'
+
+
+PLUGIN = """
+from nbgrader.plugins import LateSubmissionPlugin
+
+class Late(LateSubmissionPlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        {body}
+
+c.AssignLatePenalties.plugin_class = Late
+"""
+
+
+@pytest.fixture
+def due(course: Course) -> None:
+    """Set a due date, as an instructor does in formgrader."""
+    query(course.root, "update assignment set duedate = ?", DUE)
+
+
+def penalties(root: Path) -> dict[str, float | None]:
+    """Late penalties by student."""
+    found = query(
+        root,
+        "select student_id, late_submission_penalty from submitted_notebook join"
+        " submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id",
+    )
+    return dict(found)
+
+
+@pytest.mark.usefixtures("due")
+@pytest.mark.parametrize(
+    ("more", "stamp", "penalty"),
+    [
+        pytest.param("", LATE, None, id="none-by-default"),
+        pytest.param(ZERO, LATE, 7.5, id="zero-takes-all"),
+        pytest.param(ZERO, b"2026-11-01 09:59:59 UTC", None, id="in-time"),
+        pytest.param(ZERO, None, None, id="time-unknown"),
+        pytest.param(PLUGIN.format(body="return total_seconds_late / 3600"), LATE, 2.0, id="own"),
+        pytest.param(PLUGIN.format(body="return 99"), LATE, 7.5, id="more-than-there-is"),
+        pytest.param(PLUGIN.format(body="return -3"), LATE, 0.0, id="less-than-nothing"),
+        pytest.param(PLUGIN.format(body="return None"), LATE, None, id="none"),
+    ],
+)
+def test_lateness_costs_what_the_plugin_says(
+    course: Course, write: WriteBook, graded: Made, hand_in: HandIn,
+    more: str, stamp: bytes | None, penalty: float | None,
+):  # fmt: skip
+    """The plugin is nbgrader's or one of nbgrader_config.py; points limit the penalty."""
+    add_settings(course, more)
+    write(graded(double=2.5), ada=hand_in(stamp=stamp))
+
+    assert penalties(course.root) == {"ada": penalty}
+
+
+@pytest.mark.usefixtures("due")
+@pytest.mark.parametrize(
+    "body", ["raise KeyError(student_id)", "return 'all of it'", "return [1]", "1 / 0"]
+)
+def test_a_failing_plugin_is_reported(
+    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, body: str
+):
+    """Nothing is written for the late student; the other is written."""
+    add_settings(course, PLUGIN.format(body=body))
+    written = write(graded("ada"), graded("bob"), ada=hand_in("ada", stamp=LATE))
+
+    assert written.submissions == 1
+    assert "The late plugin Late failed: " in written.faults[0]
+    assert (rows(course.root, "ada"), len(rows(course.root, "bob"))) == ({}, 4)
+
+
+@pytest.mark.usefixtures("due")
+def test_an_extension_removes_the_penalty(
+    course: Course, write: WriteBook, graded: Made, hand_in: HandIn
+):
+    """It does so at the next grading, as in nbgrader."""
+    add_settings(course, ZERO)
+    write(graded(), ada=hand_in(stamp=LATE))
+    before = penalties(course.root)
+    with Gradebook(f"sqlite:///{course.root / 'gradebook.db'}", course.id) as book:
+        book.grant_extension(STAGE, "ada", hours=3)
+    write(graded(), ada=hand_in(stamp=LATE))
+
+    assert (before, penalties(course.root)) == ({"ada": 10.0}, {"ada": None})
+
+
+@pytest.mark.usefixtures("due")
+def test_the_penalty_is_nbgraders(course: Course, write: WriteBook, graded: Made, hand_in: HandIn):
+    """The step of nbgrader itself finds the same; manual scores and extra credit count."""
+    add_settings(course, ZERO)
+    write(graded(double=2.5), ada=hand_in(stamp=LATE))
+    query(course.root, "update grade set manual_score = 1, extra_credit = 0.5")
+    write(graded(double=2.5), ada=hand_in(stamp=LATE))
+    ours = penalties(course.root)
+    facts = {"notebook": "lab", "assignment": STAGE, "student": "ada"}
+    url = f"sqlite:///{course.root / 'gradebook.db'}"
+    step = AssignLatePenalties()
+    step.config.LateSubmissionPlugin.penalty_method = "zero"
+    step.preprocess(nbformat.v4.new_notebook(), {"nbgrader": {**facts, "db_url": url}})
+
+    assert ours == {"ada": 6.0}
+    assert penalties(course.root) == ours

@@ -1,4 +1,4 @@
-"""`nbgrader zip_collect` tells whose is what as `autograder grade` does."""
+"""`nbgrader zip_collect` finds the student of a file as `autograder grade` does."""
 
 import io
 import zipfile
@@ -10,9 +10,10 @@ from nbgrader.apps.zipcollectapp import ZipCollectApp
 
 from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
-from autograder.gradebook.zip_collector import Collector
+from autograder.gradebook.zip_collector import ZipCollector
 from autograder.submission.names import student_id
-from tests.kit.gradebook.conftest import STAGE, run
+from tests.kit.commands import run
+from tests.kit.gradebook.conftest import STAGE
 
 MODULE = "_1201_88_tiny.py"
 Collected = Callable[..., list[tuple[str, str] | None]]
@@ -30,8 +31,9 @@ def archive(members: Mapping[str, bytes]) -> bytes:
 @pytest.fixture
 def app(course: Course) -> ZipCollectApp:
     """The command of nbgrader, set up but not started."""
-    made = ZipCollectApp(config=NbgraderSetup(course).config)
-    made.coursedir = NbgraderSetup(course).places
+    setup = NbgraderSetup.of_course(course)
+    made = ZipCollectApp(config=setup.config)
+    made.coursedir = setup.coursedir
     made.coursedir.assignment_id = STAGE
     return made
 
@@ -45,15 +47,15 @@ def collected(app: ZipCollectApp) -> Collected:
         for name in names:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(b"x")
-        collector = Collector(parent=app, **options)
-        told = [collector.collect(str(folder / name)) for name in sorted(names)]
-        return [item and (item["student_id"], item["file_id"]) for item in told]
+        collector = ZipCollector(parent=app, **options)
+        found = [collector.collect(str(folder / name)) for name in sorted(names)]
+        return [item and (item["student_id"], item["file_id"]) for item in found]
 
     return collect
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         pytest.param("lovelaceada" + MODULE, ("lovelaceada_1201", "tiny.py"), id="canvas"),
         pytest.param("lovelaceada_LATE" + MODULE, ("lovelaceada_1201", "tiny.py"), id="late"),
@@ -69,47 +71,49 @@ def collected(app: ZipCollectApp) -> Collected:
         pytest.param("a<b>/tiny.py", (student_id("a<b>"), "tiny.py"), id="name-made-safe"),
         pytest.param("ada/timestamp.txt", None, id="time-of-their-own"),
         pytest.param("ada/gradebook.db", None, id="database"),
-        pytest.param("ada/__MACOSX/._tiny.py", None, id="litter"),
+        pytest.param("ada/__MACOSX/._tiny.py", None, id="generated"),
         pytest.param("ada/.ipynb_checkpoints/lab.ipynb", None, id="checkpoint"),
-        pytest.param("tiny.py", None, id="nobodys"),
+        pytest.param("tiny.py", None, id="no-student"),
     ],
 )
-def test_a_name_tells_whose_it_is(collected: Collected, name: str, told: tuple | None):
-    """Without a regular expression; what is no module and no notebook is passed over."""
-    assert collected(name) == [told]
+def test_a_files_student_is_found_by_its_path(
+    collected: Collected, name: str, expected: tuple | None
+):
+    """It needs no regular expression; other files than modules and notebooks are skipped."""
+    assert collected(name) == [expected]
 
 
 def test_of_two_files_of_one_name_the_first_is_kept(collected: Collected):
-    """Where nbgrader gives up on the class."""
+    """By itself, nbgrader would refuse the whole class."""
     assert collected("ada/a/tiny.py", "ada/b/tiny.py", "bob/tiny.py") == [
         ("ada", "tiny.py"), None, ("bob", "tiny.py"),
     ]  # fmt: skip
 
 
 def test_a_class_in_one_archive_is_a_class(collected: Collected):
-    """As Canvas and Moodle pack it: the archive is nobody's name."""
+    """Canvas and Moodle pack it so: the archive's name is no student."""
     names = ("submissions/a" + MODULE, "submissions/b_1202_89_hw/tiny.py", "submissions/.x/y.py")
 
     assert collected(*names) == [None, ("a_1201", "tiny.py"), ("b_1202", "tiny.py")]
 
 
-def test_a_students_archive_names_nobody_else(collected: Collected):
-    """Names like an LMS's inside it change nothing."""
+def test_a_students_archive_has_one_student(collected: Collected):
+    """Names inside it that look like an LMS's change nothing."""
     inside = "eve/bob" + MODULE
 
     assert collected(inside, "eve/tiny.py") == [("eve", "bob" + MODULE), ("eve", "tiny.py")]
     assert collected("bob/tiny.py", inside) == [("bob", "tiny.py"), ("eve", "bob" + MODULE)]
 
 
-def test_an_instructors_expression_is_obeyed(collected: Collected):
-    """Who sets one knows better."""
+def test_an_instructors_regular_expression_is_used(collected: Collected):
+    """It replaces our own rules."""
     expression = r".*/(?P<student_id>\w+)-(?P<file_id>\w+)\.py"
 
     assert collected("ada-tiny.py", named_regexp=expression) == [("ada", "tiny")]
 
 
 def test_the_command_collects_canvas_moodle_and_plain_zips(course: Course):
-    """Modules beside notebooks, each student's in nbgrader's own place."""
+    """Modules and notebooks are collected into nbgrader's folders by student."""
     both = {"tiny.py": b"1", "lab.ipynb": b"{}", "timestamp.txt": b"1999-01-01 00:00:00 UTC"}
     files = {
         "lovelaceada" + MODULE: b"2",
@@ -124,7 +128,7 @@ def test_the_command_collects_canvas_moodle_and_plain_zips(course: Course):
         path = course.root / "downloaded" / STAGE / "archive" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    said = run(course.root, "nbgrader", "zip_collect", STAGE)
+    output = run(course.root, "nbgrader", "zip_collect", STAGE)
     submitted = course.root / "submitted"
 
     assert {
@@ -140,5 +144,5 @@ def test_the_command_collects_canvas_moodle_and_plain_zips(course: Course):
         f"bob/{STAGE}/lab.ipynb": b"{}",
         f"eve/{STAGE}/tiny.py": b"5",
     }
-    assert "Whose is nobody.py? Put it into a folder named after the student." in said
-    assert "eve handed in two files named tiny.py; the first is kept." in said
+    assert "Whose is nobody.py? Put it into a folder named after the student." in output
+    assert "eve handed in two files named tiny.py; the first is kept." in output

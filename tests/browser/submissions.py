@@ -1,4 +1,4 @@
-"""What the class of these tests hands in: modules of the example class, and labs filled in."""
+"""The submissions of the class in these tests: the example class's modules, and answered labs."""
 
 import json
 from pathlib import Path
@@ -10,12 +10,12 @@ STAMP = "2026-11-20 21:14:03 UTC\n"
 FROZEN = "A registered matrix moves along with `.to(device)`; a plain tensor is left behind."
 STARTING = "Without a negative number every score grows with the *size* of a key, whoever asks."
 
-# As ids go, this one is allowed: file systems take it, and `autograder` changes nothing in it.
+# This id is allowed: file systems accept it, and `autograder` does not change it.
 MALLORY = "mallory' onerror='alert(1)' &lt;script&gt;alert(2)&lt;"
-ELSEWHERE = "http://elsewhere.invalid"  # whoever reads must not be seen reading
+ELSEWHERE = "http://elsewhere.invalid"  # reading a page must send no request
 
 
-def hand_in(root: Path, examples: Path) -> None:
+def submit_class(root: Path, examples: Path) -> None:
     """Fill ``submitted/`` in the course at *root* from the modules of the class in *examples*."""
     right = (examples / "ada" / STAGE / "self_attention.py").read_text("utf-8")
     wrong = (examples / "alan" / STAGE / "self_attention.py").read_text("utf-8")
@@ -30,12 +30,12 @@ def hand_in(root: Path, examples: Path) -> None:
 
 
 def trap(where: str) -> str:
-    """Return JavaScript that tells where it got through."""
+    """Return JavaScript that records where it ran."""
     return f"(window.pwned ||= []).push('{where}'), alert('{where}')"
 
 
 def armed(page: Page) -> list[str]:
-    """Name the attributes in *page* that hold a trap: as text it can do nothing, there it could."""
+    """Name the attributes in *page* that hold a trap: there it could run, as text it can't."""
     return page.evaluate(
         "[...document.querySelectorAll('*')].flatMap(item => [...item.attributes])"
         ".filter(item => item.value.includes('pwned')).map(item => item.name)"
@@ -68,7 +68,7 @@ def _image(where: str) -> str:
 
 
 def _hostile(lab: dict) -> str:
-    """Return a lab with a trap wherever one can stand: text, outputs, metadata, attachments."""
+    """Return a lab with a trap in each text, output, metadata and attachment."""
     frozen = f"""
 window.pwned says hello. {_script("answer")} {_image("answer")}
 
@@ -121,7 +121,7 @@ window.pwned says hello. {_script("answer")} {_image("answer")}
 
 
 def _hostile_module(root: Path) -> str:
-    """Return a module that talks in HTML, and writes into the course wherever it may."""
+    """Return a module that raises HTML, and writes into the course wherever it can."""
     return f'''
 """</code></pre>{_script("docstring")}"""
 import contextlib

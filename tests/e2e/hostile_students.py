@@ -1,4 +1,4 @@
-"""Students who try what plain nbgrader lets them do, with honest ones between them."""
+"""Students whose submissions attack nbgrader or the grader, with honest ones among them."""
 
 import copy
 import json
@@ -9,7 +9,7 @@ from typing import Any
 from tests.kit.conftest import SOLUTION
 
 STAGE = "01_tiny"
-SECRET = "known to nobody who is graded here"  # noqa: S105  # of a course that is no longer than a test
+SECRET = "known to no student of this class"  # noqa: S105  # of a course that is made for a test
 CANARY = "CANARY"
 SCRIPT = f"<script>alert('{CANARY}')</script>"
 IMAGE = f"<img src=x onerror=alert('{CANARY}')>"
@@ -130,7 +130,7 @@ SAVED = (
 
 
 def modules(root: Path) -> dict[str, str]:
-    """Modules by student; *root* is known to them."""
+    """Modules by student; they know *root*."""
     return {
         "ada": SOLUTION,
         "hal": WRONG,  # honest, and wrong
@@ -158,7 +158,7 @@ def labs(root: Path, released: dict[str, Any]) -> dict[str, dict[str, Any]]:
     written = {**released, "cells": [*map(_answered, copy.deepcopy(released["cells"]))]}
     hostile = {
         **released,
-        "cells": [*_acting(released["cells"]), _raw(SCRIPT), _raw(IMAGE), _forged(99)],
+        "cells": [*_with_attacks(released["cells"]), _raw(SCRIPT), _raw(IMAGE), _forged(99)],
         "metadata": {"title": SCRIPT, "kernelspec": {"name": SCRIPT, "display_name": SCRIPT}},
     }
     shell = [*IPYTHON, WRITES.format(root=root), READS.format(root=root)]
@@ -172,7 +172,7 @@ def labs(root: Path, released: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def submit_all(root: Path) -> None:
-    """Put everything where nbgrader collects it, and one archive that came by mail."""
+    """Put everything into nbgrader's folder, and one archive that came by mail."""
     released = json.loads((root / "assignments" / STAGE / "lab.ipynb").read_text("utf-8"))
     for student, module in modules(root).items():
         _place(root, student, "tiny.py", module)
@@ -190,7 +190,7 @@ def submit_all(root: Path) -> None:
 
 
 def _link_all(root: Path) -> None:
-    """Hand in links to what the instructor alone may read."""
+    """Submit links to files that only the instructor may read."""
     folder = _place(root, "links", "notes.txt", "")
     (folder / "tiny.py").symlink_to(root / "solutions" / STAGE / "tiny.py")
     (folder / "lab.ipynb").symlink_to(root / "source" / STAGE / "lab.ipynb")
@@ -212,8 +212,8 @@ def _answered(cell: dict[str, Any]) -> dict[str, Any]:
     return {**cell, "source": "Since $x + x = 2x$."} if name == "why" else cell
 
 
-def _acting(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Fill every cell with what acts, below forged points."""
+def _with_attacks(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fill every cell with active content and forged points."""
     made = copy.deepcopy(cells)
     for cell in made:
         if cell["cell_type"] == "code":
@@ -237,7 +237,7 @@ def _code(source: str) -> dict[str, Any]:
 
 
 def _forged(points: float) -> dict[str, Any]:
-    """Make a check of the student's own that would give *points*."""
-    told = {"grade": True, "locked": True, "solution": False, "schema_version": 3}
+    """Return a check that the student added, which would give *points*."""
+    facts = {"grade": True, "locked": True, "solution": False, "schema_version": 3}
     cell = {**_code(str(points)), "outputs": [*SAVED]}
-    return {**cell, "metadata": {"nbgrader": {**told, "grade_id": "bonus", "points": points}}}
+    return {**cell, "metadata": {"nbgrader": {**facts, "grade_id": "bonus", "points": points}}}

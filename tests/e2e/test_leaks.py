@@ -1,4 +1,4 @@
-"""What students are handed, once a class was graded, holds nothing that is the instructor's."""
+"""Files for students, after a class was graded, hold nothing that is secret."""
 
 import html
 import re
@@ -12,16 +12,17 @@ from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.grade_export import grade_table_of_gradebook
 from autograder.sandbox.isolation import detect_capabilities
+from tests.e2e.conftest import HostileClass
+from tests.e2e.hostile_students import SECRET
 from tests.kit.conftest import HIDDEN, MISCONCEPTIONS, SOLUTION
-from tests.kit.gradebook.conftest import SCHEME, STAGE, Hostile
-from tests.kit.gradebook.hostile import SECRET
+from tests.kit.gradebook.conftest import SCHEME, STAGE
 
 pytestmark = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason
 )
 
-SHORTEST = 12  # characters: `x = 1` tells nothing
-TOLD = ("explanation=", "question=", "id=", "exercise=")  # what a student reads on purpose
+SHORTEST = 12  # characters: `x = 1` is no secret
+PUBLIC = ("explanation=", "question=", "id=", "exercise=")  # feedback that students read
 
 
 def hidden_lines() -> set[str]:
@@ -31,20 +32,20 @@ def hidden_lines() -> set[str]:
 
 
 def wrong_lines() -> set[str]:
-    """The lines of misconceptions' code, as sources tell them and as they replace the solution."""
+    """The lines of misconceptions' code, as in their source and as they replace the solution."""
     lines = [line.strip() for line in MISCONCEPTIONS.split("\n")]
-    kept = {line for line in lines if len(line) >= SHORTEST and not line.startswith(TOLD)}
+    kept = {line for line in lines if len(line) >= SHORTEST and not line.startswith(PUBLIC)}
     return kept - {'"""Wrong answers of the tiny stage."""'} | {"return x ** 2", "return x * 1"}
 
 
 def secrets() -> set[str]:
-    """Every line that no student may be handed."""
+    """Every line that no student may get."""
     solution = markers.secret_lines(SOLUTION, "tiny.py")
     return solution | hidden_lines() | wrong_lines() | {SECRET, SCHEME}
 
 
-def handed_out(hostile: Hostile) -> Iterator[tuple[str, str, str]]:
-    """Each file that students get: whose it is, its name, and its text as they read it."""
+def files_for_students(hostile: HostileClass) -> Iterator[tuple[str, str, str]]:
+    """Each file that students get: its student, its name, and its text as they read it."""
     for path in (hostile.root / "assignments").rglob("*.*"):
         yield "", path.name, path.read_text("utf-8")
     for path in (hostile.root / "feedback").rglob("*.*"):
@@ -53,12 +54,12 @@ def handed_out(hostile: Hostile) -> Iterator[tuple[str, str, str]]:
 
 
 def plain(page: str) -> str:
-    """The words of a page: code in it is coloured, a tag for each sign."""
+    """The text of a page: coloured code has a tag for each symbol."""
     return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
-def own(hostile: Hostile, student: str) -> str:
-    """All that *student* handed in as a file of their own."""
+def own(hostile: HostileClass, student: str) -> str:
+    """The text of all files that *student* submitted."""
     if student == "zip":
         return SOLUTION
     folder = hostile.root / "submitted" / student
@@ -66,34 +67,34 @@ def own(hostile: Hostile, student: str) -> str:
     return "\n".join(path.read_text("utf-8") for path in found)
 
 
-def leaks(hostile: Hostile) -> list[tuple[str, str, str]]:
-    """Each secret that somebody was handed: who, where, what."""
-    known = {student: own(hostile, student) for student, _, _ in handed_out(hostile)}
+def leaks(hostile: HostileClass) -> list[tuple[str, str, str]]:
+    """Each secret that a student got: student, file, line."""
+    known = {student: own(hostile, student) for student, _, _ in files_for_students(hostile)}
     return [
         (student, name, secret)
-        for student, name, text in handed_out(hostile)
+        for student, name, text in files_for_students(hostile)
         for secret in secrets()
         if secret in text and not (student and secret in known[student])
     ]
 
 
 def test_there_is_something_to_leak():
-    """The tests below look for lines of every kind."""
+    """The tests below search for lines of every kind."""
     assert "self.factor = nn.Parameter(torch.rand(d))" in secrets()
     assert "agrees(yours(x), ours(x))" in secrets()
     assert 'swaps=(("2 * x", "x ** 2"),),' in secrets()
 
 
-def test_nothing_is_handed_out_that_is_the_instructors(hostile: Hostile):
-    """In what is released and in everybody's feedback, but for what they wrote themselves."""
-    files = [name for _, name, _ in handed_out(hostile)]
+def test_students_get_no_secret(hostile: HostileClass):
+    """Neither the release nor any feedback has one that its student did not submit."""
+    files = [name for _, name, _ in files_for_students(hostile)]
 
     assert {"tiny.py", "lab.ipynb", "lab.html", "fingerprints.json"} <= set(files)
     assert leaks(hostile) == []
 
 
-def test_a_leak_would_be_seen(hostile: Hostile):
-    """The test above can fail: a page with a coloured line of the solution is one."""
+def test_a_leak_is_detected(hostile: HostileClass):
+    """A page with a coloured line of the solution is one, so the test above can fail."""
     page = hostile.root / "feedback" / "hal" / STAGE / "lab.html"
     before = page.read_text("utf-8")
     page.write_text(f"{before}<pre><b>self.factor</b> = nn.Parameter(torch.rand(d))</pre>", "utf-8")
@@ -103,8 +104,8 @@ def test_a_leak_would_be_seen(hostile: Hostile):
     assert found == [("hal", "lab.html", "self.factor = nn.Parameter(torch.rand(d))")]
 
 
-def test_the_feedback_of_one_names_no_other(hostile: Hostile):
-    """No page tells of another student."""
+def test_the_feedback_of_one_names_no_other(hostile: HostileClass):
+    """No page has the name of another student."""
     students = set(hostile.pages())
     longer = {student for student in students if len(student) > 5}  # "ada" is in "adapt"
 
@@ -113,12 +114,12 @@ def test_the_feedback_of_one_names_no_other(hostile: Hostile):
         assert not {other for other in others if other not in own(hostile, student)}
 
 
-def test_no_export_tells_more_than_points(hostile: Hostile):
-    """Neither a line of code nor a word of feedback."""
+def test_exports_have_only_points(hostile: HostileClass):
+    """Neither code nor feedback."""
     course = courses.load(hostile.root)
-    with NbgraderSetup(course).gradebook() as book:
-        sheet = grade_table_of_gradebook(book, course)
-    text = nbgrader_csv(sheet).content.decode() + exercises_csv(sheet).content.decode()
+    with NbgraderSetup.of_course(course).gradebook() as book:
+        table = grade_table_of_gradebook(book, course)
+    text = nbgrader_csv(table).content.decode() + exercises_csv(table).content.decode()
 
     assert "returns_seven" in text
     assert not [secret for secret in secrets() if secret in text]

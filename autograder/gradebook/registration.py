@@ -1,0 +1,105 @@
+"""Registers the cells of a lab in nbgrader's database."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from nbgrader.api import Gradebook, MissingEntry
+
+from autograder.authoring.lab_notebook import Notebook
+from autograder.errors import UsageError
+from autograder.gradebook.score_rows import NOTEBOOK
+
+_KINDS = ("grade", "solution", "task")
+
+
+def register(book: Gradebook, stage: str, master: Notebook) -> bool:
+    """Register the lab of *stage* unless the gradebook has it as it is; True if it was registered.
+
+    Scores stay. Raises ``UsageError`` where cells were added or removed although there are
+    submissions, which nbgrader does not support.
+    """
+    if _is_registered(book, stage, master):
+        return False
+    book.update_or_create_assignment(stage)
+    _remove_other_cells(book, stage, master)
+    kernel = json.dumps(master["metadata"]["kernelspec"])
+    book.update_or_create_notebook(NOTEBOOK, stage, kernelspec=kernel)
+    for cell in master["cells"]:
+        if "nbgrader" in cell["metadata"]:
+            _register_cell(book, stage, cell)
+    return True
+
+
+def _remove_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:
+    """Remove a lab with other cells; raises ``UsageError`` where it has submissions."""
+    try:
+        notebook = book.find_notebook(NOTEBOOK, stage)
+    except MissingEntry:
+        return
+    registered, wanted = _registered_kinds(notebook), _kinds(master)
+    if registered == wanted:
+        return
+    if notebook.submissions:
+        msg = (
+            f"The lab of {stage} has other cells than the gradebook, which has submissions "
+            f"already: {', '.join(sorted({name for name, _ in registered ^ wanted}))}. "
+            "Put the cells back, or begin a new gradebook."
+        )
+        raise UsageError(msg)
+    book.remove_notebook(NOTEBOOK, stage)
+
+
+def _register_cell(book: Gradebook, stage: str, cell: dict[str, Any]) -> None:
+    facts = cell["metadata"]["nbgrader"]
+    key = (facts["grade_id"], NOTEBOOK, stage)
+    kind = cell["cell_type"]
+    if facts["grade"]:
+        book.update_or_create_grade_cell(*key, max_score=facts["points"], cell_type=kind)
+    if facts["solution"]:
+        book.update_or_create_solution_cell(*key)
+    if facts["task"]:
+        book.update_or_create_task_cell(*key, max_score=facts["points"], cell_type=kind)
+    source = {"cell_type": kind, "source": cell["source"], "checksum": facts["checksum"]}
+    book.update_or_create_source_cell(*key, locked=facts["locked"], **source)
+
+
+def _is_registered(book: Gradebook, stage: str, master: Notebook) -> bool:
+    try:
+        notebook = book.find_notebook(NOTEBOOK, stage)
+    except MissingEntry:
+        return False
+    checksums = {cell.name: cell.checksum for cell in notebook.source_cells}
+    points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
+    is_same = points == _points(master) and _registered_kinds(notebook) == _kinds(master)
+    return is_same and checksums == _checksums(master)
+
+
+def _checksums(master: Notebook) -> dict[str, str]:
+    return {facts["grade_id"]: facts["checksum"] for facts in _nbgrader_metadata(master)}
+
+
+def _points(master: Notebook) -> dict[str, float]:
+    cells = _nbgrader_metadata(master)
+    return {facts["grade_id"]: facts["points"] for facts in cells if "points" in facts}
+
+
+def _kinds(master: Notebook) -> set[tuple[str, str]]:
+    """Return the name of each cell with each kind of row that nbgrader keeps of it."""
+    cells = list(_nbgrader_metadata(master))
+    kinds = {(facts["grade_id"], kind) for facts in cells for kind in _KINDS if facts[kind]}
+    return kinds | {(facts["grade_id"], "source") for facts in cells}
+
+
+def _registered_kinds(notebook: Any) -> set[tuple[str, str]]:
+    return {
+        (cell.name, kind)
+        for kind in (*_KINDS, "source")
+        for cell in getattr(notebook, f"{kind}_cells")
+    }
+
+
+def _nbgrader_metadata(master: Notebook) -> Iterator[dict[str, Any]]:
+    for cell in master["cells"]:
+        if "nbgrader" in cell["metadata"]:
+            yield cell["metadata"]["nbgrader"]
