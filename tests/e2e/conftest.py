@@ -13,8 +13,8 @@ from autograder.gradebook.writer import Writer
 from autograder.results import Results, from_json
 from autograder.submission import Submission
 from tests.e2e.hostile_students import SECRET, submit_all
+from tests.factories import STAGE, dump, exercise, query, record, write_template
 from tests.kit.commands import forget_suites, run
-from tests.kit.gradebook.conftest import STAGE, dump, exercise, query, record, write_template
 
 
 class HostileClass(NamedTuple):

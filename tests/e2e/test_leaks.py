@@ -14,8 +14,7 @@ from autograder.gradebook.grade_export import grade_table_of_gradebook
 from autograder.sandbox.isolation import detect_capabilities
 from tests.e2e.conftest import HostileClass
 from tests.e2e.hostile_students import SECRET
-from tests.kit.conftest import HIDDEN, MISCONCEPTIONS, SOLUTION
-from tests.kit.gradebook.conftest import SCHEME, STAGE
+from tests.factories import HIDDEN, MISCONCEPTIONS, SCHEME, SOLUTION, STAGE
 
 pytestmark = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason

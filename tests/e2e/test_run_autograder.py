@@ -15,8 +15,8 @@ import pytest
 from autograder.course import Course, find_root, load
 from autograder.gradescope.build import build_zip
 from autograder.sandbox.isolation import detect_capabilities
+from tests.factories import lay_out
 from tests.kit.exports.test_gradescope_results import accepted
-from tests.kit.gradescope.conftest import lay_out
 
 RIGHT_STAGE = "01"  # its solution is handed in
 HOSTILE_STAGE = "02"  # a hostile module is handed in

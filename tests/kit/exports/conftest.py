@@ -1,40 +1,16 @@
 """A small class to export: as a record, and as the gradebook's grade table."""
 
-from collections.abc import Callable
-
 import pytest
 
-from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
+from autograder.exports.grade_table import GradeTable
 from autograder.results import (
     CheckResult,
     Diagnosis,
     Outcome,
-    Results,
     Status,
     SubmissionResult,
 )
-
-HOSTILE = (
-    '=HYPERLINK("http://a","x")',
-    "+1+1",
-    "-1+cmd|' /C calc'!A0",
-    "@SUM(1+1)",
-    "  =1+1",
-    "\t=1+1",
-    "\r\n=1+1",
-    "\uff1d1+1",
-    "\uff0b1+1",
-    "\uff0d1+1",
-    "\uff201+1",
-    "\u3000=1+1",
-    "\u200d=1+1",
-    "\u22121+1",
-)
-
-MakeCheck = Callable[..., CheckResult]
-MakeSubmission = Callable[..., SubmissionResult]
-MakeResults = Callable[..., Results]
-MakeGradeTable = Callable[..., GradeTable]
+from tests.factories import MakeCheck, MakeGradeTable, MakeSubmission, row, table_of_rows
 
 
 @pytest.fixture
@@ -94,14 +70,3 @@ def grades() -> MakeGradeTable:
         return table_of_rows(*rows, most=most)
 
     return make
-
-
-def row(student: str, score: float | None = 7.5, **names: str) -> StudentGrades:
-    """A student with a score in the one stage."""
-    points = Score(raw=score, score=score, max_score=10.0)
-    return StudentGrades(student=student, scores={"01_tiny": points}, **names)
-
-
-def table_of_rows(*rows: StudentGrades, most: float | None = 10.0) -> GradeTable:
-    """A table of one stage, `01_tiny`, called Tiny things."""
-    return GradeTable(stages=(StageColumn("01_tiny", "Tiny things", most),), rows=rows)

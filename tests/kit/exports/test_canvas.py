@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
-from tests.kit.exports.conftest import HOSTILE, MakeGradeTable, row, table_of_rows
+from tests.factories import FORMULAS, MakeGradeTable, row, table_of_rows
 
 ROSTER = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Notes,Tiny things (77),Other (78),Final Score
@@ -229,7 +229,7 @@ def test_last_and_first_names_in_columns_of_their_own_are_read():
     assert after[1] == ["Turing", "Alan", "124", "at", "A", "", "7.5"]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_a_formula_gets_an_apostrophe_in_our_file_and_a_remark_in_theirs(name: str):
     """Canvas finds its students by its own cells: those are not changed."""
     ours = canvas(table_of_rows(row("x_1", last_name=name)))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.exports.classroom50 import Push, classroom50, hundredths, push_of
 from autograder.results import CheckResult, Outcome, SubmissionResult
-from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission
+from tests.factories import MakeCheck, MakeResults, MakeSubmission
 
 RUNNER = {
     "CLASSROOM": "dl",

@@ -20,10 +20,10 @@ from autograder.exports.csv_io import (
     text,
     write,
 )
-from tests.kit.exports.conftest import HOSTILE
+from tests.factories import FORMULAS
 
 
-@pytest.mark.parametrize("formula", HOSTILE)
+@pytest.mark.parametrize("formula", FORMULAS)
 def test_what_begins_like_a_formula_gets_an_apostrophe(formula: str):
     """Also after spaces and tabs, in full width, or behind an invisible joiner."""
     assert text(formula).startswith("'")

@@ -7,7 +7,7 @@ import pytest
 from autograder.errors import GraderError, UsageError
 from autograder.exports.export_file import ExportFile, feedback_text, single_submission
 from autograder.results import CheckResult, Outcome, SubmissionResult
-from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission
+from tests.factories import MakeCheck, MakeResults, MakeSubmission
 
 
 def test_a_file_is_written_as_it_is(tmp_path: Path):

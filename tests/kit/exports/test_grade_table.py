@@ -8,7 +8,7 @@ from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.exports.grade_table import grade_table
 from autograder.results import SubmissionResult
-from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission
+from tests.factories import MakeCheck, MakeResults, MakeSubmission
 
 
 def test_a_score_belongs_to_its_student_and_stage(

@@ -14,7 +14,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from tests.kit.exports.conftest import MakeCheck, MakeResults, MakeSubmission
+from tests.factories import MakeCheck, MakeResults, MakeSubmission
 
 SUITE = {"name", "tests", "failures", "errors", "skipped", "time"}
 COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}

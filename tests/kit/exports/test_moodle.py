@@ -9,7 +9,7 @@ import pytest
 from autograder.errors import UsageError
 from autograder.exports.grade_table import GradeTable
 from autograder.exports.moodle import moodle
-from tests.kit.exports.conftest import MakeGradeTable, row, table_of_rows
+from tests.factories import MakeGradeTable, row, table_of_rows
 
 ENGLISH = (
     'Identifier,"Full name","ID number","Email address",Status,Grade,"Maximum Grade",'

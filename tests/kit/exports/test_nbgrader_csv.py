@@ -18,8 +18,8 @@ from autograder.exports.grade_table import (
 )
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.results import SubmissionResult
-from tests.kit.exports.conftest import (
-    HOSTILE,
+from tests.factories import (
+    FORMULAS,
     MakeCheck,
     MakeGradeTable,
     MakeResults,
@@ -110,7 +110,7 @@ def test_excel_recognizes_utf8(grades: MakeGradeTable):
     assert exercises_csv(grades(ada=1.0)).content.startswith(b"\xef\xbb\xbfstudent_id,")
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", FORMULAS)
 def test_no_name_is_a_formula(name: str):
     """In no text column of either file."""
     grades = table_of_rows(row(name, last_name=name, first_name=name, email=name))

@@ -24,7 +24,7 @@ from autograder.gradebook.autograded_notebook import (
 )
 from autograder.gradebook.markdown_escape import JOINER
 from autograder.submission.files import UnusableFile
-from tests.kit.gradebook.conftest import NAMES, TOUR, Cell, by_name, cell, named, names, notebook
+from tests.factories import NAMES, TOUR, Cell, by_name, cell, named, names, notebook
 
 PNG = {"image/png": "iVBORw0KGgo="}
 SVG = {"image/svg+xml": "PHN2Zz4="}

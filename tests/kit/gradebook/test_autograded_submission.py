@@ -11,7 +11,7 @@ from autograder.course import Course
 from autograder.results import Status
 from autograder.submission import Submission
 from autograder.submission.files import HandInFile, UnusableFile
-from tests.kit.gradebook.conftest import (
+from tests.factories import (
     CELLS,
     POINTS,
     SCHEME,

@@ -9,13 +9,7 @@ from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.writer import Writer
-from tests.kit.gradebook.conftest import (
-    HandIn,
-    Made,
-    WriteBook,
-    add_settings,
-    rows,
-)
+from tests.factories import HandIn, Made, WriteBook, add_settings, rows
 
 
 def test_a_locked_gradebook_is_reported(course: Course, graded: Made, write: WriteBook):

@@ -20,11 +20,10 @@ from autograder.grading import grade as grading
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import collect
-from tests.kit.commands import run
-from tests.kit.conftest import SOLUTION
-from tests.kit.gradebook.conftest import (
+from tests.factories import (
     CELLS,
     CONFIG,
+    SOLUTION,
     STAGE,
     Row,
     autograded,
@@ -36,6 +35,7 @@ from tests.kit.gradebook.conftest import (
     query,
     rows,
 )
+from tests.kit.commands import run
 
 pytestmark = [
     pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason),

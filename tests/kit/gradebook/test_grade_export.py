@@ -11,8 +11,8 @@ from nbgrader.plugins import CsvExportPlugin
 from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.grade_export import CsvExport, grade_table_of_gradebook, with_zeros
+from tests.factories import STAGE, HandIn, Made, WriteBook, query
 from tests.kit.commands import run
-from tests.kit.gradebook.conftest import STAGE, HandIn, Made, WriteBook, query
 
 Exported = Callable[..., list[dict[str, str]]]
 NUMBERS = ("raw_score", "late_submission_penalty", "score", "max_score")

@@ -16,7 +16,7 @@ from autograder.gradebook.markdown_escape import (
     escape_markdown,
     safe_images,
 )
-from tests.kit.gradebook.conftest import ActiveContent
+from tests.factories import ActiveContent
 
 PNG = "iVBORw0KGgo="
 IMAGES = {"plot.png": {"image/png": PNG}}

@@ -13,7 +13,7 @@ from autograder import course as courses
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook.options import set_options
-from tests.kit.gradebook.conftest import ROOT
+from tests.factories import ROOT
 
 
 @pytest.fixture

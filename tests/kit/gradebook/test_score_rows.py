@@ -13,17 +13,7 @@ from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 
 from autograder.course import Course
 from autograder.gradebook.score_rows import parse_timestamp
-from tests.kit.gradebook.conftest import (
-    LATE,
-    STAGE,
-    HandIn,
-    Made,
-    Row,
-    WriteBook,
-    add_settings,
-    query,
-    rows,
-)
+from tests.factories import LATE, STAGE, HandIn, Made, Row, WriteBook, add_settings, query, rows
 
 GIVEN_BY_HAND = "update grade set manual_score = ?, extra_credit = ? where cell_id = ?"
 

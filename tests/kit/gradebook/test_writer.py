@@ -11,10 +11,10 @@ from autograder.course import Course
 from autograder.errors import CourseError, UsageError
 from autograder.gradebook.writer import Writer
 from autograder.results import Status
-from tests.kit.conftest import SOLUTION
-from tests.kit.gradebook.conftest import (
+from tests.factories import (
     CELLS,
     LATE,
+    SOLUTION,
     STAGE,
     HandIn,
     Made,

@@ -12,8 +12,8 @@ from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.zip_collector import ZipCollector
 from autograder.submission.names import student_id
+from tests.factories import STAGE
 from tests.kit.commands import run
-from tests.kit.gradebook.conftest import STAGE
 
 MODULE = "_1201_88_tiny.py"
 Collected = Callable[..., list[tuple[str, str] | None]]

@@ -1,46 +1,14 @@
 """Folders laid out as Gradescope lays them out."""
 
-import io
-import json
 import os
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from autograder.gradescope.build import build_zip
-from tests.kit.conftest import WriteCourse
-
-LayOut = Callable[..., Path]
-METADATA = {"id": 7, "users": [{"id": 1234, "name": "Ada", "email": "ada@example.org"}]}
-
-
-def opened(content: bytes) -> zipfile.ZipFile:
-    """Open a bundle for reading."""
-    return zipfile.ZipFile(io.BytesIO(content))
-
-
-def unpack(content: bytes, folder: Path) -> None:
-    """Unpack a bundle as `unzip` does: with its permissions."""
-    with opened(content) as archive:
-        for entry in archive.infolist():
-            path = Path(archive.extract(entry, folder))
-            path.chmod(entry.external_attr >> 16 & 0o777)
-
-
-def lay_out(root: Path, content: bytes, files: dict[str, bytes]) -> Path:
-    """Lay out *root* as the harness does for a student who handed in *files*."""
-    unpack(content, root / "source")
-    (root / "results").mkdir()
-    for name, text in files.items():
-        path = root / "submission" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text)
-    (root / "submission").mkdir(exist_ok=True)
-    (root / "submission_metadata.json").write_text(json.dumps(METADATA))
-    return root
+from tests.factories import LayOut, WriteCourse, lay_out
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from autograder.cli import app
 from autograder.course import Course
 from autograder.gradescope.build import SCRIPTS, build_zip
-from tests.kit.conftest import WriteCourse
-from tests.kit.gradescope.conftest import opened
+from tests.factories import WriteCourse, opened
 
 TEMPLATES = resources.files("autograder.gradescope") / "templates"
 

@@ -12,8 +12,7 @@ from autograder.gradescope.contents import (
     requirements,
     to_toml,
 )
-from tests.kit.conftest import WriteCourse, write_files
-from tests.kit.gradescope.conftest import opened
+from tests.factories import WriteCourse, opened, write_files
 
 pytestmark = pytest.mark.usefixtures("without_secret")
 

@@ -1,7 +1,5 @@
 """A class that was graded, as a record."""
 
-from collections.abc import Callable
-
 import pytest
 from msgspec.structs import replace
 
@@ -12,27 +10,8 @@ from autograder.results import (
     Outcome,
     Results,
     Status,
-    SubmissionResult,
 )
-
-TOKENS = ("Your", "journey", "starts", "with", "one", "step")
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "'\"><img src=x onerror=alert(1)>",
-    "</style></title></textarea><svg onload=alert(1)>",
-    "{{ 7 * 7 }}{% include 'x' %}<a href='javascript:alert(1)'>x</a>",
-    "\x1b[2J\x1b[31m\x1b]52;c;aGk=\x07\x9b1mALL TESTS PASSED",
-    "[red]x[/red] [link=http://a]y[/link] :smile:",
-    '=HYPERLINK("http://a")',
-    "../../etc/passwd\x00.html",
-    "\u202egnp.exe\u2066\ud800",
-    "x" * 1_000_000,
-    "<b>\n" * 250_000,
-    "e" + "\u0301" * 1_000_000,
-)
-MakeCheck = Callable[..., CheckResult]
-MakeSubmission = Callable[..., SubmissionResult]
-MakeResults = Callable[..., Results]
+from tests.factories import HOSTILE_TEXTS, TOKENS, MakeCheck, MakeResults, MakeSubmission
 
 
 @pytest.fixture
@@ -92,13 +71,13 @@ def hostile(
             diagnosis=Diagnosis(text, f"{text} explanation", f"{text} hint"),
             grid=replace(weights, rows=(text,) * 6, yours=((text,) * 6,) * 6),
         )
-        for text in HOSTILE
+        for text in HOSTILE_TEXTS
     )
     return results(
         *(
             submission(
                 item, student=text, message=text, notices=(text,) * 500, ignored=(text,) * 500
             )
-            for text, item in zip(HOSTILE, checks, strict=True)
+            for text, item in zip(HOSTILE_TEXTS, checks, strict=True)
         )
     )

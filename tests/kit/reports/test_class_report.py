@@ -6,8 +6,7 @@ from autograder.course import Course
 from autograder.reports.class_report import build_stage_reports
 from autograder.reports.html import class_page
 from autograder.results import CheckResult, Diagnosis, Outcome, Results, Status
-from tests.kit.conftest import WriteCourse
-from tests.kit.reports.conftest import MakeCheck, MakeResults, MakeSubmission
+from tests.factories import MakeCheck, MakeResults, MakeSubmission, WriteCourse
 
 
 def words(page: str) -> str:

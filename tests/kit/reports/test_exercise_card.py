@@ -10,7 +10,7 @@ from autograder.reports import exercise_card
 from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.results import CheckResult, Outcome, Results, Status, SubmissionResult
-from tests.kit.reports.conftest import HOSTILE, MakeCheck, MakeSubmission
+from tests.factories import HOSTILE_TEXTS, MakeCheck, MakeSubmission
 
 OURS = frozenset(
     (
@@ -185,7 +185,7 @@ def test_a_card_does_not_change_the_page_around_it(incorrect: ExerciseFeedback):
     assert "url(" not in page
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
+@pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
 def test_a_card_holds_no_active_content(exercise_feedback, hostile: Results, number: int):
     """Whatever a student wrote is text: the card has our tags and attributes, closed in order."""
     exercise = exercise_feedback(hostile.submissions[number])
@@ -198,7 +198,7 @@ def test_a_card_holds_no_active_content(exercise_feedback, hostile: Results, num
     assert len(page) < LARGEST
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
+@pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
 def test_hostile_words_look_the_same_in_every_card(
     exercise_feedback, hostile: Results, check: MakeCheck, submission: MakeSubmission, number: int
 ):
@@ -216,7 +216,7 @@ def test_hostile_words_look_the_same_in_every_card(
     )
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
+@pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
 def test_plain_lines_do_nothing_to_a_terminal(exercise_feedback, hostile: Results, number: int):
     """No escape, no control, no half character, and not many lines."""
     plain = exercise_card.text(exercise_feedback(hostile.submissions[number]), points=True)

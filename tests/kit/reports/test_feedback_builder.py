@@ -7,8 +7,7 @@ import pytest
 from autograder.course import Course
 from autograder.reports.feedback_builder import build_feedback, build_self_check
 from autograder.results import CheckResult, Diagnosis, Outcome, Status
-from tests.kit.conftest import WriteCourse
-from tests.kit.reports.conftest import MakeCheck, MakeSubmission
+from tests.factories import MakeCheck, MakeSubmission, WriteCourse
 
 
 def test_full_marks_name_the_next_stage(

@@ -11,7 +11,7 @@ import pytest
 from autograder.course import Course
 from autograder.reports.html import class_page, feedback_page, page_names, write_pages
 from autograder.results import CheckResult, Results
-from tests.kit.reports.conftest import MakeCheck, MakeSubmission
+from tests.factories import MakeCheck, MakeSubmission
 
 OURS = frozenset(
     (
