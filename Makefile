@@ -30,16 +30,17 @@ test-quick: lint  ## Check everything but what spans packages (tests/e2e)
 test-browser: $(READY)  ## Test JupyterLab and formgrader in Chromium; screenshots in build/browser
 	$(BIN)/python -m pytest tests/browser --shots build/browser
 
-lint: $(READY)  ## Check style, format and types
+lint: $(READY)  ## Check style, format, types and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 mutation: $(READY)  ## Change the solutions in small ways; list the changes that no check catches
 	$(BIN)/autograder mutate
 
 clean:  ## Remove everything that make and the tools wrote, .venv too
-	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A .venv whose Python is missing or too old is built again; any other is kept, torch is large.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
-FEW = 10  # tokens; up to here every cell has room for its number
+FEW = 10  # tokens; up to this number each cell shows its value
 INCH = 0.55  # of one cell, so that two digits behind the point fit
 DARK = 0.6  # of the largest number: from here on, black can't be read on the colour
 MARGIN = 1.6  # inches for tokens and title

@@ -13,7 +13,7 @@ from autograder.submission.notebook import code_cells
 from autograder.submission.stage_matching import StageResolver, find_module, find_notebook
 
 MAX_MODULE = 2**20  # bytes; the longest honest module has some 20 KiB
-MAX_NOTEBOOK = 16 * 2**20  # bytes; room for pictures in saved outputs
+MAX_NOTEBOOK = 16 * 2**20  # bytes; saved outputs may hold pictures
 STAMP = "timestamp.txt"  # nbgrader's own, in every folder that it collects
 _MAX_NAMED = 10  # names in a sentence; the whole list is in `ignored`
 
