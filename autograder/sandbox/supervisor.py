@@ -58,11 +58,7 @@ class ForkServer:
     """A running fork server, with one socket for each client: a grading process that uses it."""
 
     def __init__(
-        self,
-        isolation: Isolation,
-        limits: Limits,
-        clients: int = 1,
-        python: str = sys.executable,
+        self, isolation: Isolation, limits: Limits, clients: int = 1, python: str = sys.executable
     ) -> None:
         self.isolation = isolation
         self.limits = limits
