@@ -16,18 +16,12 @@ import socket
 import sys
 from typing import NoReturn
 
+import msgspec
 import torch
 
+from autograder.sandbox import protocol
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.protocol import (
-    ForkServerReady,
-    Request,
-    StartWorker,
-    WorkerEnded,
-    WorkerStarted,
-    pack_control,
-    unpack_control_request,
-)
+from autograder.sandbox.protocol import Request, StartWorker, WorkerEnded, WorkerStarted
 from autograder.sandbox.tensors import encode_tensor
 from autograder.sandbox.worker import serve
 
@@ -57,7 +51,7 @@ def main(controls: list[int]) -> None:
     warm_up()
     sockets = {fd: socket.socket(fileno=fd) for fd in controls}
     for control in sockets.values():
-        control.sendall(pack_control(ForkServerReady()))
+        control.sendall(msgspec.msgpack.encode(protocol.ForkServerReady()))
     while sockets:
         for fd in select.select(list(sockets), [], [])[0]:
             if not _serve(sockets[fd], workers):
@@ -94,7 +88,7 @@ def _serve(control: socket.socket, workers: set[int]) -> bool:
     body, descriptors, _flags, _address = socket.recv_fds(control, MAX_CONTROL, 2)
     if not body:
         return False
-    request = unpack_control_request(body)
+    request = protocol.unpack(protocol.CONTROL_REQUESTS, body)
     reply: WorkerStarted | WorkerEnded
     if isinstance(request, StartWorker):
         reply = _start_worker(request, *descriptors)
@@ -102,7 +96,7 @@ def _serve(control: socket.socket, workers: set[int]) -> bool:
     else:
         reply = _end_worker(request.pid)
         workers.discard(request.pid)
-    control.sendall(pack_control(reply))
+    control.sendall(msgspec.msgpack.encode(reply))
     for descriptor in descriptors:
         os.close(descriptor)
     return True

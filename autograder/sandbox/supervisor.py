@@ -12,12 +12,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
+
+import msgspec
 
 from autograder.course import Limits
 from autograder.errors import GraderError, SandboxError
 from autograder.results import Status
+from autograder.sandbox import protocol
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.isolation import (
     Isolation,
@@ -27,21 +29,7 @@ from autograder.sandbox.isolation import (
     readable_roots,
     unprivileged_owner,
 )
-from autograder.sandbox.protocol import (
-    LENGTH,
-    BadMessageError,
-    EndWorker,
-    ForkServerReady,
-    Reply,
-    Request,
-    StartWorker,
-    WorkerEnded,
-    WorkerStarted,
-    pack,
-    pack_control,
-    unpack_control_reply,
-    unpack_reply,
-)
+from autograder.sandbox.protocol import LENGTH, BadMessageError, WorkerEnded, WorkerStarted
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
 CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine it may need 1 s
@@ -51,7 +39,7 @@ WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
 PIPE_CHUNK = 65_536
 OPEN_FILES = 64  # bounds deleted but open files, which measuring the folder does not count
 MIB = 1 << 20
-_ControlReply = TypeVar("_ControlReply", ForkServerReady, WorkerStarted, WorkerEnded)
+_ControlReply = TypeVar("_ControlReply", protocol.ForkServerReady, WorkerStarted, WorkerEnded)
 
 
 class ForkServer:
@@ -83,12 +71,7 @@ class ForkServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -103,21 +86,23 @@ class ForkServer:
     def wait_ready(self, client: int = 0) -> None:
         """Wait until torch is loaded, once; raises ``GraderError`` if that fails."""
         if client not in self._ready:
-            self._receive(self._controls[client], START_SECONDS, ForkServerReady)
+            self._receive(self._controls[client], START_SECONDS, protocol.ForkServerReady)
             self._ready.add(client)
 
     def start(self, module: str, *, notebook: bool, private: Path, client: int = 0) -> "Worker":
         """Fork a worker whose private folder is *private*."""
         connection, remote = socket.socketpair()
         output, remote_output = os.pipe()
-        request = StartWorker(
+        request = protocol.StartWorker(
             policy=self._policy(private),
             module=module,
             notebook=notebook,
             max_bytes=self.limits.answer_mib * MIB,
         )
         control = self._controls[client]
-        socket.send_fds(control, [pack_control(request)], [remote.fileno(), remote_output])
+        socket.send_fds(
+            control, [msgspec.msgpack.encode(request)], [remote.fileno(), remote_output]
+        )
         remote.close()
         os.close(remote_output)
         pid = self._receive(control, CONTROL_SECONDS, WorkerStarted).pid
@@ -128,7 +113,7 @@ class ForkServer:
     def end(self, pid: int, client: int) -> int:
         """Kill and reap worker *pid*; returns its exit code, negative for a signal."""
         control = self._controls[client]
-        control.sendall(pack_control(EndWorker(pid)))
+        control.sendall(msgspec.msgpack.encode(protocol.EndWorker(pid)))
         return self._receive(control, CONTROL_SECONDS, WorkerEnded).exit_code
 
     def _policy(self, private: Path) -> SandboxPolicy:
@@ -146,7 +131,7 @@ class ForkServer:
     ) -> _ControlReply:
         control.settimeout(seconds)
         with contextlib.suppress(TimeoutError, ConnectionError, BadMessageError):
-            reply = unpack_control_reply(control.recv(PIPE_CHUNK))
+            reply = protocol.unpack(protocol.CONTROL_REPLIES, control.recv(PIPE_CHUNK))
             if isinstance(reply, kind):
                 return reply
         msg = f"the sandbox's fork server does not answer (exit code {self._process.poll()})"
@@ -219,11 +204,11 @@ class Worker:
             msg = f"a worker could not be confined ({error}); run `autograder doctor`"
             raise GraderError(msg) from None
 
-    def ask(self, request: Request, seconds: float) -> Reply:
+    def ask(self, request: protocol.Request, seconds: float) -> protocol.Reply:
         """Send *request* and wait for its reply; a worker that causes a ``Fault`` is ended."""
         deadline = CpuDeadline(self._pid, seconds)
         try:
-            self._send(pack(request), deadline)
+            self._send(protocol.pack(request), deadline)
             return self._reply(request.number, deadline)
         except BadMessageError as error:
             self.end()
@@ -244,12 +229,12 @@ class Worker:
         remove_folder(self._private)
         return exit_code
 
-    def _reply(self, number: int, deadline: CpuDeadline) -> Reply:
+    def _reply(self, number: int, deadline: CpuDeadline) -> protocol.Reply:
         (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
         if size > self._limits.answer_mib * MIB:
             msg = f"it announces a message of {size} bytes"
             raise BadMessageError(msg)
-        reply = unpack_reply(self._receive(size, deadline))
+        reply = protocol.unpack(protocol.REPLIES, self._receive(size, deadline))
         if reply.number != number:
             msg = "it sends a reply to no request"
             raise BadMessageError(msg)

@@ -6,34 +6,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from autograder.sandbox.protocol import (
-    BadMessageError,
-    DictValue,
-    ListValue,
-    ObjectValue,
-    OpaqueValue,
-    TensorValue,
-    TupleValue,
-    Value,
-)
+from autograder.sandbox import protocol
+from autograder.sandbox.protocol import BadMessageError, OpaqueValue, TensorValue, Value
 
-DTYPES = {
-    str(dtype).removeprefix("torch."): dtype
-    for dtype in (
-        torch.float16,
-        torch.bfloat16,
-        torch.float32,
-        torch.float64,
-        torch.bool,
-        torch.uint8,
-        torch.int8,
-        torch.int16,
-        torch.int32,
-        torch.int64,
-        torch.complex64,
-        torch.complex128,
-    )
-}
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+_DTYPES = (*_FLOATS, *_INTEGERS, torch.complex64, torch.complex128)
+DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in _DTYPES}
 MAX_DIMENSIONS = 16  # torch itself works to 64; no exercise needs more than 4
 MAX_DEPTH = 8  # of lists in lists; the list of definitions, our own deepest reply, has 4
 
@@ -113,7 +92,7 @@ class Encoder:
         if isinstance(thing, Tensor):
             return self._tensor(thing)
         if isinstance(thing, torch.nn.Module):
-            return ObjectValue(self._keep(thing))
+            return protocol.ObjectValue(self._keep(thing))
         if depth < MAX_DEPTH:
             return self._collection(thing, depth + 1)
         return OpaqueValue(f"a collection nested deeper than {MAX_DEPTH}")
@@ -126,11 +105,13 @@ class Encoder:
 
     def _collection(self, thing: object, depth: int) -> Value:
         if type(thing) is list:
-            return ListValue(tuple(self.encode(item, depth) for item in thing))
+            return protocol.ListValue(tuple(self.encode(item, depth) for item in thing))
         if isinstance(thing, tuple):
-            return TupleValue(tuple(self.encode(item, depth) for item in thing))
+            return protocol.TupleValue(tuple(self.encode(item, depth) for item in thing))
         if isinstance(thing, dict) and all(type(key) is str for key in thing):
-            return DictValue({key: self.encode(item, depth) for key, item in thing.items()})
+            return protocol.DictValue(
+                {key: self.encode(item, depth) for key, item in thing.items()}
+            )
         kind = type(thing)
         return OpaqueValue(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:120])
 
@@ -146,13 +127,13 @@ def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> objec
     match value:
         case TensorValue():
             return decode_tensor(value)
-        case ObjectValue():
+        case protocol.ObjectValue():
             return find(value.handle)
-        case ListValue():
+        case protocol.ListValue():
             return [decode(item, find, depth + 1) for item in value.items]
-        case TupleValue():
+        case protocol.TupleValue():
             return tuple(decode(item, find, depth + 1) for item in value.items)
-        case DictValue():
+        case protocol.DictValue():
             return {key: decode(item, find, depth + 1) for key, item in value.items.items()}
         case _:
             return value

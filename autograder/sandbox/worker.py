@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.isolation import SandboxPolicy, confine
-from autograder.sandbox.protocol import LENGTH, Problem, Reply, pack, unpack_request
+from autograder.sandbox.protocol import LENGTH, REQUESTS, Problem, Reply, pack, unpack
 
 CONNECTION = 3  # the descriptor of the socket to the supervisor, in every worker
 CONFINED = pack(Reply(number=0))  # sent once, before any student code runs
@@ -27,7 +27,7 @@ def serve(
     confine(policy, parent=parent)
     _write(CONNECTION, CONFINED)
     for body in _messages(CONNECTION):
-        _write(CONNECTION, pack_reply(executor.answer(unpack_request(body)), max_bytes))
+        _write(CONNECTION, pack_reply(executor.answer(unpack(REQUESTS, body)), max_bytes))
     os._exit(0)
 
 
