@@ -14,7 +14,6 @@ import select
 import signal
 import socket
 import sys
-from typing import NoReturn
 
 import msgspec
 import torch
@@ -106,18 +105,11 @@ def _start_worker(request: StartWorker, connection: int, output: int) -> WorkerS
     parent = os.getpid()
     pid = os.fork()
     if not pid:
-        _become_worker(request, connection, output, parent)
+        try:
+            serve(request, connection, output, parent)
+        finally:
+            os._exit(70)  # whatever happened, a worker never returns into the fork server's loop
     return WorkerStarted(pid)
-
-
-def _become_worker(request: StartWorker, connection: int, output: int, parent: int) -> NoReturn:
-    try:
-        executor = RequestExecutor(
-            request.module, notebook=request.notebook, max_bytes=request.max_bytes
-        )
-        serve(connection, output, request.policy, executor, request.max_bytes, parent)
-    finally:
-        os._exit(70)  # whatever happened, a worker never returns into the fork server's loop
 
 
 def _end_worker(pid: int) -> WorkerEnded:

@@ -68,11 +68,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     level: Isolation
     reason: str
-    landlock_abi: int
-    seccomp: bool
     platform: str
     architecture: str
-    root: bool
 
 
 def detect_capabilities() -> Capabilities:
@@ -82,11 +79,8 @@ def detect_capabilities() -> Capabilities:
     return Capabilities(
         level="process" if missing else "full",
         reason=missing or f"Landlock (ABI {abi}) and the system-call filter work here.",
-        landlock_abi=abi,
-        seccomp=filters,
         platform=platform.system(),
         architecture=platform.machine(),
-        root=_is_root(),
     )
 
 
@@ -121,13 +115,11 @@ def unprivileged_owner() -> int | None:
     return NOBODY if sys.platform == "linux" and _is_root() else None
 
 
-def confine(policy: SandboxPolicy, *, parent: int | None = None) -> None:
+def confine(policy: SandboxPolicy, parent: int) -> None:
     """Confine this process as *policy* says; raises ``SandboxError`` if ``full`` is impossible.
 
-    This process ends when *parent* ends; the default is its parent now. A caller that noted it
-    before the fork also covers a parent that ends in between.
+    This process ends when *parent* ends, also if it has ended since it was noted before the fork.
     """
-    parent = os.getppid() if parent is None else parent
     if policy.isolation == "process":
         _apply_process_isolation(policy, parent)
         return

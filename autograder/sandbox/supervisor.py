@@ -11,8 +11,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import msgspec
 
@@ -39,6 +40,15 @@ WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
 PIPE_CHUNK = 65_536
 OPEN_FILES = 64  # bounds deleted but open files, which measuring the folder does not count
 MIB = 1 << 20
+# The environment of fork server and workers, without the instructor's variables.
+_ENVIRONMENT: Final = {
+    "LANG": "C.UTF-8",
+    "PATH": "/usr/bin:/bin",
+    # A worker uses one core.
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    "MPLBACKEND": "Agg",
+    "PYTHONWARNINGS": "ignore",
+}
 _ControlReply = TypeVar("_ControlReply", protocol.ForkServerReady, WorkerStarted, WorkerEnded)
 
 
@@ -60,7 +70,7 @@ class ForkServer:
             [python, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.fork_server"]
             + [str(number) for number in numbers],
             pass_fds=numbers,
-            env=_environment(),
+            env=_ENVIRONMENT,
             cwd="/",
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # the terminal sends Ctrl-C to the supervisor only
@@ -89,8 +99,9 @@ class ForkServer:
             self._receive(self._controls[client], START_SECONDS, protocol.ForkServerReady)
             self._ready.add(client)
 
-    def start(self, module: str, *, notebook: bool, private: Path, client: int = 0) -> "Worker":
-        """Fork a worker whose private folder is *private*."""
+    def start(self, module: str, *, notebook: bool, client: int = 0) -> "Worker":
+        """Fork a worker with a private folder of its own, and wait until it is confined."""
+        private = make_private_folder()
         connection, remote = socket.socketpair()
         output, remote_output = os.pipe()
         request = protocol.StartWorker(
@@ -172,33 +183,26 @@ class CpuDeadline:
             return "", 0.0
 
 
+@dataclass
 class Worker:
     """The supervisor's side of one worker: sends requests, enforces limits, validates replies."""
 
-    def __init__(
-        self,
-        fork_server: ForkServer,
-        client: int,
-        pid: int,
-        connection: socket.socket,
-        output: int,
-        private: Path,
-    ) -> None:
-        self._fork_server = fork_server
-        self._client = client
-        self._pid = pid
-        self._connection = connection
-        self._output = output
-        self._private = private
-        self._limits = fork_server.limits
-        self._ended = False
-        connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
-        os.set_blocking(output, False)
+    fork_server: ForkServer
+    client: int
+    pid: int
+    connection: socket.socket
+    output: int  # what the student's code prints
+    private: Path
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
+        os.set_blocking(self.output, False)
 
     def wait_confined(self) -> None:
         """Wait until the worker has confined itself; no student code has run before that."""
         try:
-            self._reply(0, CpuDeadline(self._pid, CONTROL_SECONDS))
+            self._reply(0, CpuDeadline(self.pid, CONTROL_SECONDS))
         except (Fault, BadMessageError) as error:
             self.end()
             msg = f"a worker could not be confined ({error}); run `autograder doctor`"
@@ -206,7 +210,7 @@ class Worker:
 
     def ask(self, request: protocol.Request, seconds: float) -> protocol.Reply:
         """Send *request* and wait for its reply; a worker that causes a ``Fault`` is ended."""
-        deadline = CpuDeadline(self._pid, seconds)
+        deadline = CpuDeadline(self.pid, seconds)
         try:
             self._send(protocol.pack(request), deadline)
             return self._reply(request.number, deadline)
@@ -220,18 +224,18 @@ class Worker:
 
     def end(self) -> int:
         """Kill the process and remove its private folder; returns its exit code."""
-        if self._ended:
+        if self.ended:
             return 0
-        self._ended = True
-        exit_code = self._fork_server.end(self._pid, self._client)
-        self._connection.close()
-        os.close(self._output)
-        remove_folder(self._private)
+        self.ended = True
+        exit_code = self.fork_server.end(self.pid, self.client)
+        self.connection.close()
+        os.close(self.output)
+        remove_folder(self.private)
         return exit_code
 
     def _reply(self, number: int, deadline: CpuDeadline) -> protocol.Reply:
         (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
-        if size > self._limits.answer_mib * MIB:
+        if size > self.fork_server.limits.answer_mib * MIB:
             msg = f"it announces a message of {size} bytes"
             raise BadMessageError(msg)
         reply = protocol.unpack(protocol.REPLIES, self._receive(size, deadline))
@@ -246,7 +250,7 @@ class Worker:
         while view:
             self._wait(deadline, sending=True)
             try:
-                view = view[self._connection.send(view) :]
+                view = view[self.connection.send(view) :]
             except BlockingIOError:
                 continue
             except OSError:
@@ -258,7 +262,7 @@ class Worker:
         while len(data) < size:
             self._wait(deadline)
             try:
-                part = self._connection.recv(min(size - len(data), MIB))
+                part = self.connection.recv(min(size - len(data), MIB))
             except BlockingIOError:
                 continue
             except OSError:
@@ -270,18 +274,18 @@ class Worker:
 
     def _wait(self, deadline: CpuDeadline, *, sending: bool = False) -> None:
         """Wait for the socket; meanwhile empty the output pipe and measure the private folder."""
-        connection = self._connection.fileno()
+        connection = self.connection.fileno()
         while True:
             remaining = deadline.remaining()
             if remaining <= 0:
                 raise Fault(Status.TIMEOUT, "Your code did not finish in time.")
             readable, writable, _ = select.select(
-                [self._output] if sending else [self._output, connection],
+                [self.output] if sending else [self.output, connection],
                 [connection] if sending else [],
                 [],
                 min(remaining, WATCH_SECONDS),
             )
-            if self._output in readable:
+            if self.output in readable:
                 self._discard_output()
             if connection in readable or connection in writable:
                 return
@@ -290,12 +294,12 @@ class Worker:
     def _discard_output(self) -> None:
         """Read what the student's code printed, so that a full pipe does not block it."""
         with contextlib.suppress(BlockingIOError):
-            if not os.read(self._output, PIPE_CHUNK):  # all writers are closed: always readable
+            if not os.read(self.output, PIPE_CHUNK):  # all writers are closed: always readable
                 time.sleep(WATCH_SECONDS / 50)
 
     def _measure_disk(self) -> None:
-        limits = self._limits
-        files, size = _disk_usage(self._private, limits.files)
+        limits = self.fork_server.limits
+        files, size = _disk_usage(self.private, limits.files)
         if files > limits.files or size > limits.disk_mib * MIB:
             sentence = f"Your code wrote more than {limits.files} files or {limits.disk_mib} MiB."
             raise Fault(Status.OUT_OF_DISK, sentence)
@@ -334,15 +338,15 @@ def choose_isolation(asked: str | None, secret: Path | None = None) -> Isolation
     *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError``
     if this machine can't give the isolation.
     """
+    if asked == "process":
+        return "process"
     capabilities = detect_capabilities()
-    if asked in {None, "full"} and capabilities.level != "full":
+    if capabilities.level != "full":
         msg = (
             f"Full isolation is not available here: {capabilities.reason} "
             "To grade with less isolation, use --isolation process."
         )
         raise SandboxError(msg)
-    if asked == "process":
-        return "process"
     if secret is not None:
         check_roots(readable_roots(), secret)
     return "full"
@@ -373,16 +377,3 @@ def _walk(folder: Path | str) -> Iterator["os.DirEntry[str]"]:
             yield entry
             if entry.is_dir(follow_symlinks=False):
                 yield from _walk(entry.path)
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment of fork server and workers, without the instructor's variables."""
-    return {
-        "LANG": "C.UTF-8",
-        "PATH": "/usr/bin:/bin",
-        "OMP_NUM_THREADS": "1",  # a worker uses one core
-        "MKL_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MPLBACKEND": "Agg",
-        "PYTHONWARNINGS": "ignore",
-    }

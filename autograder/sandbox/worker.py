@@ -6,28 +6,22 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.isolation import SandboxPolicy, confine
-from autograder.sandbox.protocol import LENGTH, REQUESTS, Problem, Reply, pack, unpack
+from autograder.sandbox.isolation import confine
+from autograder.sandbox.protocol import LENGTH, REQUESTS, Problem, Reply, StartWorker, pack, unpack
 
 CONNECTION = 3  # the descriptor of the socket to the supervisor, in every worker
 CONFINED = pack(Reply(number=0))  # sent once, before any student code runs
 
 
-def serve(
-    connection: int,
-    output: int,
-    policy: SandboxPolicy,
-    executor: RequestExecutor,
-    max_bytes: int,
-    parent: int,
-) -> NoReturn:
+def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoReturn:
     """Confine this process, then answer requests until the supervisor disconnects."""
+    executor = RequestExecutor(start.module, notebook=start.notebook, max_bytes=start.max_bytes)
     _replace_descriptors(connection, output)
-    _enter_private_folder(policy.private)
-    confine(policy, parent=parent)
+    _enter_private_folder(start.policy.private)
+    confine(start.policy, parent)
     _write(CONNECTION, CONFINED)
     for body in _messages(CONNECTION):
-        _write(CONNECTION, pack_reply(executor.answer(unpack(REQUESTS, body)), max_bytes))
+        _write(CONNECTION, pack_reply(executor.answer(unpack(REQUESTS, body)), start.max_bytes))
     os._exit(0)
 
 
