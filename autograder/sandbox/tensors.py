@@ -60,19 +60,15 @@ def decode_tensor(value: TensorValue) -> Tensor:
 
 
 def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
-    if not value.data:
-        return _empty(value.shape, dtype)
     if dtype is torch.bool and value.data.strip(b"\x00\x01"):
         msg = "a bool tensor holds bytes other than 0 and 1"
         raise BadMessageError(msg)
-    return torch.frombuffer(bytearray(value.data), dtype=dtype).reshape(value.shape)
-
-
-def _empty(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    if value.data:
+        return torch.frombuffer(bytearray(value.data), dtype=dtype).reshape(value.shape)
     try:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(value.shape, dtype=dtype)
     except (RuntimeError, TypeError):  # an axis beyond 63 bits beside one of size 0
-        msg = f"no tensor has shape {shape}"
+        msg = f"no tensor has shape {value.shape}"
         raise BadMessageError(msg) from None
 
 
