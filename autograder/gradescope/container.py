@@ -31,7 +31,6 @@ from autograder.submission.stage_matching import StageResolver
 
 RESULTS = "results"
 SUBMISSION = "submission"
-METADATA = "submission_metadata.json"
 _LIST_FOLDERS = """
 import os, sys
 for path in sys.argv[1:]:
@@ -85,7 +84,7 @@ class Container:
 
     def grade_submission(self) -> Results:
         """Grade the submission, all its stages as one."""
-        student = read_student(self.root / METADATA)
+        student = read_student(self.root / "submission_metadata.json")
         found = collect_submissions(self.root / SUBMISSION, student, self.stages)
         return combine_stages(self._grade(found), self.stages)
 

@@ -74,8 +74,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 def detect_capabilities() -> Capabilities:
     """Find out which isolation this machine can give, and why."""
-    abi, filters = landlock.abi_version(), seccomp.available()
-    missing = _missing(abi, filters=filters)
+    abi = landlock.abi_version()
+    missing = _missing(abi)
     return Capabilities(
         level="process" if missing else "full",
         reason=missing or f"Landlock (ABI {abi}) and the system-call filter work here.",
@@ -162,14 +162,16 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
     _self_test()
 
 
-def _missing(abi: int, *, filters: bool) -> str:
+def _missing(abi: int) -> str:
     if sys.platform != "linux":
         return f"Landlock and seccomp need Linux; this is {platform.system() or 'another system'}."
     if syscalls.machine() is None:
         return f"The system-call filter knows x86-64 and aarch64, not {platform.machine()}."
     if not abi:
         return "This kernel has no Landlock: it is older than 5.13, or a container forbids it."
-    return "" if filters else "This kernel, or a container, allows no system-call filter."
+    if not seccomp.available():
+        return "This kernel, or a container, allows no system-call filter."
+    return ""
 
 
 def _is_root() -> bool:
@@ -253,8 +255,7 @@ def _drop_privileges(needed: Iterable[str]) -> None:
 def _set_capabilities(kept: int) -> None:
     header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0))
     sets = ctypes.create_string_buffer(struct.pack("=6I", kept, kept, 0, 0, 0, 0))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.capset(header, sets):
+    if ctypes.CDLL(None, use_errno=True).capset(header, sets):
         raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
 
 

@@ -110,10 +110,8 @@ class ForkServer:
             notebook=notebook,
             max_bytes=self.limits.answer_mib * MIB,
         )
-        control = self._controls[client]
-        socket.send_fds(
-            control, [msgspec.msgpack.encode(request)], [remote.fileno(), remote_output]
-        )
+        message, control = msgspec.msgpack.encode(request), self._controls[client]
+        socket.send_fds(control, [message], [remote.fileno(), remote_output])
         remote.close()
         os.close(remote_output)
         pid = self._receive(control, CONTROL_SECONDS, WorkerStarted).pid
@@ -183,7 +181,7 @@ class CpuDeadline:
             return "", 0.0
 
 
-@dataclass
+@dataclass(eq=False)
 class Worker:
     """The supervisor's side of one worker: sends requests, enforces limits, validates replies."""
 

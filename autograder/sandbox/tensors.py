@@ -86,18 +86,14 @@ class Encoder:
         if type(thing) is int:
             return thing if -(2**63) <= thing < 2**63 else OpaqueValue("an int of over 64 bits")
         if isinstance(thing, Tensor):
-            return self._tensor(thing)
+            value = encode_tensor(thing, self._remaining_bytes)
+            self._remaining_bytes -= len(value.data) if isinstance(value, TensorValue) else 0
+            return value
         if isinstance(thing, torch.nn.Module):
             return protocol.ObjectValue(self._keep(thing))
         if depth < MAX_DEPTH:
             return self._collection(thing, depth + 1)
         return OpaqueValue(f"a collection nested deeper than {MAX_DEPTH}")
-
-    def _tensor(self, tensor: Tensor) -> Value:
-        value = encode_tensor(tensor, self._remaining_bytes)
-        if isinstance(value, TensorValue):
-            self._remaining_bytes -= len(value.data)
-        return value
 
     def _collection(self, thing: object, depth: int) -> Value:
         if type(thing) is list:

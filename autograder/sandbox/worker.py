@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from typing import NoReturn
 
 from autograder.sandbox.executor import RequestExecutor
@@ -20,8 +19,9 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     _enter_private_folder(start.policy.private)
     confine(start.policy, parent)
     _write(CONNECTION, CONFINED)
-    for body in _messages(CONNECTION):
-        _write(CONNECTION, pack_reply(executor.answer(unpack(REQUESTS, body)), start.max_bytes))
+    while header := _read(CONNECTION, LENGTH.size):
+        request = unpack(REQUESTS, _read(CONNECTION, LENGTH.unpack(header)[0]))
+        _write(CONNECTION, pack_reply(executor.answer(request), start.max_bytes))
     os._exit(0)
 
 
@@ -52,11 +52,6 @@ def _enter_private_folder(private: str) -> None:
         os.environ[name] = private
     os.chdir(private)
     sys.argv = [""]
-
-
-def _messages(connection: int) -> Iterator[bytes]:
-    while header := _read(connection, LENGTH.size):
-        yield _read(connection, LENGTH.unpack(header)[0])
 
 
 def _read(connection: int, size: int) -> bytes:
