@@ -2,11 +2,9 @@
 
 It follows Gradescope's autograder specification: ``setup.sh`` and ``run_autograder`` lie at the
 root. Gradescope unpacks the zip into ``/autograder/source``, runs ``setup.sh`` once as root to
-build an image, and ``run_autograder``, also as root, in a fresh container for each submission. That
-script reads ``/autograder/submission`` and writes ``/autograder/results/results.json``; only
-instructors see what it prints. Without a valid ``results.json`` Gradescope says that the autograder
-failed; this is how a submission without a grade appears. Deadlines and late penalties are
-Gradescope's.
+build an image, and ``run_autograder``, also as root, in a fresh container for each submission.
+Without a valid ``results.json`` Gradescope says that the autograder failed; this is how a
+submission without a grade appears. Deadlines and late penalties are Gradescope's.
 """
 
 import io
@@ -18,15 +16,7 @@ from typing import Final
 
 from autograder.course import Course, Stage
 from autograder.exports.export_file import ExportFile
-from autograder.gradescope.contents import (
-    BUNDLE_FILE,
-    BundleConfig,
-    Files,
-    course_files,
-    kit_files,
-    requirements,
-    to_toml,
-)
+from autograder.gradescope import contents
 from autograder.grading.suite_runner import open_suites
 from autograder.results import add
 from autograder.sandbox.isolation import Isolation
@@ -48,9 +38,12 @@ def build_zip(
     """
     stages = tuple(stages) or course.stages
     names = tuple(stage.name for stage in stages)
-    config = BundleConfig(format_version=1, stages=names, isolation=least)
-    files = {**_scripts(), **kit_files(), **requirements(course), **course_files(course, stages)}
-    files[BUNDLE_FILE] = to_toml(config)
+    config = contents.BundleConfig(format_version=1, stages=names, isolation=least)
+    templates = resources.files("autograder.gradescope") / "templates"
+    files = {name: (templates / name).read_bytes() for name in SCRIPTS}
+    files |= contents.kit_files() | contents.requirements(course)
+    files |= contents.course_files(course, stages)
+    files[contents.BUNDLE_FILE] = contents.to_toml(config)
     with open_suites(course, stages) as runner:
         most = add(points for stage in stages for points in runner.points(stage).values())
     secret = (
@@ -61,11 +54,6 @@ def build_zip(
     memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
     remarks = (f"Set the assignment's autograder points to {most:g}.", memory, secret)
     return ExportFile(_zip(files), remarks)
-
-
-def _scripts() -> Files:
-    templates = resources.files("autograder.gradescope") / "templates"
-    return {name: (templates / name).read_bytes() for name in SCRIPTS}
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

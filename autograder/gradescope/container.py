@@ -9,7 +9,7 @@ there is no ``results.json``. With ``--try`` it grades the solutions, to test th
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -19,7 +19,7 @@ from autograder.errors import AutograderError, GraderError, SandboxError
 from autograder.exports.gradescope_results import gradescope
 from autograder.gradescope.contents import BUNDLE_FILE, COURSE_FOLDER, BundleConfig
 from autograder.grading.grade import grade
-from autograder.results import ExerciseResult, Results, Status, SubmissionResult, add
+from autograder.results import Results, Status, SubmissionResult, add
 from autograder.sandbox.isolation import Isolation, detect_capabilities
 from autograder.sandbox.supervisor import choose_isolation
 from autograder.submission import Submission, collect_one
@@ -31,7 +31,6 @@ from autograder.submission.stage_matching import StageResolver
 
 RESULTS = "results"
 SUBMISSION = "submission"
-METADATA = "submission_metadata.json"
 _LIST_FOLDERS = """
 import os, sys
 for path in sys.argv[1:]:
@@ -85,7 +84,7 @@ class Container:
 
     def grade_submission(self) -> Results:
         """Grade the submission, all its stages as one."""
-        student = read_student(self.root / METADATA)
+        student = read_student(self.root / "submission_metadata.json")
         found = collect_submissions(self.root / SUBMISSION, student, self.stages)
         return combine_stages(self._grade(found), self.stages)
 
@@ -165,16 +164,22 @@ def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
     absent = [stage.name for stage in stages if stage.name not in handed_in]
     message = [f"{result.stage or 'All'}: {result.message}" for result in found if result.message]
     message += [f"Not handed in: {', '.join(absent)}."] if absent else []
+    scores = [result.score for result in found if result.score is not None]
+    exercises = (  # named after the stage as well: two stages may have exercises of one name
+        msgspec.structs.replace(exercise, name=f"{result.stage} {exercise.name}")
+        for result in found
+        for exercise in result.exercises
+    )
     whole = SubmissionResult(
         student=found[0].student,
         stage="",
         status=_status(found),
-        score=_score(found),
+        score=add(scores) if len(scores) == len(found) else None,
         max_score=None,
         message="\n".join(message),
         notices=tuple(notice for result in found for notice in result.notices),
         ignored=tuple(dict.fromkeys(name for result in found for name in result.ignored)),
-        exercises=tuple(exercise for result in found for exercise in _with_stage_name(result)),
+        exercises=tuple(exercises),
     )
     return msgspec.structs.replace(results, submissions=(whole,))
 
@@ -183,17 +188,6 @@ def _status(found: Sequence[SubmissionResult]) -> Status:
     statuses = [result.status for result in found]
     decisive = (Status.GRADER_ERROR, Status.GRADED)  # one of these decides, in this order
     return next((status for status in decisive if status in statuses), statuses[0])
-
-
-def _score(found: Sequence[SubmissionResult]) -> float | None:
-    scores = [result.score for result in found if result.score is not None]
-    return add(scores) if len(scores) == len(found) else None
-
-
-def _with_stage_name(result: SubmissionResult) -> Iterator[ExerciseResult]:
-    """Distinguish exercises of one name in two stages."""
-    for exercise in result.exercises:
-        yield msgspec.structs.replace(exercise, name=f"{result.stage} {exercise.name}")
 
 
 def report_lines(results: Results) -> list[str]:

@@ -8,6 +8,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 MAX_COUNTED = 50_000  # different names in one call; an honest call has some dozens
+_Function = Callable[..., object]
+_Args = tuple[object, ...]
+_Kwargs = dict[str, object]
 
 
 class FunctionCounter(TorchFunctionMode):
@@ -18,11 +21,7 @@ class FunctionCounter(TorchFunctionMode):
         self.counts: Counter[str] = Counter()
 
     def __torch_function__(
-        self,
-        func: Callable[..., object],
-        types: object,
-        args: tuple[object, ...] = (),
-        kwargs: dict[str, object] | None = None,
+        self, func: _Function, types: object, args: _Args = (), kwargs: _Kwargs | None = None
     ) -> object:
         if len(self.counts) < MAX_COUNTED:
             self.counts[getattr(func, "__name__", str(func))[:80]] += 1
@@ -37,11 +36,7 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # to
         self.counts: Counter[str] = Counter()
 
     def __torch_dispatch__(
-        self,
-        func: Callable[..., object],
-        types: object,
-        args: tuple[object, ...] = (),
-        kwargs: dict[str, object] | None = None,
+        self, func: _Function, types: object, args: _Args = (), kwargs: _Kwargs | None = None
     ) -> object:
         if len(self.counts) < MAX_COUNTED:
             size = max((tensor.numel() for tensor in _tensors(args)), default=0)

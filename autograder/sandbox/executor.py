@@ -40,7 +40,7 @@ class RequestExecutor:
         self._name = name
         self._notebook = notebook
         self._max_bytes = max_bytes
-        self._module = ModuleType(name)
+        self.module = ModuleType(name)
         self._objects: list[nn.Module] = []
         self._files: set[str] = set()
 
@@ -79,21 +79,9 @@ class RequestExecutor:
 
     def run(self, cells: tuple[bytes, ...]) -> list[object]:
         """Run *cells* as the module; returns what went wrong in them."""
-        sys.modules[self._name] = self._module
-        vars(self._module)["__file__"] = f"{self._name}.py"
+        sys.modules[self._name] = self.module
+        vars(self.module)["__file__"] = f"{self._name}.py"
         return [msgspec.to_builtins(problem) for problem in self._run_cells(cells)]
-
-    def has(self, name: str) -> bool:
-        """Say whether the module defines a function or class *name*."""
-        return callable(getattr(self._module, name, None))
-
-    def definition(self, name: str) -> Callable[..., object]:
-        """Return the function or class *name*; raises ``MissingError``."""
-        found: object = getattr(self._module, name, None)
-        if not callable(found):
-            msg = f"{name} is not defined"
-            raise MissingError(msg)
-        return found
 
     def find(self, handle: int) -> nn.Module:
         """Return the torch module that *handle* names; raises ``MissingError``."""
@@ -111,7 +99,7 @@ class RequestExecutor:
             linecache.cache[label] = (len(cell), None, lines, label)
             try:
                 code = compile(cell, label, "exec", dont_inherit=True)
-                exec(code, vars(self._module))  # noqa: S102  # running it is this method's purpose
+                exec(code, vars(self.module))  # noqa: S102  # running it is this method's purpose
             except BaseException as error:  # noqa: BLE001  # sys.exit() in a cell included
                 yield self._problem(error)
                 if not self._notebook:
@@ -160,8 +148,12 @@ class Call:
 
     @property
     def definition(self) -> Callable[..., object]:
-        """The function or class that the request names."""
-        return self.executor.definition(self.request.name)
+        """The function or class that the request names; raises ``MissingError``."""
+        found: object = getattr(self.executor.module, self.request.name, None)
+        if not callable(found):
+            msg = f"{self.request.name} is not defined"
+            raise MissingError(msg)
+        return found
 
     @property
     def module(self) -> nn.Module:
@@ -172,6 +164,10 @@ class Call:
     def target(self) -> Callable[..., object]:
         """The torch module if the request has a handle, else the definition."""
         return self.module if self.request.handle >= 0 else self.definition
+
+
+def _has(call: Call) -> bool:
+    return callable(getattr(call.executor.module, call.request.name, None))
 
 
 def _signature(call: Call) -> object:
@@ -248,7 +244,7 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
     {
         "read": lambda call: call.executor.read(call.request.cells),
         "run": lambda call: call.executor.run(call.request.cells),
-        "has": lambda call: call.executor.has(call.request.name),
+        "has": _has,
         "signature": _signature,
         "call": lambda call: call.definition(*call.args, **call.kwargs),
         "new": _new,

@@ -14,20 +14,13 @@ import select
 import signal
 import socket
 import sys
-from typing import NoReturn
 
+import msgspec
 import torch
 
+from autograder.sandbox import protocol
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.protocol import (
-    ForkServerReady,
-    Request,
-    StartWorker,
-    WorkerEnded,
-    WorkerStarted,
-    pack_control,
-    unpack_control_request,
-)
+from autograder.sandbox.protocol import Request, StartWorker, WorkerEnded, WorkerStarted
 from autograder.sandbox.tensors import encode_tensor
 from autograder.sandbox.worker import serve
 
@@ -57,7 +50,7 @@ def main(controls: list[int]) -> None:
     warm_up()
     sockets = {fd: socket.socket(fileno=fd) for fd in controls}
     for control in sockets.values():
-        control.sendall(pack_control(ForkServerReady()))
+        control.sendall(msgspec.msgpack.encode(protocol.ForkServerReady()))
     while sockets:
         for fd in select.select(list(sockets), [], [])[0]:
             if not _serve(sockets[fd], workers):
@@ -94,7 +87,7 @@ def _serve(control: socket.socket, workers: set[int]) -> bool:
     body, descriptors, _flags, _address = socket.recv_fds(control, MAX_CONTROL, 2)
     if not body:
         return False
-    request = unpack_control_request(body)
+    request = protocol.unpack(protocol.CONTROL_REQUESTS, body)
     reply: WorkerStarted | WorkerEnded
     if isinstance(request, StartWorker):
         reply = _start_worker(request, *descriptors)
@@ -102,7 +95,7 @@ def _serve(control: socket.socket, workers: set[int]) -> bool:
     else:
         reply = _end_worker(request.pid)
         workers.discard(request.pid)
-    control.sendall(pack_control(reply))
+    control.sendall(msgspec.msgpack.encode(reply))
     for descriptor in descriptors:
         os.close(descriptor)
     return True
@@ -112,18 +105,11 @@ def _start_worker(request: StartWorker, connection: int, output: int) -> WorkerS
     parent = os.getpid()
     pid = os.fork()
     if not pid:
-        _become_worker(request, connection, output, parent)
+        try:
+            serve(request, connection, output, parent)
+        finally:
+            os._exit(70)  # whatever happened, a worker never returns into the fork server's loop
     return WorkerStarted(pid)
-
-
-def _become_worker(request: StartWorker, connection: int, output: int, parent: int) -> NoReturn:
-    try:
-        executor = RequestExecutor(
-            request.module, notebook=request.notebook, max_bytes=request.max_bytes
-        )
-        serve(connection, output, request.policy, executor, request.max_bytes, parent)
-    finally:
-        os._exit(70)  # whatever happened, a worker never returns into the fork server's loop
 
 
 def _end_worker(pid: int) -> WorkerEnded:

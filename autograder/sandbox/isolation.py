@@ -68,25 +68,19 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     level: Isolation
     reason: str
-    landlock_abi: int
-    seccomp: bool
     platform: str
     architecture: str
-    root: bool
 
 
 def detect_capabilities() -> Capabilities:
     """Find out which isolation this machine can give, and why."""
-    abi, filters = landlock.abi_version(), seccomp.available()
-    missing = _missing(abi, filters=filters)
+    abi = landlock.abi_version()
+    missing = _missing(abi)
     return Capabilities(
         level="process" if missing else "full",
         reason=missing or f"Landlock (ABI {abi}) and the system-call filter work here.",
-        landlock_abi=abi,
-        seccomp=filters,
         platform=platform.system(),
         architecture=platform.machine(),
-        root=_is_root(),
     )
 
 
@@ -121,13 +115,11 @@ def unprivileged_owner() -> int | None:
     return NOBODY if sys.platform == "linux" and _is_root() else None
 
 
-def confine(policy: SandboxPolicy, *, parent: int | None = None) -> None:
+def confine(policy: SandboxPolicy, parent: int) -> None:
     """Confine this process as *policy* says; raises ``SandboxError`` if ``full`` is impossible.
 
-    This process ends when *parent* ends; the default is its parent now. A caller that noted it
-    before the fork also covers a parent that ends in between.
+    This process ends when *parent* ends, also if it has ended since it was noted before the fork.
     """
-    parent = os.getppid() if parent is None else parent
     if policy.isolation == "process":
         _apply_process_isolation(policy, parent)
         return
@@ -170,14 +162,16 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
     _self_test()
 
 
-def _missing(abi: int, *, filters: bool) -> str:
+def _missing(abi: int) -> str:
     if sys.platform != "linux":
         return f"Landlock and seccomp need Linux; this is {platform.system() or 'another system'}."
     if syscalls.machine() is None:
         return f"The system-call filter knows x86-64 and aarch64, not {platform.machine()}."
     if not abi:
         return "This kernel has no Landlock: it is older than 5.13, or a container forbids it."
-    return "" if filters else "This kernel, or a container, allows no system-call filter."
+    if not seccomp.available():
+        return "This kernel, or a container, allows no system-call filter."
+    return ""
 
 
 def _is_root() -> bool:
@@ -261,8 +255,7 @@ def _drop_privileges(needed: Iterable[str]) -> None:
 def _set_capabilities(kept: int) -> None:
     header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0))
     sets = ctypes.create_string_buffer(struct.pack("=6I", kept, kept, 0, 0, 0, 0))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.capset(header, sets):
+    if ctypes.CDLL(None, use_errno=True).capset(header, sets):
         raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
 
 

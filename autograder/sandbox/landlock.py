@@ -82,9 +82,8 @@ def _create(abi: int) -> int:
     network = _NETWORK if abi >= _NETWORK_SINCE else 0
     scopes = _SCOPES if abi >= _SCOPES_SINCE else 0
     # An older kernel accepts the longer structure if the fields that it doesn't know are zero.
-    attributes = ctypes.create_string_buffer(
-        struct.pack("=QQQ", handled_rights(abi), network, scopes), 24
-    )
+    packed = struct.pack("=QQQ", handled_rights(abi), network, scopes)
+    attributes = ctypes.create_string_buffer(packed, len(packed))
     address = ctypes.addressof(attributes)
     return syscalls.call(syscalls.LANDLOCK_CREATE_RULESET, address, len(attributes), 0)
 

@@ -18,25 +18,10 @@ MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first
 MAX_LINE = 1 << 20  # a module has at most so many bytes, so it has no more lines
 _Message = TypeVar("_Message")
 
-Verb = Literal[
-    "read",
-    "run",
-    "has",
-    "signature",
-    "call",
-    "new",
-    "forward",
-    "mode",
-    "move",
-    "parameters",
-    "shapes",
-    "buffers",
-    "state",
-    "load",
-    "gradients",
-    "operators",
-    "draw",
-]
+_ModuleVerb = Literal["read", "run", "has", "signature", "draw"]
+_CallVerb = Literal["call", "new", "forward", "gradients", "operators"]
+_StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load"]
+Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb]
 ProblemKind = Literal["missing", "not-implemented", "raised", "out-of-memory", "bad-output"]
 
 
@@ -79,19 +64,8 @@ class OpaqueValue(msgspec.Struct, frozen=True, tag="opaque"):
     kind: str
 
 
-Value = (
-    None
-    | bool
-    | int
-    | float
-    | str
-    | TensorValue
-    | ObjectValue
-    | ListValue
-    | TupleValue
-    | DictValue
-    | OpaqueValue
-)
+_Collection = ListValue | TupleValue | DictValue
+Value = None | bool | int | float | str | TensorValue | ObjectValue | _Collection | OpaqueValue
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,45 +144,20 @@ class BadMessageError(Exception):
     """Bytes that are no message; the supervisor counts them as the submission's fault."""
 
 
-_ENCODER = msgspec.msgpack.Encoder()
-_REQUESTS = msgspec.msgpack.Decoder(Request)
-_REPLIES = msgspec.msgpack.Decoder(Reply)
-_CONTROL_REQUESTS: msgspec.msgpack.Decoder[ControlRequest] = msgspec.msgpack.Decoder(ControlRequest)
-_CONTROL_REPLIES: msgspec.msgpack.Decoder[ControlReply] = msgspec.msgpack.Decoder(ControlReply)
+REQUESTS = msgspec.msgpack.Decoder(Request)
+REPLIES = msgspec.msgpack.Decoder(Reply)
+CONTROL_REQUESTS: msgspec.msgpack.Decoder[ControlRequest] = msgspec.msgpack.Decoder(ControlRequest)
+CONTROL_REPLIES: msgspec.msgpack.Decoder[ControlReply] = msgspec.msgpack.Decoder(ControlReply)
 
 
 def pack(message: Request | Reply) -> bytes:
     """Encode *message* with its length in front."""
-    body = _ENCODER.encode(message)
+    body = msgspec.msgpack.encode(message)
     return LENGTH.pack(len(body)) + body
 
 
-def unpack_request(body: bytes) -> Request:
-    """Decode a request; raises ``BadMessageError``."""
-    return _decode(_REQUESTS, body)
-
-
-def unpack_reply(body: bytes) -> Reply:
-    """Decode a reply; raises ``BadMessageError``."""
-    return _decode(_REPLIES, body)
-
-
-def pack_control(message: ControlRequest | ControlReply) -> bytes:
-    """Encode a control message."""
-    return _ENCODER.encode(message)
-
-
-def unpack_control_request(body: bytes) -> ControlRequest:
-    """Decode what a grading process asks the fork server for; raises ``BadMessageError``."""
-    return _decode(_CONTROL_REQUESTS, body)
-
-
-def unpack_control_reply(body: bytes) -> ControlReply:
-    """Decode what the fork server replies; raises ``BadMessageError``."""
-    return _decode(_CONTROL_REPLIES, body)
-
-
-def _decode(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Message:
+def unpack(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Message:
+    """Decode a message without its length; raises ``BadMessageError``."""
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

@@ -8,8 +8,7 @@ import ctypes
 import errno
 import struct
 import sys
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from autograder.sandbox import syscalls
@@ -21,9 +20,7 @@ _ERRNO: Final = 0x00050000
 REFUSE: Final = _ERRNO | errno.EPERM
 UNKNOWN: Final = _ERRNO | errno.ENOSYS  # "no such call": the C library uses an older one
 
-_AUDIT_ARCH: Final[Mapping[Arch, int]] = MappingProxyType(
-    {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-)
+_AUDIT_X86_64, _AUDIT_AARCH64 = 0xC000003E, 0xC00000B7
 _X32: Final = 0x40000000  # from here on, x86-64 numbers are the 32-bit calls of x32
 
 _LOAD, _AND, _EQUAL, _ABOVE, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x06
@@ -78,7 +75,7 @@ def available() -> bool:
         return False
     action = ctypes.c_uint32(KILL)
     try:
-        _seccomp(arch, _ASK_ACTION, 0, ctypes.addressof(action))
+        syscalls.call(syscalls.SECCOMP[arch], _ASK_ACTION, 0, ctypes.addressof(action))
     except OSError:
         return False
     return True
@@ -86,12 +83,8 @@ def available() -> bool:
 
 def program(arch: Arch, pid: int) -> list[Instruction]:
     """Build the filter for process *pid*, the only one that it may signal or limit."""
-    code = [
-        _load(_ARCH_AT),
-        Instruction(_EQUAL, 1, 0, _AUDIT_ARCH[arch]),
-        _return(KILL),
-        _load(_NUMBER_AT),
-    ]
+    audit = _AUDIT_X86_64 if arch == "x86_64" else _AUDIT_AARCH64
+    code = [_load(_ARCH_AT), Instruction(_EQUAL, 1, 0, audit), _return(KILL), _load(_NUMBER_AT)]
     if arch == "x86_64":
         code += [Instruction(_AT_LEAST, 0, 1, _X32), _return(KILL)]
     for name, rule in _argument_rules(pid).items():
@@ -99,7 +92,7 @@ def program(arch: Arch, pid: int) -> list[Instruction]:
     for numbers in syscalls.UNRESTRICTED.values():
         code += _case(syscalls.number(numbers, arch), [_return(ALLOW)])
     # The flags of clone3 are behind a pointer; without it glibc uses clone, which has a rule.
-    code += _case(syscalls.number(syscalls.CLONE3, arch), [_return(UNKNOWN)])
+    code += _case(syscalls.CLONE3, [_return(UNKNOWN)])
     code += [Instruction(_ABOVE, 0, 1, syscalls.NEWEST_KNOWN), _return(UNKNOWN)]
     return [*code, _return(REFUSE)]
 
@@ -116,7 +109,8 @@ def load(instructions: Sequence[Instruction]) -> None:
     # Without _NO_SLOWDOWN, kernels before 5.16 protect secrets of this process from its own code,
     # which makes it slow; it has no secrets.
     flags = _ALL_THREADS | _NO_SLOWDOWN
-    if _seccomp(arch, _SET_FILTER, flags, ctypes.addressof(header_buffer)):
+    header_address = ctypes.addressof(header_buffer)
+    if syscalls.call(syscalls.SECCOMP[arch], _SET_FILTER, flags, header_address):
         raise OSError(errno.EBUSY, "a thread of this process has a filter of its own")
 
 
@@ -135,9 +129,7 @@ def _argument_rules(pid: int) -> dict[str, ArgumentRule]:
 
 
 def _case(number: int | None, body: Sequence[Instruction]) -> list[Instruction]:
-    if number is None:
-        return []
-    return [Instruction(_EQUAL, 0, len(body), number), *body]
+    return [] if number is None else [Instruction(_EQUAL, 0, len(body), number), *body]
 
 
 def _check_argument(rule: ArgumentRule) -> list[Instruction]:
@@ -157,9 +149,3 @@ def _load(offset: int) -> Instruction:
 
 def _return(action: int) -> Instruction:
     return Instruction(_RETURN, 0, 0, action)
-
-
-def _seccomp(arch: Arch, operation: int, flags: int, address: int) -> int:
-    number = syscalls.number(syscalls.SECCOMP, arch)
-    assert number is not None  # noqa: S101 - both architectures have it; for the type checker
-    return syscalls.call(number, operation, flags, address)

@@ -8,7 +8,7 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import BadMessageError, Problem, Reply, Request, Verb
 from autograder.sandbox.static_names import Definition
-from autograder.sandbox.supervisor import ForkServer, Worker, make_private_folder
+from autograder.sandbox.supervisor import ForkServer, Worker
 from autograder.sandbox.tensors import decode
 
 
@@ -74,10 +74,9 @@ class Session:
         return self._worker
 
     def _start(self) -> Worker:
-        worker = self._fork_server.start(
-            self.module, notebook=self.notebook, private=make_private_folder(), client=self._client
-        )
-        seconds = self._fork_server.limits.import_seconds
+        server = self._fork_server
+        worker = server.start(self.module, notebook=self.notebook, client=self._client)
+        seconds = server.limits.import_seconds
         definitions = self._load(worker, seconds, "read")
         self.definitions = msgspec.convert(definitions, tuple[Definition, ...], strict=False)
         problems = self._load(worker, seconds, "run")

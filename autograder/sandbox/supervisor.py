@@ -11,13 +11,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
+
+import msgspec
 
 from autograder.course import Limits
 from autograder.errors import GraderError, SandboxError
 from autograder.results import Status
+from autograder.sandbox import protocol
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.isolation import (
     Isolation,
@@ -27,21 +30,7 @@ from autograder.sandbox.isolation import (
     readable_roots,
     unprivileged_owner,
 )
-from autograder.sandbox.protocol import (
-    LENGTH,
-    BadMessageError,
-    EndWorker,
-    ForkServerReady,
-    Reply,
-    Request,
-    StartWorker,
-    WorkerEnded,
-    WorkerStarted,
-    pack,
-    pack_control,
-    unpack_control_reply,
-    unpack_reply,
-)
+from autograder.sandbox.protocol import LENGTH, BadMessageError, WorkerEnded, WorkerStarted
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
 CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine it may need 1 s
@@ -51,18 +40,23 @@ WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
 PIPE_CHUNK = 65_536
 OPEN_FILES = 64  # bounds deleted but open files, which measuring the folder does not count
 MIB = 1 << 20
-_ControlReply = TypeVar("_ControlReply", ForkServerReady, WorkerStarted, WorkerEnded)
+# The environment of fork server and workers, without the instructor's variables.
+_ENVIRONMENT: Final = {
+    "LANG": "C.UTF-8",
+    "PATH": "/usr/bin:/bin",
+    # A worker uses one core.
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    "MPLBACKEND": "Agg",
+    "PYTHONWARNINGS": "ignore",
+}
+_ControlReply = TypeVar("_ControlReply", protocol.ForkServerReady, WorkerStarted, WorkerEnded)
 
 
 class ForkServer:
     """A running fork server, with one socket for each client: a grading process that uses it."""
 
     def __init__(
-        self,
-        isolation: Isolation,
-        limits: Limits,
-        clients: int = 1,
-        python: str = sys.executable,
+        self, isolation: Isolation, limits: Limits, clients: int = 1, python: str = sys.executable
     ) -> None:
         self.isolation = isolation
         self.limits = limits
@@ -76,7 +70,7 @@ class ForkServer:
             [python, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.fork_server"]
             + [str(number) for number in numbers],
             pass_fds=numbers,
-            env=_environment(),
+            env=_ENVIRONMENT,
             cwd="/",
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # the terminal sends Ctrl-C to the supervisor only
@@ -87,12 +81,7 @@ class ForkServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -107,21 +96,22 @@ class ForkServer:
     def wait_ready(self, client: int = 0) -> None:
         """Wait until torch is loaded, once; raises ``GraderError`` if that fails."""
         if client not in self._ready:
-            self._receive(self._controls[client], START_SECONDS, ForkServerReady)
+            self._receive(self._controls[client], START_SECONDS, protocol.ForkServerReady)
             self._ready.add(client)
 
-    def start(self, module: str, *, notebook: bool, private: Path, client: int = 0) -> "Worker":
-        """Fork a worker whose private folder is *private*."""
+    def start(self, module: str, *, notebook: bool, client: int = 0) -> "Worker":
+        """Fork a worker with a private folder of its own, and wait until it is confined."""
+        private = make_private_folder()
         connection, remote = socket.socketpair()
         output, remote_output = os.pipe()
-        request = StartWorker(
+        request = protocol.StartWorker(
             policy=self._policy(private),
             module=module,
             notebook=notebook,
             max_bytes=self.limits.answer_mib * MIB,
         )
-        control = self._controls[client]
-        socket.send_fds(control, [pack_control(request)], [remote.fileno(), remote_output])
+        message, control = msgspec.msgpack.encode(request), self._controls[client]
+        socket.send_fds(control, [message], [remote.fileno(), remote_output])
         remote.close()
         os.close(remote_output)
         pid = self._receive(control, CONTROL_SECONDS, WorkerStarted).pid
@@ -132,7 +122,7 @@ class ForkServer:
     def end(self, pid: int, client: int) -> int:
         """Kill and reap worker *pid*; returns its exit code, negative for a signal."""
         control = self._controls[client]
-        control.sendall(pack_control(EndWorker(pid)))
+        control.sendall(msgspec.msgpack.encode(protocol.EndWorker(pid)))
         return self._receive(control, CONTROL_SECONDS, WorkerEnded).exit_code
 
     def _policy(self, private: Path) -> SandboxPolicy:
@@ -150,7 +140,7 @@ class ForkServer:
     ) -> _ControlReply:
         control.settimeout(seconds)
         with contextlib.suppress(TimeoutError, ConnectionError, BadMessageError):
-            reply = unpack_control_reply(control.recv(PIPE_CHUNK))
+            reply = protocol.unpack(protocol.CONTROL_REPLIES, control.recv(PIPE_CHUNK))
             if isinstance(reply, kind):
                 return reply
         msg = f"the sandbox's fork server does not answer (exit code {self._process.poll()})"
@@ -191,43 +181,36 @@ class CpuDeadline:
             return "", 0.0
 
 
+@dataclass(eq=False)
 class Worker:
     """The supervisor's side of one worker: sends requests, enforces limits, validates replies."""
 
-    def __init__(
-        self,
-        fork_server: ForkServer,
-        client: int,
-        pid: int,
-        connection: socket.socket,
-        output: int,
-        private: Path,
-    ) -> None:
-        self._fork_server = fork_server
-        self._client = client
-        self._pid = pid
-        self._connection = connection
-        self._output = output
-        self._private = private
-        self._limits = fork_server.limits
-        self._ended = False
-        connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
-        os.set_blocking(output, False)
+    fork_server: ForkServer
+    client: int
+    pid: int
+    connection: socket.socket
+    output: int  # what the student's code prints
+    private: Path
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
+        os.set_blocking(self.output, False)
 
     def wait_confined(self) -> None:
         """Wait until the worker has confined itself; no student code has run before that."""
         try:
-            self._reply(0, CpuDeadline(self._pid, CONTROL_SECONDS))
+            self._reply(0, CpuDeadline(self.pid, CONTROL_SECONDS))
         except (Fault, BadMessageError) as error:
             self.end()
             msg = f"a worker could not be confined ({error}); run `autograder doctor`"
             raise GraderError(msg) from None
 
-    def ask(self, request: Request, seconds: float) -> Reply:
+    def ask(self, request: protocol.Request, seconds: float) -> protocol.Reply:
         """Send *request* and wait for its reply; a worker that causes a ``Fault`` is ended."""
-        deadline = CpuDeadline(self._pid, seconds)
+        deadline = CpuDeadline(self.pid, seconds)
         try:
-            self._send(pack(request), deadline)
+            self._send(protocol.pack(request), deadline)
             return self._reply(request.number, deadline)
         except BadMessageError as error:
             self.end()
@@ -239,21 +222,21 @@ class Worker:
 
     def end(self) -> int:
         """Kill the process and remove its private folder; returns its exit code."""
-        if self._ended:
+        if self.ended:
             return 0
-        self._ended = True
-        exit_code = self._fork_server.end(self._pid, self._client)
-        self._connection.close()
-        os.close(self._output)
-        remove_folder(self._private)
+        self.ended = True
+        exit_code = self.fork_server.end(self.pid, self.client)
+        self.connection.close()
+        os.close(self.output)
+        remove_folder(self.private)
         return exit_code
 
-    def _reply(self, number: int, deadline: CpuDeadline) -> Reply:
+    def _reply(self, number: int, deadline: CpuDeadline) -> protocol.Reply:
         (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
-        if size > self._limits.answer_mib * MIB:
+        if size > self.fork_server.limits.answer_mib * MIB:
             msg = f"it announces a message of {size} bytes"
             raise BadMessageError(msg)
-        reply = unpack_reply(self._receive(size, deadline))
+        reply = protocol.unpack(protocol.REPLIES, self._receive(size, deadline))
         if reply.number != number:
             msg = "it sends a reply to no request"
             raise BadMessageError(msg)
@@ -265,7 +248,7 @@ class Worker:
         while view:
             self._wait(deadline, sending=True)
             try:
-                view = view[self._connection.send(view) :]
+                view = view[self.connection.send(view) :]
             except BlockingIOError:
                 continue
             except OSError:
@@ -277,7 +260,7 @@ class Worker:
         while len(data) < size:
             self._wait(deadline)
             try:
-                part = self._connection.recv(min(size - len(data), MIB))
+                part = self.connection.recv(min(size - len(data), MIB))
             except BlockingIOError:
                 continue
             except OSError:
@@ -289,18 +272,18 @@ class Worker:
 
     def _wait(self, deadline: CpuDeadline, *, sending: bool = False) -> None:
         """Wait for the socket; meanwhile empty the output pipe and measure the private folder."""
-        connection = self._connection.fileno()
+        connection = self.connection.fileno()
         while True:
             remaining = deadline.remaining()
             if remaining <= 0:
                 raise Fault(Status.TIMEOUT, "Your code did not finish in time.")
             readable, writable, _ = select.select(
-                [self._output] if sending else [self._output, connection],
+                [self.output] if sending else [self.output, connection],
                 [connection] if sending else [],
                 [],
                 min(remaining, WATCH_SECONDS),
             )
-            if self._output in readable:
+            if self.output in readable:
                 self._discard_output()
             if connection in readable or connection in writable:
                 return
@@ -309,12 +292,12 @@ class Worker:
     def _discard_output(self) -> None:
         """Read what the student's code printed, so that a full pipe does not block it."""
         with contextlib.suppress(BlockingIOError):
-            if not os.read(self._output, PIPE_CHUNK):  # all writers are closed: always readable
+            if not os.read(self.output, PIPE_CHUNK):  # all writers are closed: always readable
                 time.sleep(WATCH_SECONDS / 50)
 
     def _measure_disk(self) -> None:
-        limits = self._limits
-        files, size = _disk_usage(self._private, limits.files)
+        limits = self.fork_server.limits
+        files, size = _disk_usage(self.private, limits.files)
         if files > limits.files or size > limits.disk_mib * MIB:
             sentence = f"Your code wrote more than {limits.files} files or {limits.disk_mib} MiB."
             raise Fault(Status.OUT_OF_DISK, sentence)
@@ -353,15 +336,15 @@ def choose_isolation(asked: str | None, secret: Path | None = None) -> Isolation
     *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError``
     if this machine can't give the isolation.
     """
+    if asked == "process":
+        return "process"
     capabilities = detect_capabilities()
-    if asked in {None, "full"} and capabilities.level != "full":
+    if capabilities.level != "full":
         msg = (
             f"Full isolation is not available here: {capabilities.reason} "
             "To grade with less isolation, use --isolation process."
         )
         raise SandboxError(msg)
-    if asked == "process":
-        return "process"
     if secret is not None:
         check_roots(readable_roots(), secret)
     return "full"
@@ -392,16 +375,3 @@ def _walk(folder: Path | str) -> Iterator["os.DirEntry[str]"]:
             yield entry
             if entry.is_dir(follow_symlinks=False):
                 yield from _walk(entry.path)
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment of fork server and workers, without the instructor's variables."""
-    return {
-        "LANG": "C.UTF-8",
-        "PATH": "/usr/bin:/bin",
-        "OMP_NUM_THREADS": "1",  # a worker uses one core
-        "MKL_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MPLBACKEND": "Agg",
-        "PYTHONWARNINGS": "ignore",
-    }

@@ -1,8 +1,7 @@
 """The system calls that a confined worker may make, and functions that make a call directly.
 
 A call that is not listed here is refused (``seccomp``), even one that a new kernel adds. Numbers
-come from the kernel's ``unistd_64.h`` (x86-64) and ``asm-generic/unistd.h`` (aarch64); ``None``
-means that there is no such call.
+come from the kernel's ``unistd_64.h`` (x86-64) and ``asm-generic/unistd.h`` (aarch64).
 """
 
 import ctypes
@@ -14,135 +13,61 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 Arch = Literal["x86_64", "aarch64"]
-Numbers = tuple[int | None, int | None]  # on x86-64, on aarch64
+Numbers = tuple[int | None, int | None]  # on x86-64, on aarch64; None: there is no such call
 
-_COLUMN: Final[Mapping[Arch, int]] = MappingProxyType({"x86_64": 0, "aarch64": 1})
+
+def _table(*groups: str) -> Mapping[str, Numbers]:
+    """Read entries such as ``dup 32 23``: name, on x86-64, on aarch64; ``-`` is no such call."""
+    entries = (entry.split() for group in groups for entry in group.split(","))
+    return MappingProxyType({name: (_digits(x86), _digits(arm)) for name, x86, arm in entries})
+
+
+def _digits(text: str) -> int | None:
+    return None if text == "-" else int(text)
+
 
 # Safe with any argument: they affect only the worker itself and files that Landlock allows.
-UNRESTRICTED: Final[Mapping[str, Numbers]] = MappingProxyType(
-    {
-        # the calls that a running model makes most; first, because the filter checks in order
-        "futex": (202, 98),
-        "read": (0, 63),
-        "write": (1, 64),
-        "mmap": (9, 222),
-        "munmap": (11, 215),
-        "madvise": (28, 233),
-        "mprotect": (10, 226),  # with PROT_EXEC: loading an extension module needs it
-        "mremap": (25, 216),
-        "brk": (12, 214),
-        # descriptors
-        "lseek": (8, 62),
-        "close": (3, 57),
-        "close_range": (436, 436),
-        "readv": (19, 65),
-        "writev": (20, 66),
-        "pread64": (17, 67),
-        "pwrite64": (18, 68),
-        "preadv": (295, 69),
-        "pwritev": (296, 70),
-        "dup": (32, 23),
-        "dup2": (33, None),
-        "dup3": (292, 24),
-        "pipe": (22, None),
-        "pipe2": (293, 59),
-        "poll": (7, None),
-        "ppoll": (271, 73),
-        "select": (23, None),
-        "pselect6": (270, 72),
-        "fsync": (74, 82),
-        "fdatasync": (75, 83),
-        "ftruncate": (77, 46),  # not `truncate`, by path: Landlock covers it since ABI 3 only
-        # files; no link, symlink, mknod, chmod, chown, utime, xattr: Landlock lacks some of them
-        "stat": (4, None),
-        "lstat": (6, None),
-        "fstat": (5, 80),
-        "newfstatat": (262, 79),
-        "statx": (332, 291),
-        "statfs": (137, 43),
-        "fstatfs": (138, 44),
-        "access": (21, None),
-        "faccessat": (269, 48),
-        "faccessat2": (439, 439),
-        "readlink": (89, None),
-        "readlinkat": (267, 78),
-        "getdents64": (217, 61),
-        "getcwd": (79, 17),
-        "chdir": (80, 49),
-        "fchdir": (81, 50),
-        "mkdir": (83, None),
-        "mkdirat": (258, 34),
-        "rmdir": (84, None),
-        "unlink": (87, None),
-        "unlinkat": (263, 35),
-        "rename": (82, None),
-        "renameat": (264, 38),
-        "renameat2": (316, 276),
-        # threads and the worker's own signals
-        "set_robust_list": (273, 99),
-        "rseq": (334, 293),
-        "set_tid_address": (218, 96),
-        "sched_yield": (24, 124),
-        "sched_getaffinity": (204, 123),
-        "getcpu": (309, 168),
-        "rt_sigaction": (13, 134),
-        "rt_sigprocmask": (14, 135),
-        "rt_sigreturn": (15, 139),
-        "rt_sigpending": (127, 136),
-        "rt_sigtimedwait": (128, 137),
-        "rt_sigsuspend": (130, 133),
-        "sigaltstack": (131, 132),
-        "restart_syscall": (219, 128),
-        "pause": (34, None),
-        "exit": (60, 93),
-        "exit_group": (231, 94),
-        # time
-        "clock_gettime": (228, 113),
-        "clock_getres": (229, 114),
-        "clock_nanosleep": (230, 115),
-        "nanosleep": (35, 101),
-        "gettimeofday": (96, 169),
-        "time": (201, None),
-        "times": (100, 153),
-        "getrusage": (98, 165),
-        # process and machine
-        "getpid": (39, 172),
-        "gettid": (186, 178),
-        "getppid": (110, 173),
-        "getpgid": (121, 155),
-        "getpgrp": (111, None),
-        "getsid": (124, 156),
-        "getuid": (102, 174),
-        "geteuid": (107, 175),
-        "getgid": (104, 176),
-        "getegid": (108, 177),
-        "getresuid": (118, 148),
-        "getresgid": (120, 150),
-        "getgroups": (115, 158),
-        "uname": (63, 160),
-        "sysinfo": (99, 179),
-        "getrandom": (318, 278),
-    }
+UNRESTRICTED: Final[Mapping[str, Numbers]] = _table(
+    # the calls that a running model makes most; first, because the filter checks in order
+    "futex 202 98, read 0 63, write 1 64, mmap 9 222, munmap 11 215, madvise 28 233",
+    "mprotect 10 226",  # with PROT_EXEC: loading an extension module needs it
+    "mremap 25 216, brk 12 214",
+    # descriptors
+    "lseek 8 62, close 3 57, close_range 436 436, readv 19 65, writev 20 66, pread64 17 67",
+    "pwrite64 18 68, preadv 295 69, pwritev 296 70, dup 32 23, dup2 33 -, dup3 292 24, pipe 22 -",
+    "pipe2 293 59, poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72, fsync 74 82",
+    "fdatasync 75 83",
+    "ftruncate 77 46",  # not `truncate`, by path: Landlock covers it since ABI 3 only
+    # files; no link, symlink, mknod, chmod, chown, utime, xattr: Landlock lacks some of them
+    "stat 4 -, lstat 6 -, fstat 5 80, newfstatat 262 79, statx 332 291, statfs 137 43",
+    "fstatfs 138 44, access 21 -, faccessat 269 48, faccessat2 439 439, readlink 89 -",
+    "readlinkat 267 78, getdents64 217 61, getcwd 79 17, chdir 80 49, fchdir 81 50, mkdir 83 -",
+    "mkdirat 258 34, rmdir 84 -, unlink 87 -, unlinkat 263 35, rename 82 -, renameat 264 38",
+    "renameat2 316 276",
+    # threads and the worker's own signals
+    "set_robust_list 273 99, rseq 334 293, set_tid_address 218 96, sched_yield 24 124",
+    "sched_getaffinity 204 123, getcpu 309 168, rt_sigaction 13 134, rt_sigprocmask 14 135",
+    "rt_sigreturn 15 139, rt_sigpending 127 136, rt_sigtimedwait 128 137, rt_sigsuspend 130 133",
+    "sigaltstack 131 132, restart_syscall 219 128, pause 34 -, exit 60 93, exit_group 231 94",
+    # time
+    "clock_gettime 228 113, clock_getres 229 114, clock_nanosleep 230 115, nanosleep 35 101",
+    "gettimeofday 96 169, time 201 -, times 100 153, getrusage 98 165",
+    # process and machine
+    "getpid 39 172, gettid 186 178, getppid 110 173, getpgid 121 155, getpgrp 111 -",
+    "getsid 124 156, getuid 102 174, geteuid 107 175, getgid 104 176, getegid 108 177",
+    "getresuid 118 148, getresgid 120 150, getgroups 115 158, uname 63 160, sysinfo 99 179",
+    "getrandom 318 278",
 )
 
 # Safe with some arguments only; ``seccomp`` has the rules.
-RESTRICTED: Final[Mapping[str, Numbers]] = MappingProxyType(
-    {
-        "openat": (257, 56),
-        "fcntl": (72, 25),
-        "ioctl": (16, 29),
-        "clone": (56, 220),
-        "prctl": (157, 167),
-        "arch_prctl": (158, None),
-        "prlimit64": (302, 261),
-        "tgkill": (234, 131),
-        "kill": (62, 129),
-    }
+RESTRICTED: Final[Mapping[str, Numbers]] = _table(
+    "openat 257 56, fcntl 72 25, ioctl 16 29, clone 56 220, prctl 157 167, arch_prctl 158 -",
+    "prlimit64 302 261, tgkill 234 131, kill 62 129",
 )
 
-CLONE3: Final[Numbers] = (435, 435)
-SECCOMP: Final[Numbers] = (317, 277)
-LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446  # on both
+SECCOMP: Final[Mapping[Arch, int]] = MappingProxyType({"x86_64": 317, "aarch64": 277})
+CLONE3: Final = 435  # on both architectures, as are the next three
+LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
 NEWEST_KNOWN: Final = 462  # mseal, Linux 6.10; calls newer than this list don't exist for a worker
 
 
@@ -159,7 +84,7 @@ def machine() -> Arch | None:
 
 def number(numbers: Numbers, arch: Arch) -> int | None:
     """Return the number of a call on *arch*."""
-    return numbers[_COLUMN[arch]]
+    return numbers[0 if arch == "x86_64" else 1]
 
 
 def call(number: int, *arguments: int) -> int:

@@ -6,34 +6,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from autograder.sandbox.protocol import (
-    BadMessageError,
-    DictValue,
-    ListValue,
-    ObjectValue,
-    OpaqueValue,
-    TensorValue,
-    TupleValue,
-    Value,
-)
+from autograder.sandbox import protocol
+from autograder.sandbox.protocol import BadMessageError, OpaqueValue, TensorValue, Value
 
-DTYPES = {
-    str(dtype).removeprefix("torch."): dtype
-    for dtype in (
-        torch.float16,
-        torch.bfloat16,
-        torch.float32,
-        torch.float64,
-        torch.bool,
-        torch.uint8,
-        torch.int8,
-        torch.int16,
-        torch.int32,
-        torch.int64,
-        torch.complex64,
-        torch.complex128,
-    )
-}
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+_DTYPES = (*_FLOATS, *_INTEGERS, torch.complex64, torch.complex128)
+DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in _DTYPES}
 MAX_DIMENSIONS = 16  # torch itself works to 64; no exercise needs more than 4
 MAX_DEPTH = 8  # of lists in lists; the list of definitions, our own deepest reply, has 4
 
@@ -81,19 +60,15 @@ def decode_tensor(value: TensorValue) -> Tensor:
 
 
 def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
-    if not value.data:
-        return _empty(value.shape, dtype)
     if dtype is torch.bool and value.data.strip(b"\x00\x01"):
         msg = "a bool tensor holds bytes other than 0 and 1"
         raise BadMessageError(msg)
-    return torch.frombuffer(bytearray(value.data), dtype=dtype).reshape(value.shape)
-
-
-def _empty(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    if value.data:
+        return torch.frombuffer(bytearray(value.data), dtype=dtype).reshape(value.shape)
     try:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(value.shape, dtype=dtype)
     except (RuntimeError, TypeError):  # an axis beyond 63 bits beside one of size 0
-        msg = f"no tensor has shape {shape}"
+        msg = f"no tensor has shape {value.shape}"
         raise BadMessageError(msg) from None
 
 
@@ -111,26 +86,24 @@ class Encoder:
         if type(thing) is int:
             return thing if -(2**63) <= thing < 2**63 else OpaqueValue("an int of over 64 bits")
         if isinstance(thing, Tensor):
-            return self._tensor(thing)
+            value = encode_tensor(thing, self._remaining_bytes)
+            self._remaining_bytes -= len(value.data) if isinstance(value, TensorValue) else 0
+            return value
         if isinstance(thing, torch.nn.Module):
-            return ObjectValue(self._keep(thing))
+            return protocol.ObjectValue(self._keep(thing))
         if depth < MAX_DEPTH:
             return self._collection(thing, depth + 1)
         return OpaqueValue(f"a collection nested deeper than {MAX_DEPTH}")
 
-    def _tensor(self, tensor: Tensor) -> Value:
-        value = encode_tensor(tensor, self._remaining_bytes)
-        if isinstance(value, TensorValue):
-            self._remaining_bytes -= len(value.data)
-        return value
-
     def _collection(self, thing: object, depth: int) -> Value:
         if type(thing) is list:
-            return ListValue(tuple(self.encode(item, depth) for item in thing))
+            return protocol.ListValue(tuple(self.encode(item, depth) for item in thing))
         if isinstance(thing, tuple):
-            return TupleValue(tuple(self.encode(item, depth) for item in thing))
+            return protocol.TupleValue(tuple(self.encode(item, depth) for item in thing))
         if isinstance(thing, dict) and all(type(key) is str for key in thing):
-            return DictValue({key: self.encode(item, depth) for key, item in thing.items()})
+            return protocol.DictValue(
+                {key: self.encode(item, depth) for key, item in thing.items()}
+            )
         kind = type(thing)
         return OpaqueValue(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:120])
 
@@ -146,13 +119,13 @@ def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> objec
     match value:
         case TensorValue():
             return decode_tensor(value)
-        case ObjectValue():
+        case protocol.ObjectValue():
             return find(value.handle)
-        case ListValue():
+        case protocol.ListValue():
             return [decode(item, find, depth + 1) for item in value.items]
-        case TupleValue():
+        case protocol.TupleValue():
             return tuple(decode(item, find, depth + 1) for item in value.items)
-        case DictValue():
+        case protocol.DictValue():
             return {key: decode(item, find, depth + 1) for key, item in value.items.items()}
         case _:
             return value

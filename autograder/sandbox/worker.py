@@ -2,32 +2,26 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from typing import NoReturn
 
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.isolation import SandboxPolicy, confine
-from autograder.sandbox.protocol import LENGTH, Problem, Reply, pack, unpack_request
+from autograder.sandbox.isolation import confine
+from autograder.sandbox.protocol import LENGTH, REQUESTS, Problem, Reply, StartWorker, pack, unpack
 
 CONNECTION = 3  # the descriptor of the socket to the supervisor, in every worker
 CONFINED = pack(Reply(number=0))  # sent once, before any student code runs
 
 
-def serve(
-    connection: int,
-    output: int,
-    policy: SandboxPolicy,
-    executor: RequestExecutor,
-    max_bytes: int,
-    parent: int,
-) -> NoReturn:
+def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoReturn:
     """Confine this process, then answer requests until the supervisor disconnects."""
+    executor = RequestExecutor(start.module, notebook=start.notebook, max_bytes=start.max_bytes)
     _replace_descriptors(connection, output)
-    _enter_private_folder(policy.private)
-    confine(policy, parent=parent)
+    _enter_private_folder(start.policy.private)
+    confine(start.policy, parent)
     _write(CONNECTION, CONFINED)
-    for body in _messages(CONNECTION):
-        _write(CONNECTION, pack_reply(executor.answer(unpack_request(body)), max_bytes))
+    while header := _read(CONNECTION, LENGTH.size):
+        request = unpack(REQUESTS, _read(CONNECTION, LENGTH.unpack(header)[0]))
+        _write(CONNECTION, pack_reply(executor.answer(request), start.max_bytes))
     os._exit(0)
 
 
@@ -58,11 +52,6 @@ def _enter_private_folder(private: str) -> None:
         os.environ[name] = private
     os.chdir(private)
     sys.argv = [""]
-
-
-def _messages(connection: int) -> Iterator[bytes]:
-    while header := _read(connection, LENGTH.size):
-        yield _read(connection, LENGTH.unpack(header)[0])
 
 
 def _read(connection: int, size: int) -> bytes:

@@ -49,8 +49,7 @@ def open_archive(path: Path) -> Listing:
         return [], [str(error)]
     except Exception as error:  # noqa: BLE001 - zipfile raises a dozen kinds over damaged bytes
         return [], [_damaged(visible(path.name), error)]
-    fault = next(_faults(members), "")
-    if fault:
+    if fault := next(_faults(members), ""):
         return [], [f"The archive {visible(path.name)} {fault} {_REPACK}"]
     return list(_files(path, members)), []
 
@@ -83,40 +82,29 @@ def _faults(members: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
         yield f"holds more than {MAX_MEMBERS} files and was not opened."
         return
     for member in members:
-        reason = _unsafe_name(member.orig_filename) or _unsafe_member(member)
-        if reason:
+        if reason := _unsafe(member):
             yield f"was not opened: its member {visible(member.orig_filename)} {reason}."
-    duplicate = _duplicate([member for member in members if not member.is_dir()])
-    if duplicate:
+    if duplicate := _duplicate([member for member in members if not member.is_dir()]):
         yield f"was not opened: two of its members are named {visible(duplicate)}."
     if sum(member.file_size for member in members) > MAX_TOTAL:
         yield f"unpacks to more than {MAX_TOTAL // 2**20} MiB and was not opened."
 
 
-def _unsafe_name(name: str) -> str:
-    if "\0" in name:
-        return "has a NUL character in its name"
-    if "\\" in name:
-        return "has a backslash in its name"
-    if name.startswith("/") or re.match(r"[A-Za-z]:", name):
-        return "has an absolute path"
-    if ".." in name.split("/"):
-        return "points out of the archive"
-    if not PurePosixPath(name).parts:
-        return "has no name"
-    return ""
-
-
-def _unsafe_member(member: zipfile.ZipInfo) -> str:
-    if stat.S_IFMT(member.external_attr >> 16) not in _PLAIN_KINDS:
-        return "is a link or a special file"
-    if member.flag_bits & _ENCRYPTED:
-        return "is encrypted"
-    if member.compress_type not in _METHODS:
-        return "is compressed by a method other than deflate"
-    if member.file_size > max(RATIO_FLOOR, MAX_RATIO * member.compress_size):
-        return f"is compressed more than {MAX_RATIO}:1"
-    return ""
+def _unsafe(member: zipfile.ZipInfo) -> str:
+    """Return why *member* makes the archive unsafe; empty if nothing does."""
+    name, largest = member.orig_filename, max(RATIO_FLOOR, MAX_RATIO * member.compress_size)
+    reasons = {
+        "has a NUL character in its name": "\0" in name,
+        "has a backslash in its name": "\\" in name,
+        "has an absolute path": name.startswith("/") or re.match(r"[A-Za-z]:", name),
+        "points out of the archive": ".." in name.split("/"),
+        "has no name": not PurePosixPath(name).parts,
+        "is a link or a special file": stat.S_IFMT(member.external_attr >> 16) not in _PLAIN_KINDS,
+        "is encrypted": member.flag_bits & _ENCRYPTED,
+        "is compressed by a method other than deflate": member.compress_type not in _METHODS,
+        f"is compressed more than {MAX_RATIO}:1": member.file_size > largest,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
 
 
 def _duplicate(members: Sequence[zipfile.ZipInfo]) -> str:
@@ -124,9 +112,8 @@ def _duplicate(members: Sequence[zipfile.ZipInfo]) -> str:
     seen: set[tuple[str, ...]] = set()
     for member in members:
         # Windows drops dots and spaces at the end of a name.
-        key = tuple(
-            comparison_key(part).rstrip(". ") for part in PurePosixPath(member.filename).parts
-        )
+        parts = PurePosixPath(member.filename).parts
+        key = tuple(comparison_key(part).rstrip(". ") for part in parts)
         if key in seen:
             return member.filename
         seen.add(key)

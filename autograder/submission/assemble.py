@@ -98,11 +98,8 @@ def _for_stage(
             return None
         problem = _missing(stage, own)
     submission = _submission(hand_in, stage.name, own + unmatched, problem, selected)
-    return msgspec.structs.replace(
-        submission,
-        lab=find_notebook(stage, candidates),
-        stamp=_stamp(stage, hand_in, own, resolver),
-    )
+    lab, stamp = find_notebook(stage, candidates), _stamp(stage, hand_in, own, resolver)
+    return msgspec.structs.replace(submission, lab=lab, stamp=stamp)
 
 
 def _for_no_stage(

@@ -13,11 +13,9 @@ MAX_STUDENT = 80  # characters of an id: it becomes a file name with a suffix in
 
 # No system allows all of these in a file name, and reports may be named after the student.
 _UNSAFE = re.compile(r'[<>:"/\\|?*]')
-_CANVAS = re.compile(
-    r"(?P<name>[^_]+)_(?:(?P<late>late)_)?(?P<id>\d+)_\d+_(?P<file>.+)", re.IGNORECASE | re.DOTALL
-)
+_CANVAS = re.compile(r"(?is)(?P<name>[^_]+)_(?:(?P<late>late)_)?(?P<id>\d+)_\d+_(?P<file>.+)")
 _MOODLE = re.compile(
-    r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_(?P<file>.*)", re.DOTALL
+    r"(?s)(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_(?P<file>.*)"
 )
 # "x (1)", "x-2", "x 2", "x copy", "x - Copy (3)", "x-Copy1", "Copy of x". Three marks at most,
 # because an open repetition would let a hostile name match in exponentially many ways.
@@ -38,7 +36,10 @@ class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
 
 def visible(name: str) -> str:
     """Return *name* on one line, with control, bidi and undecodable characters written out."""
-    shown = "".join(map(_visible_character, name[: MAX_SHOWN + 1]))
+    shown = "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in name[: MAX_SHOWN + 1]
+    )
     return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
 
 
@@ -94,9 +95,3 @@ def original_stem(stem: str) -> tuple[str, int]:
         return comparison_key(stem), 0
     numbers = re.findall(r"\d+", match["marks"])
     return comparison_key(match["name"]), int(numbers[-1]) if numbers else 0
-
-
-def _visible_character(character: str) -> str:
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode("ascii")

@@ -30,9 +30,7 @@ MAX_ENTRIES = 2000  # honest submissions have some ten; more is a virtual enviro
 MAX_SCANNED = 50_000  # of one folder, so that a module among many images is found all the same
 MAX_DEPTH = 12  # <student>/<stage>/ and whatever a zip tool wraps around it
 MAX_FAULTS = 5  # sentences; the files that they are about are listed as ignored in any case
-_OTHER_ARCHIVE = re.compile(
-    r"\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|gz|bz2|xz|zst|rar|7z)$", re.IGNORECASE
-)
+_OTHER_ARCHIVE = re.compile(r"(?i)\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|gz|bz2|xz|zst|rar|7z)$")
 
 
 def open_hand_in(student: str, places: Iterable[Path]) -> HandIn:

@@ -32,8 +32,7 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
     def stage_of(self, path: PurePosixPath) -> Stage | None:
         """Return the stage of the nearest folder named like one, else by the file's own name."""
         for part in reversed(path.parts):  # the last one too: a link may replace the folder
-            stage = self.stage_named(part)
-            if stage:
+            if stage := self.stage_named(part):
                 return stage
         return self.enclosing or self._stage_of_file(path)
 
@@ -72,8 +71,7 @@ def find_notebook(stage: Stage, files: Sequence[HandInFile]) -> HandInFile | Non
 def _find_named(files: Sequence[HandInFile], stems: Iterable[str]) -> HandInFile | None:
     for is_match in (_is_exact, _is_copy):
         for stem in stems:
-            matching = [file for file in files if is_match(file.path, stem)]
-            if matching:
+            if matching := [file for file in files if is_match(file.path, stem)]:
                 return min(matching, key=_by_depth)
     return None
 

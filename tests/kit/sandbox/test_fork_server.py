@@ -12,22 +12,22 @@ from autograder.course import Limits
 from autograder.errors import GraderError
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.protocol import Request
-from autograder.sandbox.supervisor import ForkServer, make_private_folder
+from autograder.sandbox.supervisor import ForkServer
 
 SECONDS = 20.0  # a machine may be busy; without the kill the processes would never end
 SUPERVISOR = """
 import sys
 
 from autograder.course import Limits
-from autograder.sandbox.supervisor import ForkServer, make_private_folder
+from autograder.sandbox.supervisor import ForkServer
 from autograder.sandbox.protocol import Request, pack
 
 with ForkServer(sys.argv[1], Limits()) as fork_server:
     fork_server.wait_ready()
-    worker = fork_server.start("endless", notebook=False, private=make_private_folder())
-    worker._connection.setblocking(True)
-    worker._connection.sendall(pack(Request(number=1, verb="run", cells=(b"while True: pass",))))
-    print(fork_server._process.pid, worker._pid, flush=True)
+    worker = fork_server.start("endless", notebook=False)
+    worker.connection.setblocking(True)
+    worker.connection.sendall(pack(Request(number=1, verb="run", cells=(b"while True: pass",))))
+    print(fork_server._process.pid, worker.pid, flush=True)
     sys.stdin.read()
 """
 
@@ -57,12 +57,12 @@ def test_an_endless_loop_ends_with_its_supervisor(isolation: str):
 
 def test_a_worker_has_a_process_of_its_own_until_it_is_ended(fork_server: ForkServer):
     """Its end is a SIGKILL; ending it again does nothing."""
-    worker = fork_server.start("tiny", notebook=False, private=make_private_folder())
+    worker = fork_server.start("tiny", notebook=False)
     cell = b"import os\ndef pid(): return os.getpid()"
     worker.ask(Request(number=1, verb="run", cells=(cell,)), seconds=20.0)
     pid = worker.ask(Request(number=2, verb="call", name="pid"), seconds=20.0).value
 
-    assert pid == worker._pid
+    assert pid == worker.pid
     assert worker.end() == -signal.SIGKILL
     assert worker.end() == 0
 

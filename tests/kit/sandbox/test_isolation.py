@@ -49,7 +49,7 @@ def work(order):
     os.chdir(names["PRIVATE"])
     try:
         exec(order["before"], names)
-        confine(msgspec.convert(order["policy"], SandboxPolicy), parent=order["parent"])
+        confine(msgspec.convert(order["policy"], SandboxPolicy), order["parent"])
         exec(order["script"], names)
         answer = names["answer"]
     except BaseException as error:
@@ -466,7 +466,7 @@ import os, sys
 from autograder.sandbox.isolation import SandboxPolicy, confine
 import msgspec
 if not os.fork():
-    confine(msgspec.json.decode(sys.argv[1], type=SandboxPolicy))
+    confine(msgspec.json.decode(sys.argv[1], type=SandboxPolicy), os.getppid())
     os.write(1, b"%d\\n" % os.getpid())
     os.write(1, os.read(0, 1) or b"running")
 os.waitpid(-1, 0)
@@ -533,7 +533,7 @@ def test_full_isolation_is_never_lowered_silently(policy, monkeypatch):
 
     assert detect_capabilities().level == "process"
     with pytest.raises(SandboxError, match="no Landlock"):
-        confine(policy)
+        confine(policy, os.getppid())
 
 
 @pytest.mark.parametrize(

@@ -220,11 +220,11 @@ def test_numbers_are_those_of_the_kernels_headers(arch):
         pytest.skip(f"{HEADERS[arch]} is not installed")
     known = read_header(HEADERS[arch])
     table = {**syscalls.UNRESTRICTED, **syscalls.RESTRICTED}
-    table |= {"clone3": syscalls.CLONE3, "seccomp": syscalls.SECCOMP}
 
     numbers = {name: syscalls.number(both, arch) for name, both in table.items()}
+    numbers |= {"clone3": syscalls.CLONE3, "seccomp": syscalls.SECCOMP[arch]}
 
-    assert numbers == {name: known.get(name) for name in table}
+    assert numbers == {name: known.get(name) for name in numbers}
 
 
 def test_forbidden_names_are_real():

@@ -2,13 +2,13 @@
 
 import pytest
 
-from autograder.sandbox.protocol import LENGTH, Reply, pack, unpack_reply
+from autograder.sandbox.protocol import LENGTH, REPLIES, Reply, pack, unpack
 from autograder.sandbox.worker import CONFINED, pack_reply
 
 
 def unpacked(packed: bytes) -> Reply:
     """Decode *packed* without its length."""
-    return unpack_reply(packed[LENGTH.size :])
+    return unpack(REPLIES, packed[LENGTH.size :])
 
 
 def test_a_reply_is_sent_as_it_is():
