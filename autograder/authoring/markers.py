@@ -81,15 +81,9 @@ def regions(text: str, name: str) -> tuple[Region, ...]:
         within = range(begin.line + 1, end.line)
         inside = {line: column for line, column in statements.items() if line in within}
         _check_block(begin, inside, name)
-        found.append(
-            Region(
-                first=begin.line,
-                last=end.line,
-                indent=begin.indent,
-                text="\n".join(lines[begin.line : end.line - 1]),
-                in_function=_in_function(tree, min(inside)),
-            )
-        )
+        content = "\n".join(lines[begin.line : end.line - 1])
+        in_function = _in_function(tree, min(inside))
+        found.append(Region(begin.line, end.line, begin.indent, content, in_function))
     return tuple(found)
 
 
