@@ -8,7 +8,8 @@ from the hidden suite only.
 import math
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ def build_source_lab(path: Path, points: Mapping[str, float]) -> bytes:
         reason = str(error).partition("\n")[0]
         msg = f"{path} is not a notebook of format 4: {reason}"
         raise CourseError(msg) from error
-    _check_cells(path, notebook.cells, points)
+    for problem in _problems(path, notebook.cells, points):
+        raise CourseError(problem)
     for cell in notebook.cells:
         given = cell.metadata.get("nbgrader")
         cell.metadata = {"nbgrader": _nbgrader_metadata(given, points)} if given else {}
@@ -104,90 +106,71 @@ def _preprocess(notebook: Any, *steps: str) -> Any:
     return notebook
 
 
-def _check_cells(path: Path, cells: Sequence[Any], points: Mapping[str, float]) -> None:
+def _problems(path: Path, cells: Sequence[Any], points: Mapping[str, float]) -> Iterator[str]:
+    """Yield what is wrong with the lab at *path*. Stop at the first; others may follow from it."""
     for number, cell in enumerate(cells, start=1):
-        _check_metadata(path, number, cell)
-        _check_content(path, cell, points)
-    names = [cell.metadata["nbgrader"]["grade_id"] for cell in cells if _has_metadata(cell)]
+        for problem in chain(_metadata_problems(number, cell), _content_problems(cell, points)):
+            yield f"{path}: {problem}"
+    names = [metadata["grade_id"] for cell in cells if (metadata := _metadata(cell))]
     for duplicate in duplicates(names):
-        msg = f"{path}: two cells are named {duplicate!r}."
-        raise CourseError(msg)
-    graded = [cell.metadata["nbgrader"]["grade_id"] for cell in cells if _is_grade_cell(cell)]
-    if missing := [name for name in points if name not in graded]:
-        msg = f'{path} has no grade cell for {missing[0]}: add lab.check("{missing[0]}").'
-        raise CourseError(msg)
+        yield f"{path}: two cells are named {duplicate!r}."
+    graded = [_metadata(cell)["grade_id"] for cell in cells if _is_grade_cell(cell)]
+    for name in points:
+        if name not in graded:
+            yield f'{path} has no grade cell for {name}: add lab.check("{name}").'
 
 
-def _check_metadata(path: Path, number: int, cell: Any) -> None:
-    """Raise ``CourseError`` if nbgrader can't know the cell's role, or its points."""
-    if not _has_metadata(cell):
+def _metadata_problems(number: int, cell: Any) -> Iterator[str]:
+    """Say why nbgrader can't know the cell's role, or its points."""
+    metadata = _metadata(cell)
+    if not metadata:
         return
-    metadata = cell.metadata["nbgrader"]
     name = metadata.get("grade_id") if isinstance(metadata, dict) else None
     if not (isinstance(name, str) and name):
-        msg = f"{path}: cell {number} has nbgrader's metadata, but no grade_id in them."
-        raise CourseError(msg)
+        yield f"cell {number} has nbgrader's metadata, but no grade_id in them."
     if _is_grade_cell(cell) or not (metadata.get("grade") or metadata.get("task")):
         return
     if not (metadata.get("solution") or metadata.get("task")):
-        msg = f"{path}: the cell {name!r} is graded by hand, so students must write in it."
-        raise CourseError(msg)
+        yield f"the cell {name!r} is graded by hand, so students must write in it."
     points = metadata.get("points")
     if not (isinstance(points, int | float) and 0 <= points < math.inf):
-        msg = f"{path}: the cell {name!r} is graded by hand, but its points are {points!r}."
-        raise CourseError(msg)
+        yield f"the cell {name!r} is graded by hand, but its points are {points!r}."
 
 
-def _check_content(path: Path, cell: Any, points: Mapping[str, float]) -> None:
-    metadata = cell.metadata.get("nbgrader") or {}
+def _content_problems(cell: Any, points: Mapping[str, float]) -> Iterator[str]:
+    metadata = _metadata(cell)
     name = metadata.get("grade_id", "")
     for marker in FORBIDDEN_MARKERS:
         if marker in cell.source:
-            msg = f"{path}: remove {marker!r} from the lab; solutions belong in solutions/ only."
-            raise CourseError(msg)
-    if _EXACT.search(cell.source) or _SIMILAR.search(cell.source):
-        _check_mark_scheme(path, cell, is_locked=bool(name and metadata.get("locked")))
-    if _is_grade_cell(cell) and name not in points:
-        msg = f"{path}: the grade cell {name!r} belongs to no exercise of stage.toml."
-        raise CourseError(msg)
-    if _is_grade_cell(cell) and cell.source.strip() != f'lab.check("{name}")':
-        msg = f'{path}: the grade cell {name} must hold lab.check("{name}") and nothing else.'
-        raise CourseError(msg)
-
-
-def _check_mark_scheme(path: Path, cell: Any, *, is_locked: bool) -> None:
-    """Raise ``CourseError`` if nbgrader would leave part of a mark scheme to students."""
-    if not is_locked:
-        msg = f"{path}: a mark scheme may only be in a locked cell that has an id."
-        raise CourseError(msg)
+            yield f"remove {marker!r} from the lab; solutions belong in solutions/ only."
     exact, similar = _EXACT.findall(cell.source), _SIMILAR.findall(cell.source)
-    if not exact == similar == [*SCHEME] * (len(exact) // 2):
-        msg = f"{path}: put a mark scheme between lines ### {SCHEME[0]} and ### {SCHEME[1]}."
-        raise CourseError(msg)
-    if cell.get("attachments"):
-        msg = f"{path}: students would receive the picture in a cell with a mark scheme; move it."
-        raise CourseError(msg)
+    if exact or similar:  # a mark scheme, of which nbgrader must leave no part to students
+        if not (name and metadata.get("locked")):
+            yield "a mark scheme may only be in a locked cell that has an id."
+        if not exact == similar == [*SCHEME] * (len(exact) // 2):
+            yield f"put a mark scheme between lines ### {SCHEME[0]} and ### {SCHEME[1]}."
+        if cell.get("attachments"):
+            yield "students would receive the picture in a cell with a mark scheme; move it."
+    if _is_grade_cell(cell) and name not in points:
+        yield f"the grade cell {name!r} belongs to no exercise of stage.toml."
+    if _is_grade_cell(cell) and cell.source.strip() != f'lab.check("{name}")':
+        yield f'the grade cell {name} must hold lab.check("{name}") and nothing else.'
 
 
-def _has_metadata(cell: Any) -> bool:
-    return bool(cell.metadata.get("nbgrader"))
+def _metadata(cell: Any) -> Any:
+    """Return nbgrader's metadata of *cell*; empty if it has none."""
+    return cell.metadata.get("nbgrader") or {}
 
 
 def _is_grade_cell(cell: Any) -> bool:
-    metadata = cell.metadata.get("nbgrader") or {}
+    metadata = _metadata(cell)
     return bool(metadata.get("grade") and not metadata.get("solution") and cell.cell_type == "code")
 
 
 def _nbgrader_metadata(given: Mapping[str, Any], points: Mapping[str, float]) -> dict[str, Any]:
     """Complete the metadata that the author gave one cell, with the points of its exercise."""
-    metadata = {
-        "grade": bool(given.get("grade")),
-        "grade_id": given["grade_id"],
-        "locked": bool(given.get("locked")),
-        "schema_version": 3,
-        "solution": bool(given.get("solution")),
-        "task": bool(given.get("task")),
-    }
+    flags = {flag: bool(given.get(flag)) for flag in ("grade", "locked", "solution", "task")}
+    metadata = {"grade_id": given["grade_id"], "schema_version": 3} | flags
     if metadata["grade"] or metadata["task"]:
         by_hand = metadata["solution"] or metadata["task"]
         metadata["points"] = float(given["points"] if by_hand else points[given["grade_id"]])

@@ -21,10 +21,11 @@ END = "### END SOLUTION"
 _SIMILAR = re.compile(r"#\W*(begin|end)[\W_]*(solution|hidden)", re.IGNORECASE)
 _MISSPELLED = re.compile(r"##+\W*(begin|end)(?![a-z])", re.IGNORECASE)  # `### BEGIN SOLUTOIN`
 
-_SHORTEST_SECRET = 12  # characters: `return None` and `self.x = x` give nothing away
+_SHORTEST = 12  # characters of a secret line: `return None` and `self.x = x` give nothing away
 _COMMON = ("from ", "import ", "super().__init__(")  # lines that begin so give nothing away
 
 _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT}
+_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Region(msgspec.Struct, frozen=True):
@@ -80,30 +81,25 @@ def regions(text: str, name: str) -> tuple[Region, ...]:
         within = range(begin.line + 1, end.line)
         inside = {line: column for line, column in statements.items() if line in within}
         _check_block(begin, inside, name)
-        found.append(
-            Region(
-                first=begin.line,
-                last=end.line,
-                indent=begin.indent,
-                text="\n".join(lines[begin.line : end.line - 1]),
-                in_function=_in_function(tree, min(inside)),
-            )
-        )
+        content = "\n".join(lines[begin.line : end.line - 1])
+        in_function = _in_function(tree, min(inside))
+        found.append(Region(begin.line, end.line, begin.indent, content, in_function))
     return tuple(found)
 
 
-def secret_lines(text: str, name: str) -> frozenset[str]:
+def secret_lines(text: str, name: str) -> set[str]:
     """Return the lines of a solution, as ``bare_line`` gives them, that students must not receive.
 
     A line that is short, common, or also in the stub is not secret.
     """
-    given = {bare_line(line) for line in strip_solutions(text, name).split("\n")}
-    solved = {bare_line(line) for region in regions(text, name) for line in region.text.split("\n")}
-    return frozenset(
-        line
-        for line in solved - given
-        if len(line) >= _SHORTEST_SECRET and not line.startswith(_COMMON)
-    )
+    solved = set().union(*(bare_lines(region.text) for region in regions(text, name)))
+    hidden = solved - bare_lines(strip_solutions(text, name))
+    return {line for line in hidden if len(line) >= _SHORTEST and not line.startswith(_COMMON)}
+
+
+def bare_lines(text: str) -> set[str]:
+    """Return the lines of *text* without indentation and trailing comments."""
+    return set(map(bare_line, text.split("\n")))
 
 
 def bare_line(line: str) -> str:
@@ -111,11 +107,10 @@ def bare_line(line: str) -> str:
     return line.strip().partition("  #")[0].rstrip()
 
 
-def marker_lines(text: str) -> Iterator[int]:
-    """Yield the number, from 1, of each line that resembles a solution or hidden-test marker."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if _SIMILAR.search(line):
-            yield number
+def marker_lines(text: str) -> list[int]:
+    """Return the number, from 1, of each line that resembles a solution or hidden-test marker."""
+    numbered = enumerate(text.split("\n"), start=1)
+    return [number for number, line in numbered if _SIMILAR.search(line)]
 
 
 def _markers(lines: list[str], comments: set[int], name: str) -> Iterator[_Marker]:
@@ -152,9 +147,8 @@ def _pairs(markers: Iterator[_Marker], name: str) -> Iterator[tuple[_Marker, _Ma
 
 def _check_block(begin: _Marker, inside: dict[int, int], name: str) -> None:
     if not inside:
-        raise _error(
-            name, begin.line, "no statement in this region; write one, or remove the region"
-        )
+        what = "no statement in this region; write one, or remove the region"
+        raise _error(name, begin.line, what)
     if inside[min(inside)] != len(begin.indent):
         what = f"{BEGIN} is not indented like the statement in line {min(inside)}"
         raise _error(name, begin.line, f"{what}; indent both markers like the code between them")
@@ -176,14 +170,11 @@ def _statements(tokens: tuple[tokenize.TokenInfo, ...]) -> Iterator[tuple[int, i
 
 
 def _in_function(tree: ast.Module, line: int) -> bool:
-    scopes = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        and node.lineno < line <= (node.end_lineno or node.lineno)
-    ]
-    innermost = max(scopes, key=lambda scope: scope.lineno, default=None)
-    return isinstance(innermost, ast.FunctionDef | ast.AsyncFunctionDef)
+    in_function = False
+    for node in ast.walk(tree):  # outer scopes before inner ones
+        if isinstance(node, _Scope) and node.lineno < line <= (node.end_lineno or 0):
+            in_function = not isinstance(node, ast.ClassDef)
+    return in_function
 
 
 def _close_gap(kept: list[str], following: list[str]) -> int:

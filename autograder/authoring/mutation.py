@@ -49,37 +49,26 @@ def mutate_stage(course: Course, stage: Stage) -> MutationReport:
     """Grade every mutant of the stage's solution."""
     generated = list(mutants(stage.solution.read_text("utf-8"), str(stage.solution)))
     survivors = _survivors(course, stage, generated)
-    listed = _equivalents(stage)
-    known = {(item.was, item.becomes) for item in listed}
-    equivalent = tuple(mutant for mutant in survivors if (mutant.was, mutant.becomes) in known)
-    survived = tuple(mutant for mutant in survivors if (mutant.was, mutant.becomes) not in known)
-    needed = {(mutant.was, mutant.becomes) for mutant in equivalent}
+    path = stage.hidden / EQUIVALENTS
+    listed = read_toml(path, EquivalentsFile).equivalent if path.is_file() else ()
+    known = {(item.was, item.becomes) for item in listed}  # the first two fields of a mutant
+    equivalent = tuple(mutant for mutant in survivors if mutant[:2] in known)
+    survived = tuple(mutant for mutant in survivors if mutant[:2] not in known)
+    needed = {mutant[:2] for mutant in equivalent}
     unneeded = tuple(item for item in listed if (item.was, item.becomes) not in needed)
     killed = len(generated) - len(survivors)
     return MutationReport(stage.name, killed, equivalent, survived, unneeded)
 
 
 def _survivors(course: Course, stage: Stage, generated: Sequence[Mutant]) -> list[Mutant]:
-    submissions = [
-        Submission(
-            student=f"mutant {number}",
-            stage=stage.name,
-            code=Code(kind="module", cells=(mutant.text.encode(),), label=stage.solution.name),
-        )
-        for number, mutant in enumerate(generated)
-    ]
+    submissions = []
+    for number, mutant in enumerate(generated):
+        code = Code(kind="module", cells=(mutant.text.encode(),), label=stage.solution.name)
+        submissions.append(Submission(student=f"mutant {number}", stage=stage.name, code=code))
     results = grade(course, submissions, diagnose=False).submissions
     for result in results:
         if result.score is None:
             msg = f"{stage.name}, {result.student}: {result.message}"
             raise GraderError(msg)
-    return [
-        mutant
-        for mutant, result in zip(generated, results, strict=True)
-        if result.score == result.max_score
-    ]
-
-
-def _equivalents(stage: Stage) -> tuple[Equivalent, ...]:
-    path = stage.hidden / EQUIVALENTS
-    return read_toml(path, EquivalentsFile).equivalent if path.is_file() else ()
+    pairs = zip(generated, results, strict=True)
+    return [mutant for mutant, result in pairs if result.score == result.max_score]

@@ -26,17 +26,15 @@ def plan(course: Course) -> dict[Path, bytes]:
     built: dict[Path, bytes] = {}
     for stage in course.stages:
         stub = markers.strip_solutions(_read_solution(stage), str(stage.solution)).encode()
-        authored = [path for path in _visible_files(stage.source) if path != stage.stub]
-        for path in authored:
-            _reject_secrets(path, course, stage)
-        built[stage.stub] = stub
-        built[stage.assignment / stage.stub.name] = stub
-        for path in authored:
-            built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
+        built |= {stage.stub: stub, stage.assignment / stage.stub.name: stub}
+        for path in _visible_files(stage.source):
+            if path != stage.stub:
+                _reject_secrets(path, course, stage)
+                built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
     for stage, points in _points_of_labs(course):
         lab = lab_notebook.build_source_lab(stage.lab, points)
-        built[stage.lab] = lab
-        built[stage.assignment / stage.lab.name] = lab_notebook.build_student_lab(lab)
+        student_lab = lab_notebook.build_student_lab(lab)
+        built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
     return built
 
 
@@ -60,15 +58,17 @@ def stale(course: Course) -> tuple[Path, ...]:
 def build(course: Course) -> tuple[Path, ...]:
     """Write stale files and remove surplus ones; return the paths of both."""
     built = plan(course)  # raises before anything is written
-    computed = tuple(_build_fingerprints(course, outdated_fingerprints(course)))
-    built |= {_student_path(path, course): path.read_bytes() for path in computed}
+    outdated = outdated_fingerprints(course)
+    _build_fingerprints(course, outdated)
+    for stage in outdated:
+        built[stage.assignment / stage.fingerprints.name] = stage.fingerprints.read_bytes()
     changed = _changed_files(course, built)
     for path in changed:
         if path in built:
             _write(path, built[path])
         else:
             path.unlink()
-    return tuple(sorted({*changed, *computed}))
+    return tuple(sorted({*changed, *(stage.fingerprints for stage in outdated)}))
 
 
 def leaks(course: Course) -> Iterator[str]:
@@ -112,16 +112,11 @@ def _recorded_digest(path: Path) -> str:
         return ""
     try:
         return str(json.loads(path.read_bytes())["made_from"])
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-    ):  # whatever it is, ``release`` did not write it
+    except (OSError, ValueError, KeyError, TypeError):  # ``release`` did not write it
         return ""
 
 
-def _build_fingerprints(course: Course, stages: Sequence[Stage]) -> Iterator[Path]:
+def _build_fingerprints(course: Course, stages: Sequence[Stage]) -> None:
     if not stages:
         return
     from autograder.diagnosis import fingerprints  # noqa: PLC0415  # imports torch, for this step only
@@ -129,17 +124,9 @@ def _build_fingerprints(course: Course, stages: Sequence[Stage]) -> Iterator[Pat
 
     with open_suites(course, stages, public=True) as runner:
         for stage in stages:
-            known = fingerprints.make(
-                stage, runner.checks(stage.name), runner.run, sources_digest(stage)
-            )
+            checks, digest = runner.checks(stage.name), sources_digest(stage)
+            known = fingerprints.make(stage, checks, runner.run, digest)
             _write(stage.fingerprints, fingerprints.to_json(known))
-            yield stage.fingerprints
-
-
-def _student_path(path: Path, course: Course) -> Path:
-    """Return where students receive the file that is built at *path*, below ``source/``."""
-    stage = next(stage for stage in course.stages if path.is_relative_to(stage.source))
-    return stage.assignment / path.relative_to(stage.source)
 
 
 def _changed_files(course: Course, built: dict[Path, bytes]) -> tuple[Path, ...]:
@@ -171,12 +158,11 @@ def _all_files(folder: Path) -> list[Path]:
 def _read_solution(stage: Stage) -> str:
     try:
         return stage.solution.read_text("utf-8")
-    except FileNotFoundError as error:
+    except FileNotFoundError:
         msg = f"{stage.solution} is missing; stage {stage.name} needs it for its stub."
-        raise CourseError(msg) from error
     except UnicodeDecodeError as error:
         msg = f"{stage.solution} is not UTF-8: {error}."
-        raise CourseError(msg) from error
+    raise CourseError(msg)
 
 
 def _reject_secrets(path: Path, course: Course, stage: Stage) -> None:
@@ -197,42 +183,40 @@ def _located_lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield each line with its place: its number, the number of its cell, or of its string."""
     if not path.is_file():
         return
+    text = _read_text(path)
     if path.suffix == ".json":
-        for number, text in enumerate(json_lines(path), start=1):
-            yield f"string {number}", text
+        for number, line in enumerate(json_lines(path), start=1):
+            yield f"string {number}", line
     try:
-        cells = json.loads(_read_text(path))["cells"] if path.suffix == ".ipynb" else None
+        cells = json.loads(text)["cells"] if path.suffix == ".ipynb" else None
     except (ValueError, KeyError, TypeError):  # not a notebook, in spite of its name
         cells = None
     if cells is None:
-        for number, line in enumerate(_read_text(path).split("\n"), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):
             yield str(number), line
         return
     for number, cell in enumerate(cells, start=1):
-        for text in _strings(cell):
-            for line in text.split("\n"):
-                yield f"cell {number}", line
+        for line in _lines_of_strings(cell):
+            yield f"cell {number}", line
 
 
 def json_lines(path: Path) -> list[str]:
     """List every line of every string in the JSON file at *path*; none if it is not JSON."""
     try:
-        strings = _strings(json.loads(_read_text(path)))
-        return [markers.bare_line(line) for text in strings for line in text.split("\n")]
+        return [markers.bare_line(line) for line in _lines_of_strings(json.loads(_read_text(path)))]
     except ValueError:
         return []
 
 
-def _strings(value: object) -> Iterator[str]:
-    """Yield every string in decoded JSON: a cell's source, its outputs, its metadata."""
+def _lines_of_strings(value: object) -> Iterator[str]:
+    """Yield every line of every string in decoded JSON, such as a cell with its metadata."""
     if isinstance(value, str):
-        yield value
+        yield from value.split("\n")
     elif isinstance(value, dict):
-        yield from value
-        yield from _strings(list(value.values()))
+        yield from _lines_of_strings([*value, *value.values()])
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
+            yield from _lines_of_strings(item)
 
 
 def _read_text(path: Path) -> str:

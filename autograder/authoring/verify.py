@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import chain
 from multiprocessing import get_context
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -21,16 +21,15 @@ from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.grading.grade import cores, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import Outcome, SubmissionResult
+from autograder.results import CheckResult, Outcome, SubmissionResult
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite import documented
-from autograder.suite.checks import CheckSpec
+from autograder.suite.checks import Layer
 
 STAGE_POINTS = 10.0
 PLACEHOLDER_SHARE = 0.2  # of the points: tensors of zeros have the right shapes, and nothing else
-STAGE_FOLDERS = ("solutions", "source", "assignments", "tests/hidden")
 
 
 class VerifyReport(NamedTuple):
@@ -46,22 +45,23 @@ def verify(course: Course, only: Stage | None = None) -> VerifyReport:
     findings = [*stale_files(course), *unknown_folders(course)]
     findings += [finding for stage in stages for finding in undocumented_exercises(stage)]
     shares = _verify_in_processes(course, stages)
-    used = frozenset().union(*(share.used for share in shares))
     findings += [finding for share in shares for finding in share.findings]
-    unused = _unused(course, stages, used)
-    line_of = {name: line for share in shares for name, line in share.lines}
-    lines = [line_of[stage.name] for stage in stages]
+    summaries = {name: line for share in shares for name, line in share.summaries.items()}
+    lines = [summaries[stage.name] for stage in stages]
+    wanted = _wanted_tensors(course, stages)
+    unused = [name for name in wanted if not any(name in share.used for share in shares)]
+    findings += [f"documented.toml: no check uses {name}." for name in unused]
     if not unused:
-        lines.append(f"{len(_wanted(course, stages))} documented tensors used and reproduced")
-    return VerifyReport(tuple(lines), (*findings, *unused))
+        lines.append(f"{len(wanted)} documented tensors used and reproduced")
+    return VerifyReport(tuple(lines), tuple(findings))
 
 
 class _Share(NamedTuple):
     """The part of the report that one process contributes."""
 
-    lines: tuple[tuple[str, str], ...]  # a stage's name and its line
-    findings: tuple[str, ...]
-    used: frozenset[str]
+    summaries: dict[str, str]  # the line of each stage, by its name
+    findings: list[str]
+    used: frozenset[str]  # names of documented tensors
 
 
 def _verify_in_processes(course: Course, stages: Sequence[Stage]) -> list[_Share]:
@@ -76,13 +76,29 @@ def _verify_in_processes(course: Course, stages: Sequence[Stage]) -> list[_Share
 
 def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
     level = detect_capabilities().level  # as strict as this machine can be
+    findings: list[str] = []
+    summaries = {}
     with ForkServer(level, course.limits) as fork_server:
         with open_suites(course, stages) as runner:  # meanwhile the fork server imports torch
             fork_server.wait_ready()
-            hidden = _verify_hidden_suites(stages, runner, fork_server)
+            for stage in stages:
+                verifier = StageVerifier(runner, fork_server, stage)
+                problems = chain(malformed_checks(stage, runner), verifier.problems())
+                findings += runner.wrong_documented_values(stage)
+                findings += [f"{stage.name}: {problem}" for problem in problems]
+                summaries[stage.name] = verifier.summary()
+            used = runner.used_documented_tensors
         with open_suites(course, stages, public=True, diagnose=False) as runner:
-            public = tuple(_verify_public_suites(stages, runner, fork_server))
-    return hidden._replace(findings=(*hidden.findings, *public))
+            for stage in stages:
+                findings += StageVerifier(runner, fork_server, stage).public_findings()
+    return _Share(summaries, findings, used)
+
+
+def _wanted_tensors(course: Course, stages: Sequence[Stage]) -> list[str]:
+    """List the names of the documented tensors that *stages* are to use."""
+    names = {stage.name for stage in stages}
+    tensors = documented.read(course.documented).values()
+    return [tensor.name for tensor in tensors if names.intersection(tensor.stage)]
 
 
 def stale_files(course: Course) -> Iterator[str]:
@@ -94,48 +110,33 @@ def stale_files(course: Course) -> Iterator[str]:
 
 def unknown_folders(course: Course) -> Iterator[str]:
     """Report the folders of stages that ``course.toml`` does not list."""
-    known = set(course.file.stages)
-    for parent in STAGE_FOLDERS:
+    for parent in ("solutions", "source", "assignments", "tests/hidden"):
         for folder in sorted((course.root / parent).glob("[0-9]*")):
-            if folder.is_dir() and folder.name not in known:
+            if folder.is_dir() and folder.name not in course.file.stages:
                 what = f"{parent}/{folder.name} is not a stage of course.toml"
                 yield f"{what}: list it there or delete it."
 
 
 def undocumented_exercises(stage: Stage) -> Iterator[str]:
     """Report exercises without a definition, a docstring or a hint."""
-    tree = ast.parse(stage.solution.read_text("utf-8"))
     definitions = {
-        node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        node.name: node
+        for node in ast.parse(stage.solution.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
     for exercise in stage.exercises:
         node = definitions.get(exercise.name)
         if node is None:
             yield f"{stage.solution} defines no {exercise.name}, which stage.toml lists."
-        elif not all(map(ast.get_docstring, _public_definitions(node))):
+        elif not all(map(ast.get_docstring, [node, *_public_methods(node)])):
             yield f"{stage.solution}: {exercise.name} or its forward has no docstring."
         if not all(hint.strip() for hint in exercise.hints):
             yield f"{stage.name}: {exercise.name} has an empty hint."
 
 
-def _public_definitions(
-    node: ast.FunctionDef | ast.ClassDef,
-) -> list[ast.FunctionDef | ast.ClassDef]:
+def _public_methods(node: ast.FunctionDef | ast.ClassDef) -> list[ast.FunctionDef]:
     methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
-    return [node, *(part for part in methods if not part.name.startswith("_"))]
-
-
-def _verify_hidden_suites(
-    stages: Sequence[Stage], runner: SuiteRunner, fork_server: ForkServer
-) -> _Share:
-    lines: list[tuple[str, str]] = []
-    findings: list[str] = []
-    untrue = [line for stage in stages for line in runner.wrong_documented_values(stage)]
-    for stage in stages:
-        verifier = StageVerifier(runner, fork_server, stage)
-        findings += [*malformed_checks(stage, runner), *verifier.findings()]
-        lines.append((stage.name, verifier.summary()))
-    return _Share(tuple(lines), (*untrue, *findings), runner.used_documented_tensors)
+    return [method for method in methods if not method.name.startswith("_")]
 
 
 def malformed_checks(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
@@ -144,28 +145,22 @@ def malformed_checks(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
     names = [exercise.name for exercise in stage.exercises]
     total = sum(check.spec.points for check in checks)
     if abs(total - STAGE_POINTS) > 1e-9:  # noqa: PLR2004  # a sum of tenths has float noise
-        yield f"{stage.name}: the checks are worth {total:g} points, not {STAGE_POINTS:g}."
+        yield f"the checks are worth {total:g} points, not {STAGE_POINTS:g}."
     for check in checks:
         if check.spec.exercise not in names:
-            what = f"{check.name} grades {check.spec.exercise}"
-            yield f"{stage.name}: {what}, which stage.toml does not list."
+            yield f"{check.name} grades {check.spec.exercise}, which stage.toml does not list."
         if check.title == check.name:
-            yield f"{stage.name}: {check.name} has no docstring, the sentence that students read."
+            yield f"{check.name} has no docstring, the sentence that students read."
     for name in names:
-        own = [check.spec for check in checks if check.spec.exercise == name]
-        if not own:
-            yield f"{stage.name}: no check grades {name}."
-        if not _in_order(own):
-            yield f"{stage.name}: the checks of {name} are not in the order of their layers."
-
-
-def _in_order(specs: Sequence[CheckSpec]) -> bool:
-    order = [list(type(spec.layer)).index(spec.layer) for spec in specs]
-    return order == sorted(order)
+        layers = [check.spec.layer for check in checks if check.spec.exercise == name]
+        if not layers:
+            yield f"no check grades {name}."
+        if layers != sorted(layers, key=list(Layer).index):
+            yield f"the checks of {name} are not in the order of their layers."
 
 
 class StageVerifier:
-    """Grades code whose points are known beforehand with one stage's hidden suite."""
+    """Grades code whose points are known beforehand with one stage's hidden or public suite."""
 
     def __init__(self, runner: SuiteRunner, fork_server: ForkServer, stage: Stage) -> None:
         self._runner = runner
@@ -183,13 +178,12 @@ class StageVerifier:
             f"{len(self._variants)} correct variants right"
         )
 
-    def findings(self) -> Iterator[str]:
+    def problems(self) -> Iterator[str]:
         """Report what earns other points than it must, and misconceptions with a wrong name."""
         yield from self.check_stub()
-        yield from self.check_full_marks("the solution", self._solution)
+        yield from self.check_full_marks("the solution", self._solution.encode())
         for variant in self._variants:
-            text = variant.read_text("utf-8")
-            yield from self.check_full_marks(f"variant {variant.name}", text)
+            yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
         yield from self.check_placeholder()
         for item in self._bank:
             yield from self.check_misconception(item)
@@ -197,73 +191,63 @@ class StageVerifier:
     def check_stub(self) -> Iterator[str]:
         """The stub imports and earns nothing."""
         text = markers.strip_solutions(self._solution, self._stage.solution.name)
-        result = self._grade("the stub", text)
+        result = self._grade("the stub", text.encode())
         if result.score != 0 or result.message:
-            must = "it must import and earn 0."
-            yield f"{self._stage.name}: the stub scores {result.score}; {must} {result.message}"
+            yield f"the stub scores {result.score}; it must import and earn 0. {result.message}"
 
-    def check_full_marks(self, name: str, text: str) -> Iterator[str]:
-        """The module *text* loses no point, and passes every check."""
-        result = self._grade(name, text)
-        problem = _first_problem(result)
+    def check_full_marks(self, name: str, module: bytes) -> Iterator[str]:
+        """The *module* loses no point, and passes every check."""
+        result = self._grade(name, module)
+        failed = [check for check in _checks(result) if check.outcome is not Outcome.PASSED]
+        problem = f"{failed[0].name}: {failed[0].message}" if failed else result.message
         if result.score is None or result.score != result.max_score or problem:
-            score = f"{name} scores {result.score} of {result.max_score}"
-            yield f"{self._stage.name}: {score}. {problem}"
+            yield f"{name} scores {result.score} of {result.max_score}. {problem}"
 
     def check_placeholder(self) -> Iterator[str]:
         """Tensors of zeros in the right shapes earn next to nothing."""
         path = self._stage.hidden / "hollow.py"
         if not path.is_file():
-            what = "write it to answer with zeros of the right shapes"
-            yield f"{self._stage.name}: {path.name} is missing; {what}."
+            yield f"{path.name} is missing; write it to answer with zeros of the right shapes."
             return
-        result = self._grade("hollow", path.read_text("utf-8"))
+        result = self._grade("hollow", path.read_bytes())
         if result.score is None or result.score > PLACEHOLDER_SHARE * STAGE_POINTS:
-            yield f"{self._stage.name}: zeros of the right shapes earn {result.score}."
+            yield f"zeros of the right shapes earn {result.score}."
 
     def check_misconception(self, item: Misconception) -> Iterator[str]:
         """The misconception *item* loses points, and its diagnosis names it."""
-        result = self._grade(item.id, item.module(self._solution), item.exercise)
-        checks = [check for exercise in result.exercises for check in exercise.checks]
+        result = self._grade(item.id, item.module(self._solution).encode(), item.exercise)
         if result.score is None or result.score == result.max_score:
-            yield f"{self._stage.name}: misconception {item.id} loses nothing. {result.message}"
+            yield f"misconception {item.id} loses nothing. {result.message}"
             return
-        names = {check.diagnosis.misconception for check in checks if check.diagnosis}
+        names = {check.diagnosis.misconception for check in _checks(result) if check.diagnosis}
         if item.id not in {part for name in names for part in name.split(" / ")}:
-            diagnosed = ", ".join(sorted(names)) or "nothing"
-            yield f"{self._stage.name}: misconception {item.id} is named {diagnosed}."
+            yield f"misconception {item.id} is named {', '.join(sorted(names)) or 'nothing'}."
 
-    def _grade(self, name: str, text: str, exercise: str = "") -> SubmissionResult:
-        code = Code(kind="module", cells=(text.encode(),), label=self._stage.solution.name)
+    def public_findings(self) -> Iterator[str]:
+        """Run the public suite on the solution, the stub, and what fingerprints were made from."""
+        for path, passes in ((self._stage.solution, True), (self._stage.stub, False)):
+            folder = path.parent.parent.name
+            result = self._grade(folder, path.read_bytes())
+            checks = _checks(result)
+            problems = [
+                f"{check.name} {check.outcome}: {check.message}"
+                for check in checks
+                if (check.outcome is Outcome.PASSED) != passes
+            ]
+            if not checks:
+                problems = [f"no check ran. {result.message}"]
+            for problem in problems:
+                yield f"{self._stage.name}, public suite on {folder}: {problem}"
+        yield from wrong_fingerprints(self._stage, self._runner)
+
+    def _grade(self, name: str, module: bytes, exercise: str = "") -> SubmissionResult:
+        code = Code(kind="module", cells=(module,), label=self._stage.solution.name)
         submission = Submission(student=name, stage=self._stage.name, code=code)
         return grade_one(self._runner, self._fork_server, submission, exercise=exercise)
 
 
-def _verify_public_suites(
-    stages: Sequence[Stage], runner: SuiteRunner, fork_server: ForkServer
-) -> Iterator[str]:
-    """Run the public suites on solutions and stubs, and on what fingerprints were computed from."""
-    for stage in stages:
-        for path, passes in ((stage.solution, True), (stage.stub, False)):
-            for problem in _unexpected_outcomes(runner, fork_server, stage, path, passes=passes):
-                yield f"{stage.name}, public suite on {path.parent.parent.name}: {problem}"
-        yield from wrong_fingerprints(stage, runner)
-
-
-def _unexpected_outcomes(
-    runner: SuiteRunner, fork_server: ForkServer, stage: Stage, path: Path, *, passes: bool
-) -> list[str]:
-    code = Code(kind="module", cells=(path.read_bytes(),), label=path.name)
-    submission = Submission(student=path.parent.parent.name, stage=stage.name, code=code)
-    result = grade_one(runner, fork_server, submission)
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    if not checks:
-        return [f"no check ran. {result.message}"]
-    return [
-        f"{check.name} {check.outcome}: {check.message}"
-        for check in checks
-        if (check.outcome is Outcome.PASSED) != passes
-    ]
+def _checks(result: SubmissionResult) -> list[CheckResult]:
+    return [check for exercise in result.exercises for check in exercise.checks]
 
 
 def wrong_fingerprints(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
@@ -286,34 +270,9 @@ def wrong_fingerprints(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
 def fingerprint_leaks(stage: Stage) -> Iterator[str]:
     """Report lines of misconceptions, which are nearly the solution, in the fingerprints."""
     solution = stage.solution.read_text("utf-8")
-    stub = markers.strip_solutions(solution, stage.solution.name)
-    given = set(map(markers.bare_line, stub.split("\n")))
+    given = markers.bare_lines(markers.strip_solutions(solution, stage.solution.name))
     lines = set(release.json_lines(stage.fingerprints))
     for item in misconceptions.read(stage.misconceptions):
-        secret = set(map(markers.bare_line, item.module(solution).split("\n"))) - given - {""}
+        secret = markers.bare_lines(item.module(solution)) - given - {""}
         for line in sorted(secret & lines):
             yield f"{stage.name}: {stage.fingerprints.name} holds a line of {item.id}, {line!r}."
-
-
-def _wanted(course: Course, stages: Sequence[Stage]) -> list[documented.DocumentedTensor]:
-    """List the documented tensors that *stages* are to use."""
-    names = {stage.name for stage in stages}
-    return [
-        entry for entry in documented.read(course.documented).values() if set(entry.stage) & names
-    ]
-
-
-def _unused(course: Course, stages: Sequence[Stage], used: frozenset[str]) -> tuple[str, ...]:
-    return tuple(
-        f"documented.toml: no check uses {entry.name}."
-        for entry in _wanted(course, stages)
-        if entry.name not in used
-    )
-
-
-def _first_problem(result: SubmissionResult) -> str:
-    for exercise in result.exercises:
-        for check in exercise.checks:
-            if check.outcome is not Outcome.PASSED:
-                return f"{check.name}: {check.message}"
-    return result.message
