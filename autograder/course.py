@@ -75,16 +75,6 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     reveal: Reveal = Reveal()
 
 
-def _path(template: str, description: str) -> cached_property[Path]:
-    """Make a property of ``Stage``: *template*, filled in with the attributes of the stage."""
-
-    def fill(stage: "Stage") -> Path:
-        return Path(template.format(stage=stage))
-
-    fill.__doc__ = description
-    return cached_property(fill)
-
-
 class Stage(msgspec.Struct, frozen=True, dict=True):
     """A stage and its file paths."""
 
@@ -107,26 +97,55 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         """The exercises in the order in which they are to be solved."""
         return self.file.exercise
 
-    solution = _path(
-        "{stage.root}/solutions/{stage.name}/{stage.module}.py", "The instructor's module."
-    )
-    source = _path("{stage.root}/source/{stage.name}", "The folder that nbgrader releases.")
-    stub = _path("{stage.source}/{stage.module}.py", "The module as students receive it.")
-    public_suite = _path(
-        "{stage.source}/" + PUBLIC_SUITE, "The suite that students run themselves."
-    )
-    fingerprints = _path(
-        "{stage.source}/fingerprints.json",
-        "The public suite's observations of each misconception, built by ``release``.",
-    )
-    lab = _path("{stage.source}/" + LAB, "The guided notebook of the stage; a stage may have none.")
-    assignment = _path("{stage.root}/assignments/{stage.name}", "The folder that students receive.")
-    hidden = _path("{stage.root}/tests/hidden/{stage.name}", "The folder of the hidden suite.")
-    hidden_suite = _path("{stage.hidden}/test_{stage.module}.py", "The suite that grades.")
-    misconceptions = _path(
-        "{stage.hidden}/misconceptions.py",
-        "The wrong solutions that the hidden suite must distinguish.",
-    )
+    @property
+    def solution(self) -> Path:
+        """The instructor's module."""
+        return self.root / "solutions" / self.name / f"{self.module}.py"
+
+    @property
+    def source(self) -> Path:
+        """The folder that nbgrader releases."""
+        return self.root / "source" / self.name
+
+    @property
+    def stub(self) -> Path:
+        """The module as students receive it."""
+        return self.source / f"{self.module}.py"
+
+    @property
+    def public_suite(self) -> Path:
+        """The suite that students run on their own machine."""
+        return self.source / PUBLIC_SUITE
+
+    @property
+    def fingerprints(self) -> Path:
+        """The public suite's observations of each misconception, built by ``release``."""
+        return self.source / "fingerprints.json"
+
+    @property
+    def lab(self) -> Path:
+        """The guided notebook of the stage; a stage may have none."""
+        return self.source / LAB
+
+    @property
+    def assignment(self) -> Path:
+        """The folder that students receive."""
+        return self.root / "assignments" / self.name
+
+    @property
+    def hidden(self) -> Path:
+        """The folder of the hidden suite."""
+        return self.root / "tests" / "hidden" / self.name
+
+    @property
+    def hidden_suite(self) -> Path:
+        """The suite that grades."""
+        return self.hidden / f"test_{self.module}.py"
+
+    @property
+    def misconceptions(self) -> Path:
+        """The wrong solutions that the hidden suite must distinguish."""
+        return self.hidden / "misconceptions.py"
 
 
 class Course(msgspec.Struct, frozen=True, dict=True):
