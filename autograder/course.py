@@ -210,7 +210,10 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 class _HandoutStage(Stage, frozen=True, dict=True):
     """A stage without a course around it: its source is the student's own folder."""
 
-    source = _path("{stage.root}", "The student's folder.")
+    @property
+    def source(self) -> Path:
+        """The student's folder."""
+        return self.root
 
 
 class Handout(Course, frozen=True, dict=True):
