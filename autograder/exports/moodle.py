@@ -52,11 +52,11 @@ def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str =
 
 
 def _stage(grades: GradeTable, name: str) -> StageColumn:
-    for column in grades.stages:
-        if column.name == name:
-            return column
-    msg = f"There is no stage {name!r}. Stages: {', '.join(item.name for item in grades.stages)}."
-    raise UsageError(msg)
+    known = {column.name: column for column in grades.stages}
+    if name not in known:
+        msg = f"There is no stage {name!r}. Stages: {', '.join(known)}."
+        raise UsageError(msg)
+    return known[name]
 
 
 def _identifier(table: CsvTable) -> int:

@@ -63,12 +63,8 @@ def _line(stage: StageColumn, row: StudentGrades, score: Score) -> list[str]:
 
 
 def _student_cells(row: StudentGrades) -> list[str]:
-    return [
-        student_id(row.student),
-        text(row.last_name),
-        text(row.first_name),
-        text(row.email, _MAX_ADDRESS),
-    ]
+    address = text(row.email, _MAX_ADDRESS)
+    return [student_id(row.student), text(row.last_name), text(row.first_name), address]
 
 
 def _exercises(grades: GradeTable, stage: StageColumn) -> dict[str, float]:
