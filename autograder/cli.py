@@ -12,14 +12,14 @@ import typer
 from typer import Argument, Option
 
 from autograder import __version__
+from autograder.course import Course, find_root, load
 from autograder.errors import AutograderError, UsageError
+from autograder.results import Results, Status, to_json
 
 if TYPE_CHECKING:  # each command imports what it uses, so that `--help` does not wait for torch
-    from autograder.course import Course
     from autograder.exports.export_file import ExportFile
     from autograder.exports.grade_table import GradeTable
     from autograder.gradebook.writer import Writer, Written
-    from autograder.results import Results
     from autograder.submission import Submission
 
 # Optional libraries by the name that is imported, and the extra that installs each.
@@ -122,7 +122,6 @@ def grade(
     Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere.
     """
     with _errors_as_messages("grade --gradebook" if gradebook else "grade"):
-        from autograder.results import to_json  # noqa: PLC0415  # only this command needs it
         from autograder.submission import collect  # noqa: PLC0415  # only this command needs it
 
         found = _course(course)
@@ -310,8 +309,8 @@ def _require_writable(json: Path | None, report: Path | None) -> None:
 
 
 def _grade(
-    course: "Course", submissions: "list[Submission]", isolation: str | None, jobs: int
-) -> "Results":
+    course: Course, submissions: "list[Submission]", isolation: str | None, jobs: int
+) -> Results:
     from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch
     from autograder.suite.hidden_inputs import course_secret  # noqa: PLC0415  # imports torch
 
@@ -326,13 +325,12 @@ def _grade(
         )
 
 
-def _print_results(course: "Course", results: "Results") -> None:
+def _print_results(course: Course, results: Results) -> None:
     """Print a single submission in full, and the table; exit code 1 after a grader error."""
     from rich.console import Console  # noqa: PLC0415  # only this command needs it
 
     from autograder.reports.class_table import class_table  # noqa: PLC0415  # imports rich
     from autograder.reports.terminal import feedback_text  # noqa: PLC0415  # imports rich
-    from autograder.results import Status  # noqa: PLC0415  # only this command needs it
 
     if len(results.submissions) == 1:
         width, colour = _terminal()
@@ -343,7 +341,7 @@ def _print_results(course: "Course", results: "Results") -> None:
         raise typer.Exit(1)
 
 
-def _writer(course: "Course", submissions: "list[Submission]") -> "Writer":
+def _writer(course: Course, submissions: "list[Submission]") -> "Writer":
     from autograder.gradebook.writer import Writer  # noqa: PLC0415  # imports nbgrader
 
     writer = Writer(course, submissions)
@@ -352,7 +350,7 @@ def _writer(course: "Course", submissions: "list[Submission]") -> "Writer":
     return writer
 
 
-def _grade_table(course: "Course") -> "GradeTable":
+def _grade_table(course: Course) -> "GradeTable":
     from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # imports nbgrader
     from autograder.gradebook.grade_export import grade_table_of_gradebook  # noqa: PLC0415  # likewise
 
@@ -381,7 +379,7 @@ def _write_export(name: str, made: "ExportFile", file: Path) -> None:
     typer.echo(f"{name}: {file}")
 
 
-def _write_report(course: "Course", results: "Results", folder: Path) -> Path:
+def _write_report(course: Course, results: Results, folder: Path) -> Path:
     from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
 
     try:
@@ -391,9 +389,7 @@ def _write_report(course: "Course", results: "Results", folder: Path) -> Path:
         raise UsageError(msg) from None
 
 
-def _course(folder: Path | None) -> "Course":
-    from autograder.course import find_root, load  # noqa: PLC0415  # only this command needs it
-
+def _course(folder: Path | None) -> Course:
     return load(folder if folder is not None else find_root(Path.cwd()))
 
 

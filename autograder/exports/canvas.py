@@ -1,12 +1,9 @@
-"""Canvas: the CSV file that *Grades → Import* reads.
+"""Canvas: the CSV file that *Grades → Import* reads (``lib/gradebook_importer.rb``).
 
-What its importer (``lib/gradebook_importer.rb``) needs: the first cell holds ``Student``,
-the second ``ID`` (or ``LastName``, ``FirstName``, ``ID``); then come ``SIS Login ID``, or ``SIS
-User ID``, ``SIS Login ID`` and perhaps ``Integration ID`` and ``Root Account``; ``Section`` comes
-last. Every further column is an assignment, ``Title (id)`` or a title; an unknown title makes a new
-assignment. A row whose first cell holds ``Points Possible`` sets their points. It finds a student
-by ID, then by SIS ID, then by login, then by name, and compares scores at two decimals: ours have
-two, halves up.
+The header begins with ``Student``, ``ID`` (or ``LastName``, ``FirstName``, ``ID``), ``SIS User ID``
+or ``SIS Login ID``; after ``Section`` every column is an assignment, ``Title (id)`` or a title; an
+unknown title makes a new assignment. A row whose first cell holds ``Points Possible`` sets their
+points. Canvas finds a student by ID, SIS ID, login, then name, and compares scores at two decimals.
 """
 
 import re

@@ -1,10 +1,9 @@
 """Classroom 50: ``result.json`` after ``classroom50/result/v1``.
 
-Its schema allows no further key at the top, and whole numbers only; ``score`` is at most
-``max-score``, and both are the sums over ``tests``; a test may have more keys. Points are therefore
-counted in hundredths, which keeps every ratio. Classroom, assignment and owner must be the
-repository's; the runner passes them in the environment. There an exit code other than 0 is an
-infrastructure error, which is right where there is no grade.
+Its schema allows no further key at the top, and whole numbers only: points are in hundredths, which
+keeps every ratio. ``score`` is at most ``max-score``; both are the sums over ``tests``. The runner
+passes classroom, assignment and owner, which must be the repository's. There an exit code other
+than 0 is an infrastructure error, which is right where there is no grade.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 """JUnit XML as pytest writes it (``junit_family=xunit2``), for continuous integration.
 
-``testsuites/testsuite/testcase``: a suite has ``name``, ``tests``, ``failures``, ``errors`` and
-``skipped``; a case has only ``classname``, ``name`` and ``time``; below it are ``failure``,
-``error`` or ``skipped`` with ``message`` and ``type``. Points are properties of case and suite.
+There a case has only ``classname``, ``name`` and ``time``; points are properties of case and suite.
 The record holds no times and no host, so every ``time`` is 0.
 """
 

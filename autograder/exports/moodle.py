@@ -1,8 +1,6 @@
-"""Moodle: an assignment's offline grading worksheet, filled in.
+"""Moodle: an assignment's offline grading worksheet (``mod/assign/feedback/offline``), filled in.
 
-What its importer (``mod/assign/feedback/offline``) needs: columns named by Moodle's words for
-*Identifier*, *Grade* and *Last modified (grade)* in the teacher's language; UTF-8; commas.
-Only Moodle can write those, so the worksheet is downloaded first (*View all submissions →
+Its columns have names in the teacher's language, so it is downloaded first (*View all submissions →
 Download grading worksheet*). The identifier is a word and the participant's number; the column
 after the grade is the maximum grade, then perhaps a workflow state, then whether the grade can be
 changed. A grade outside 0 … maximum is ignored without a message, so we refuse it.

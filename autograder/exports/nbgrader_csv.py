@@ -1,13 +1,9 @@
 """The CSV file of ``nbgrader export``, and one with every exercise.
 
-``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``, in its order. Two things differ:
-cells with a comma are quoted, and a stage that was not handed in has no row, where nbgrader writes
-a zero.
-
-``exercises_csv`` is for a spreadsheet: one row per student, so that it sorts, filters and averages
-without a pivot table; ``stage/exercise (max n)`` for each exercise, then ``stage (max n)`` with
-the score that counts, less late penalties. The maximum is in the header, not in a row, so that it
-does not change an average.
+``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``. Two things differ: cells with a
+comma are quoted, and a stage that was not handed in has no row, where nbgrader writes a zero.
+``exercises_csv`` is for a spreadsheet: one row per student sorts, filters and averages without a
+pivot table; the maximum is in the header, not in a row, so that it does not change an average.
 """
 
 from typing import Final

@@ -35,7 +35,6 @@ class ExerciseShare(msgspec.Struct, frozen=True):
     name: str
     full: int
     of: int
-    percent: float
 
 
 class MistakeCount(msgspec.Struct, frozen=True):
@@ -137,10 +136,7 @@ def _exercises(submissions: Sequence[SubmissionResult]) -> list[ExerciseShare]:
     full: dict[str, list[bool]] = defaultdict(list)
     for exercise in (item for result in submissions for item in result.exercises):
         full[exercise.name].append(exercise.score == exercise.max_score)
-    return [
-        ExerciseShare(name, sum(found), len(found), percent(sum(found), len(found)))
-        for name, found in full.items()
-    ]
+    return [ExerciseShare(name, sum(found), len(found)) for name, found in full.items()]
 
 
 def _mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount]:

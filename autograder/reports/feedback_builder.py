@@ -13,6 +13,7 @@ from autograder.reports.feedback import (
     ExerciseFeedback,
     Feedback,
     SelfCheckFeedback,
+    counted,
     mistake_name,
 )
 from autograder.reports.tensor_table import tensor_tables
@@ -85,7 +86,7 @@ def _headline(result: SubmissionResult) -> tuple[str, str]:
         nothing = "There was nothing to grade yet"
         return nothing, "Usually there is a quick fix. Below is what the grader found."
     done = sum(item.score == item.max_score for item in result.exercises)
-    count = f"{done} of {_counted(len(result.exercises), 'exercise')} complete"
+    count = f"{done} of {counted(len(result.exercises), 'exercise')} complete"
     if _is_full(result):
         return "Full marks", "Everything is right. Well done!"
     if result.score >= NEARLY * result.max_score:
@@ -138,7 +139,7 @@ def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:
     if not problems:
         return "complete"
     if any(check.outcome is Outcome.PASSED for check in result.checks):
-        return f"{_counted(len(problems), 'check')} left"
+        return f"{counted(len(problems), 'check')} left"
     if {check.status for check in problems} == {Status.NOT_IMPLEMENTED}:
         return UNWRITTEN
     skipped = {check.outcome for check in problems} == {Outcome.SKIPPED}
@@ -182,7 +183,3 @@ def _mark(check: CheckResult) -> tuple[str, str]:
     if check.outcome is Outcome.SKIPPED and check.status is Status.MISSING:
         return "·", "not defined yet"
     return MARKS[check.outcome]
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
