@@ -133,7 +133,9 @@ def grade(
         if json is not None:
             json.write_bytes(to_json(results))
         if report is not None:
-            typer.echo(f"report: {_write_report(found, results, report)}")
+            from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
+
+            typer.echo(f"report: {write_pages(found, results, report)}")
         written = writer.write(submissions, results.submissions) if writer else None
         _print_results(found, results)
         if written is not None:
@@ -377,16 +379,6 @@ def _write_export(name: str, made: "ExportFile", file: Path) -> None:
         typer.echo(remark, err=True)
     made.write(file)
     typer.echo(f"{name}: {file}")
-
-
-def _write_report(course: Course, results: Results, folder: Path) -> Path:
-    from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
-
-    try:
-        return write_pages(course, results, folder)
-    except OSError as error:
-        msg = f"The report can't be written: {error}."
-        raise UsageError(msg) from None
 
 
 def _course(folder: Path | None) -> Course:

@@ -52,16 +52,10 @@ def _table(
     shaded: bool,
 ) -> TensorTable:
     scale = [_number(entry) for row in grid.expected for entry in row] if shaded else []
-    rows = (
-        TensorRow(
-            _head(grid, index),
-            tuple(
-                TensorCell(entry, flag, _shade(_number(entry), scale) if shaded else 0.0)
-                for entry, flag in zip(row, flags, strict=False)
-            ),
-        )
-        for index, (row, flags) in enumerate(zip(entries, wrong, strict=False))
-    )
+    rows = []
+    for index, (row, flags) in enumerate(zip(entries, wrong, strict=False)):
+        shades = [_shade(_number(entry), scale) if shaded else 0.0 for entry in row]
+        rows.append(TensorRow(_head(grid, index), tuple(map(TensorCell, row, flags, shades))))
     columns = grid.columns or tuple(map(str, range(len(grid.expected[0]) if grid.expected else 0)))
     return TensorTable(title, columns, tuple(rows), shaded)
 

@@ -57,7 +57,6 @@ def _render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str
 
 
 def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator[RenderableType]:
-    """Yield every exercise with its first problem, and then the next step."""
     inside = feedback.file.is_relative_to(here)
     file = feedback.file.relative_to(here) if inside else feedback.file
     yield Text(feedback.stage, style="bold")
@@ -157,7 +156,6 @@ def _problem(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
 
 
 def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
-    """Yield the message, the diagnosis and the numbers of *check*."""
     if check.message:
         yield Text(check.message)
     if check.diagnosis:

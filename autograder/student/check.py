@@ -24,9 +24,6 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
         results = [check_with_suite(target.public, submission, fork_server, public=True)]
         if target.course:
             results.append(check_with_suite(target.course, submission, fork_server, public=False))
-    for result in results:
-        if result.status is Status.GRADER_ERROR:
-            raise GraderError(result.message)
     merged = _merge(stage, results)
     return build_self_check(stage, merged, target.file, hidden=target.course is not None)
 
@@ -36,7 +33,7 @@ def check_with_suite(
 ) -> SubmissionResult:
     """Grade *submission*, or one *exercise* of it, in a worker of *server*.
 
-    Raises ``UsageError`` if the public suite can't be used.
+    Raises ``UsageError`` if the public suite can't be used, and ``GraderError`` without a result.
     """
     from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
     from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch
@@ -45,7 +42,7 @@ def check_with_suite(
     try:
         with open_suites(course, [stage], public=public) as runner:
             server.wait_ready()
-            return grade_one(runner, server, submission, exercise=exercise)
+            result = grade_one(runner, server, submission, exercise=exercise)
     except CourseError as error:
         if public:
             # The last line of pytest's report says why.
@@ -56,6 +53,9 @@ def check_with_suite(
             )
             raise UsageError(msg) from None
         raise
+    if result.status is Status.GRADER_ERROR:
+        raise GraderError(result.message)
+    return result
 
 
 def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:

@@ -12,7 +12,7 @@ from autograder.errors import AutograderError, GraderError
 from autograder.reports import exercise_card
 from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.results import Status, SubmissionResult
+from autograder.results import SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.sanitize import line
 from autograder.student.check import check_with_suite
@@ -121,12 +121,14 @@ class Lab:
         if self._server is None:
             self._server = ForkServer("process", course.limits)
             self._server.wait_ready()
-        result = check_with_suite(course, submission, self._server, public=True, exercise=exercise)
-        if result.status is Status.GRADER_ERROR:
+        try:
+            return check_with_suite(
+                course, submission, self._server, public=True, exercise=exercise
+            )
+        except GraderError:
             self._server.close()  # a fork server that failed can't be used again
             self._server = None
-            raise GraderError(result.message)
-        return result
+            raise
 
 
 @contextmanager

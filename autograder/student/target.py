@@ -59,7 +59,6 @@ def find_target(
 
 
 def _named_stage(name: str, start: Path, root: Path | None) -> Stage:
-    """Find the stage called *name* in the course."""
     try:
         course = _course(start, root)
     except CourseError:
