@@ -6,19 +6,20 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
+from typer import Argument, Option
 
 from autograder import __version__
+from autograder.course import Course, find_root, load
 from autograder.errors import AutograderError, UsageError
+from autograder.results import Results, Status, to_json
 
 if TYPE_CHECKING:  # each command imports what it uses, so that `--help` does not wait for torch
-    from autograder.course import Course
     from autograder.exports.export_file import ExportFile
     from autograder.exports.grade_table import GradeTable
     from autograder.gradebook.writer import Writer, Written
-    from autograder.results import Results, SubmissionResult
     from autograder.submission import Submission
 
 # Optional libraries by the name that is imported, and the extra that installs each.
@@ -38,18 +39,17 @@ app = typer.Typer(
 )
 CourseOption = Annotated[
     Path | None,
-    typer.Option("--course", metavar="DIR", help="The course's folder (default: found from here)."),
+    Option("--course", metavar="DIR", help="The course's folder (default: found from here)."),
 ]
-IsolationOption = Annotated[
-    Literal["full", "process"] | None,
-    typer.Option(help="How strictly student code is confined (default: full)."),
-]
+
+
+def _out(default: str) -> Any:
+    return Option("--out", "-o", metavar="FILE", help=f"The file to write (default: {default}).")
 
 
 @app.callback(invoke_without_command=True)
 def _main(
-    *,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    *, version: Annotated[bool, Option("--version", help="Print the version and stop.")] = False
 ) -> None:
     if version:
         typer.echo(f"autograder {__version__}")
@@ -60,14 +60,14 @@ def _main(
 def check(
     name: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="[STAGE | FILE]",
             help="A stage by name or number, a .py or a .ipynb (default: the stage's folder here).",
         ),
     ] = "",
     *,
     hidden: Annotated[
-        bool, typer.Option("--hidden", help="Run the hidden suite, too, where the course has it.")
+        bool, Option("--hidden", help="Run the hidden suite, too, where the course has it.")
     ] = False,
     course: CourseOption = None,
 ) -> None:
@@ -92,30 +92,29 @@ def check(
 def grade(
     paths: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="PATH...",
             help="A submitted/ tree, a folder or zip of one submission, a folder of LMS zips, "
             "a .py or a .ipynb.",
         ),
     ],
     *,
-    stage: Annotated[str, typer.Option(help="Grade this stage only, by name or number.")] = "",
+    stage: Annotated[str, Option(help="Grade this stage only, by name or number.")] = "",
     json: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the record here (docs/results.md)."),
+        Path | None, Option(metavar="FILE", help="Write the record here (docs/results.md).")
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write a page per submission and the class report here."),
+        Option(metavar="DIR", help="Write a page per submission and the class report here."),
     ] = None,
     gradebook: Annotated[
-        bool,
-        typer.Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks."),
+        bool, Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks.")
     ] = False,
-    jobs: Annotated[
-        int, typer.Option(min=0, help="Grading processes (default: one per core).")
-    ] = 0,
-    isolation: IsolationOption = None,
+    jobs: Annotated[int, Option(min=0, help="Grading processes (default: one per core).")] = 0,
+    isolation: Annotated[
+        Literal["full", "process"] | None,
+        Option(help="How strictly student code is confined (default: full)."),
+    ] = None,
     course: CourseOption = None,
 ) -> None:
     """Grade submissions with the hidden suites, each in a sandbox.
@@ -123,36 +122,46 @@ def grade(
     Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere.
     """
     with _errors_as_messages("grade --gradebook" if gradebook else "grade"):
-        _grade(paths, stage, _GradingOutputs(json, report, gradebook), jobs, isolation, course)
+        from autograder.submission import collect  # noqa: PLC0415  # only this command needs it
+
+        found = _course(course)
+        _require_writable(json, report)
+        only = found.stage(stage) if stage else None
+        submissions = [item for path in paths for item in collect(path, found.stages, only)]
+        writer = _writer(found, submissions) if gradebook else None
+        results = _grade(found, submissions, isolation, jobs)
+        if json is not None:
+            json.write_bytes(to_json(results))
+        if report is not None:
+            from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
+
+            typer.echo(f"report: {write_pages(found, results, report)}")
+        written = writer.write(submissions, results.submissions) if writer else None
+        _print_results(found, results)
+        if written is not None:
+            _report_written(written)
 
 
 @app.command()
 def export(
     form: Annotated[
-        str, typer.Argument(metavar="[FORMAT]", help="Leave it out to list all formats.")
+        str, Argument(metavar="[FORMAT]", help="Leave it out to list all formats.")
     ] = "",
     record: Annotated[
         Path | None,
-        typer.Argument(metavar="[RECORD]", help="The file that `autograder grade --json` wrote."),
+        Argument(metavar="[RECORD]", help="The file that `autograder grade --json` wrote."),
     ] = None,
     *,
     gradebook: Annotated[
-        bool, typer.Option("--gradebook", help="Export nbgrader's gradebook, manual scores too.")
+        bool, Option("--gradebook", help="Export nbgrader's gradebook, manual scores too.")
     ] = False,
     fill: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The file downloaded from the LMS, to be filled in."),
+        Option(metavar="FILE", help="The file downloaded from the LMS, to be filled in."),
     ] = None,
-    stage: Annotated[str, typer.Option(help="Export this stage only, by name or number.")] = "",
-    grade_column: Annotated[
-        str, typer.Option(help="Moodle: the header of the column of grades.")
-    ] = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The file to write (default: the format's name)."
-        ),
-    ] = None,
+    stage: Annotated[str, Option(help="Export this stage only, by name or number.")] = "",
+    grade_column: Annotated[str, Option(help="Moodle: the header of the column of grades.")] = "",
+    out: Annotated[Path | None, _out("the format's name")] = None,
     course: CourseOption = None,
 ) -> None:
     """Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.
@@ -182,22 +191,17 @@ def export(
 @app.command()
 def bundle(
     platform: Annotated[
-        Literal["gradescope"], typer.Argument(metavar="PLATFORM", help="The platform: gradescope.")
+        Literal["gradescope"], Argument(metavar="PLATFORM", help="The platform: gradescope.")
     ],
     *,
     stage: Annotated[
-        str, typer.Option(help="Pack this stage only, by name or number (default: all).")
+        str, Option(help="Pack this stage only, by name or number (default: all).")
     ] = "",
     isolation: Annotated[
         Literal["full", "process"],
-        typer.Option(help="The weakest isolation in which the container may grade."),
+        Option(help="The weakest isolation in which the container may grade."),
     ] = "process",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The file to write (default: gradescope.zip)."
-        ),
-    ] = None,
+    out: Annotated[Path | None, _out("gradescope.zip")] = None,
     course: CourseOption = None,
 ) -> None:
     """Pack the course for a platform that runs the grader itself: a zip for Gradescope.
@@ -216,7 +220,7 @@ def bundle(
 @app.command()
 def release(
     *,
-    check: Annotated[bool, typer.Option("--check", help="Only list what is stale.")] = False,
+    check: Annotated[bool, Option("--check", help="Only list what is stale.")] = False,
     course: CourseOption = None,
 ) -> None:
     """Build the stubs and the assignments from the solutions."""
@@ -224,20 +228,17 @@ def release(
         from autograder.authoring import release as releasing  # noqa: PLC0415  # only this command needs it
 
         found = _course(course)
-        if check:
-            _report_stale(
-                [*(f"{path} is stale" for path in releasing.stale(found)), *releasing.leaks(found)]
-            )
-            return
-        for path in releasing.build(found):
-            typer.echo(f"built {path.relative_to(found.root)}")
-        _report_stale(list(releasing.leaks(found)))
+        stale = [f"{path} is stale" for path in releasing.stale(found)] if check else []
+        if not check:
+            for path in releasing.build(found):
+                typer.echo(f"built {path.relative_to(found.root)}")
+        _report_stale([*stale, *releasing.leaks(found)])
 
 
 @app.command()
 def verify(
     *,
-    stage: Annotated[str, typer.Option(help="Verify this stage only, by name or number.")] = "",
+    stage: Annotated[str, Option(help="Verify this stage only, by name or number.")] = "",
     course: CourseOption = None,
 ) -> None:
     """Check the course: stubs earn 0, solutions full marks, every misconception is found."""
@@ -258,7 +259,7 @@ def verify(
 @app.command()
 def mutate(
     *,
-    stage: Annotated[str, typer.Option(help="Mutate this stage only, by name or number.")] = "",
+    stage: Annotated[str, Option(help="Mutate this stage only, by name or number.")] = "",
     course: CourseOption = None,
 ) -> None:
     """Change the solutions in small ways and list the changes that no hidden check notices."""
@@ -296,56 +297,53 @@ def doctor(*, course: CourseOption = None) -> None:
             raise typer.Exit(1)
 
 
-def _grade(
-    paths: list[Path],
-    stage: str,
-    outputs: "_GradingOutputs",
-    jobs: int,
-    isolation: str | None,
-    course: Path | None,
-) -> None:
-    from rich.console import Console  # noqa: PLC0415  # only this command needs it
+def _require_writable(json: Path | None, report: Path | None) -> None:
+    """Raise ``UsageError`` before the grading for a file that could not be written after it."""
+    if json is not None and json.is_dir():
+        msg = f"{json} is a folder; name a file for the record."
+        raise UsageError(msg)
+    if json is not None and not json.resolve().parent.is_dir():
+        msg = f"There is no folder {json.parent} to write {json.name} into."
+        raise UsageError(msg)
+    if report is not None and report.exists() and not report.is_dir():
+        msg = f"{report} is a file; name a folder for the report."
+        raise UsageError(msg)
 
+
+def _grade(
+    course: Course, submissions: "list[Submission]", isolation: str | None, jobs: int
+) -> Results:
     from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch
-    from autograder.reports.class_table import class_table  # noqa: PLC0415  # imports rich
-    from autograder.results import Status, to_json  # noqa: PLC0415  # only this command needs it
-    from autograder.submission import collect  # noqa: PLC0415  # only this command needs it
     from autograder.suite.hidden_inputs import course_secret  # noqa: PLC0415  # imports torch
 
-    found = _course(course)
-    outputs.check()
-    only = found.stage(stage) if stage else None
-    submissions = [item for path in paths for item in collect(path, found.stages, only)]
-    writer = _writer(found, submissions) if outputs.gradebook else None
-    if not course_secret(found.root):
+    if not course_secret(course.root):
         typer.echo(
             "No course secret: hidden inputs are those of every public copy (docs/security.md).",
             err=True,
         )
     with _progress(len(submissions)) as advance:
-        results = grading.grade(
-            found,
-            submissions,
-            isolation=isolation,
-            jobs=jobs or None,
-            on_result=lambda _result: advance(),
+        return grading.grade(
+            course, submissions, isolation=isolation, jobs=jobs or None, on_result=advance
         )
-    if outputs.json is not None:
-        outputs.json.write_bytes(to_json(results))
-    if outputs.report is not None:
-        typer.echo(f"report: {_write_report(found, results, outputs.report)}")
-    written = writer.write(submissions, results.submissions) if writer else None
+
+
+def _print_results(course: Course, results: Results) -> None:
+    """Print a single submission in full, and the table; exit code 1 after a grader error."""
+    from rich.console import Console  # noqa: PLC0415  # only this command needs it
+
+    from autograder.reports.class_table import class_table  # noqa: PLC0415  # imports rich
+    from autograder.reports.terminal import feedback_text  # noqa: PLC0415  # imports rich
+
     if len(results.submissions) == 1:
-        typer.echo(_feedback(found, results.submissions[0]))
+        width, colour = _terminal()
+        typer.echo(feedback_text(course, results.submissions[0], width, colour=colour))
     Console(highlight=False).print(class_table(results))
     if any(result.status is Status.GRADER_ERROR for result in results.submissions):
         typer.echo("The grader itself failed; those submissions have no grade.", err=True)
         raise typer.Exit(1)
-    if written is not None:
-        _report_written(written)
 
 
-def _writer(course: "Course", submissions: "list[Submission]") -> "Writer":
+def _writer(course: Course, submissions: "list[Submission]") -> "Writer":
     from autograder.gradebook.writer import Writer  # noqa: PLC0415  # imports nbgrader
 
     writer = Writer(course, submissions)
@@ -354,7 +352,7 @@ def _writer(course: "Course", submissions: "list[Submission]") -> "Writer":
     return writer
 
 
-def _grade_table(course: "Course") -> "GradeTable":
+def _grade_table(course: Course) -> "GradeTable":
     from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # imports nbgrader
     from autograder.gradebook.grade_export import grade_table_of_gradebook  # noqa: PLC0415  # likewise
 
@@ -370,14 +368,6 @@ def _report_written(written: "Written") -> None:
         raise typer.Exit(1)
 
 
-def _feedback(course: "Course", result: "SubmissionResult") -> str:
-    """Lay out one submission in full, for the width and the colours of the terminal."""
-    from autograder.reports.terminal import feedback_text  # noqa: PLC0415  # imports rich
-
-    width, colour = _terminal()
-    return feedback_text(course, result, width, colour=colour)
-
-
 def _terminal() -> tuple[int, bool]:
     """Return the columns of the terminal, and whether to print in colour."""
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -391,39 +381,7 @@ def _write_export(name: str, made: "ExportFile", file: Path) -> None:
     typer.echo(f"{name}: {file}")
 
 
-class _GradingOutputs(NamedTuple):
-    """What a grading run writes."""
-
-    json: Path | None
-    report: Path | None
-    gradebook: bool
-
-    def check(self) -> None:
-        """Raise ``UsageError`` before the grading for a file that could not be written after it."""
-        if self.json is not None and self.json.is_dir():
-            msg = f"{self.json} is a folder; name a file for the record."
-            raise UsageError(msg)
-        if self.json is not None and not self.json.resolve().parent.is_dir():
-            msg = f"There is no folder {self.json.parent} to write {self.json.name} into."
-            raise UsageError(msg)
-        if self.report is not None and self.report.exists() and not self.report.is_dir():
-            msg = f"{self.report} is a file; name a folder for the report."
-            raise UsageError(msg)
-
-
-def _write_report(course: "Course", results: "Results", folder: Path) -> Path:
-    from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
-
-    try:
-        return write_pages(course, results, folder)
-    except OSError as error:
-        msg = f"The report can't be written: {error}."
-        raise UsageError(msg) from None
-
-
-def _course(folder: Path | None) -> "Course":
-    from autograder.course import find_root, load  # noqa: PLC0415  # only this command needs it
-
+def _course(folder: Path | None) -> Course:
     return load(folder if folder is not None else find_root(Path.cwd()))
 
 
@@ -436,14 +394,14 @@ def _report_stale(findings: list[str]) -> None:
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
+def _progress(total: int) -> Iterator[Callable[[object], None]]:
     """Show a bar on a terminal, nothing in a pipe."""
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415  # only this command needs it
 
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("grading", total=total)
-        yield lambda: bar.advance(task)
+        yield lambda _result: bar.advance(task)
 
 
 @contextmanager
@@ -456,10 +414,9 @@ def _errors_as_messages(command: str) -> Iterator[None]:
         raise typer.Exit(2) from None
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
-        extra = EXTRAS.get(library)
-        if extra is None:  # a bug, and its traceback says where
+        if library not in EXTRAS:  # a bug, and its traceback says where
             raise
-        install = f"pip install 'attention-course-kit[{extra}]'"
+        install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
         typer.echo(f"`autograder {command}` needs {library}: {install}", err=True)
         raise typer.Exit(2) from None
 

@@ -27,7 +27,6 @@ FORMAT_VERSION: Final = 1
 MAX_NOTICES: Final = 20
 MAX_IGNORED: Final = 51  # 50 names, and how many more there are
 MAX_SIDE: Final = 8  # rows and columns of a grid
-NO_NAME: Final = "(no name)"
 
 
 class Outcome(StrEnum):
@@ -71,7 +70,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
     hint: str
 
     def __post_init__(self) -> None:
-        """Sanitize and bound every text."""
         force_setattr(self, "misconception", line(self.misconception, MAX_SENTENCE))
         force_setattr(self, "explanation", lines(self.explanation))
         force_setattr(self, "hint", lines(self.hint))
@@ -91,11 +89,9 @@ class Grid(msgspec.Struct, frozen=True):
     columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Sanitize and bound every text, and the number of entries."""
         for name in ("expected", "yours", "difference"):
-            rows = getattr(self, name)[:MAX_SIDE]
-            bounded = tuple(tuple(map(digits, row[:MAX_SIDE])) for row in rows)
-            force_setattr(self, name, bounded)
+            rows = (row[:MAX_SIDE] for row in getattr(self, name)[:MAX_SIDE])
+            force_setattr(self, name, tuple(tuple(map(digits, row)) for row in rows))
         force_setattr(self, "wrong", tuple(row[:MAX_SIDE] for row in self.wrong[:MAX_SIDE]))
         for name in ("rows", "columns"):
             tokens = getattr(self, name)[:MAX_SIDE]
@@ -116,7 +112,6 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     grid: Grid | None = None
 
     def __post_init__(self) -> None:
-        """Sanitize and bound every text."""
         force_setattr(self, "name", line(self.name, MAX_SENTENCE))
         force_setattr(self, "title", line(self.title, MAX_SENTENCE))
         force_setattr(self, "message", lines(self.message))
@@ -131,7 +126,6 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
     max_score: float
 
     def __post_init__(self) -> None:
-        """Sanitize and bound every text."""
         force_setattr(self, "name", line(self.name, MAX_WORD))
 
     @classmethod
@@ -160,8 +154,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str = ""
 
     def __post_init__(self) -> None:
-        """Sanitize and bound every text; two different students stay different."""
-        force_setattr(self, "student", identifier(self.student) or NO_NAME)
+        force_setattr(self, "student", identifier(self.student) or "(no name)")
         force_setattr(self, "stage", identifier(self.stage))
         force_setattr(self, "message", lines(self.message))
         force_setattr(self, "notices", listed(self.notices, MAX_NOTICES, MAX_SENTENCE))
@@ -179,7 +172,6 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     hidden_inputs: Literal["public", "secret"] = "public"
 
     def __post_init__(self) -> None:
-        """Sanitize and bound every text."""
         force_setattr(self, "course", identifier(self.course))
         force_setattr(self, "isolation", line(self.isolation, MAX_WORD))
 

@@ -1,10 +1,8 @@
 """Removes control sequences from text that others wrote, and bounds its length.
 
-A student chooses names, exceptions and file names. ``results`` sends every text of a record through
-here when the record is made or read, so no view can forget a field. What is left is plain text;
-autoescape and ``rich.text.Text`` keep it plain.
-
-Each function leaves its own output unchanged: a record that is written and read again stays equal.
+``results`` sends every text of a record through here, so no view can forget a field; autoescape and
+``rich.text.Text`` keep what is left plain. Each function leaves its own output unchanged: a record
+that is written and read again stays equal.
 """
 
 import hashlib
@@ -27,7 +25,6 @@ _ESCAPE = re.compile(
 )
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _JOINERS = frozenset("\u200c\u200d")  # Persian, Indic scripts and emoji are wrong without them
-_MORE_LINES = "… (more lines)"
 
 
 def line(text: str, limit: int) -> str:
@@ -39,15 +36,15 @@ def lines(text: str, limit: int = MAX_MESSAGE) -> str:
     """Keep the lines of *text*: at most *limit* characters and ``MAX_LINES`` lines."""
     kept = [item.rstrip() for item in _visible(text, limit).strip().split("\n")]
     if len(kept) > MAX_LINES:
-        kept = [*kept[: MAX_LINES - 1], _MORE_LINES]
+        kept = [*kept[: MAX_LINES - 1], "… (more lines)"]
     return _cut("\n".join(kept), limit, len(text))
 
 
 def listed(items: Iterable[str], most: int, limit: int) -> tuple[str, ...]:
     """Put each of *items* on one line; beyond *most* of them, say how many are left out."""
-    known = tuple(items)
+    known = list(items)
     if len(known) > most:
-        known = (*known[: most - 1], f"… ({len(known) - most + 1} more)")
+        known[most - 1 :] = [f"… ({len(known) - most + 1} more)"]
     return tuple(line(item, limit) for item in known)
 
 

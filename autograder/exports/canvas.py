@@ -1,15 +1,13 @@
-"""Canvas: the CSV file that *Grades → Import* reads.
+"""Canvas: the CSV file that *Grades → Import* reads (``lib/gradebook_importer.rb``).
 
-What its importer (``lib/gradebook_importer.rb``) needs: the first cell holds ``Student``,
-the second ``ID`` (or ``LastName``, ``FirstName``, ``ID``); then come ``SIS Login ID``, or ``SIS
-User ID``, ``SIS Login ID`` and perhaps ``Integration ID`` and ``Root Account``; ``Section`` comes
-last. Every further column is an assignment, ``Title (id)`` or a title; an unknown title makes a new
-assignment. A row whose first cell holds ``Points Possible`` sets their points. It finds a student
-by ID, then by SIS ID, then by login, then by name, and compares scores at two decimals: ours have
-two, halves up.
+The header begins with ``Student``, ``ID`` (or ``LastName``, ``FirstName``, ``ID``), ``SIS User ID``
+or ``SIS Login ID``; after ``Section`` every column is an assignment, ``Title (id)`` or a title; an
+unknown title makes a new assignment. A row whose first cell holds ``Points Possible`` sets their
+points. Canvas finds a student by ID, SIS ID, login, then name, and compares scores at two decimals.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -27,18 +25,13 @@ from autograder.exports.csv_io import (
 )
 from autograder.exports.export_file import ExportFile
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
-from autograder.exports.student_matching import (
-    RosterRow,
-    comparable,
-    lms_number,
-    match_students,
-)
+from autograder.exports.student_matching import RosterRow, comparable, lms_number, match_students
 from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
 
 PLACES: Final = 2
 POINTS: Final = "Points Possible"
 _INFO = ("Student", "ID", "SIS Login ID", "Section")
-_UPLOADED = re.compile(r"(?P<title>.*\S)\s+\(\d+\)", re.DOTALL)
+_ASSIGNMENT_ID = re.compile(r"(?<=\S)\s+\(\d+\)\s*\Z")
 _MAX_TITLE = 255  # characters, in Canvas
 _MUTED = re.compile(r"\s*(?:muted|manual posting.*)?\s*", re.IGNORECASE | re.DOTALL)
 
@@ -59,9 +52,12 @@ def canvas(grades: GradeTable, roster: bytes | None = None) -> ExportFile:
         remarks += formula_warnings(table.rows, "roster")
     cells = [list(row) for row in table.rows]
     for stage in grades.graded:
-        scores = [(rows[row.student], row, score) for row, score in grades.scores(stage.name)
-                  if row.student in rows]  # fmt: skip
-        remarks += _fill_column(cells, _column(cells, stage), stage, scores)
+        at = _column(cells, stage)
+        for row, score in grades.scores(stage.name):
+            if row.student in rows:
+                remarks += _write_score(cells, rows[row.student], at, row, score)
+        if stage.max_score is not None:
+            _set_points(cells, at, stage, stage.max_score)
     content = write(cells, table.delimiter, bom=table.bom)
     return ExportFile(content, (*grades.remarks, *remarks))
 
@@ -80,25 +76,18 @@ def _require_canvas_header(header: Sequence[str]) -> None:
 
 def _roster_rows(table: CsvTable) -> list[RosterRow]:
     """Return the students' rows; the rows of points and of manual posting are none."""
-    at = {name.strip(): i for i, name in reversed(list(enumerate(table.rows[0])))}
-
-    def cell(row: Sequence[str], name: str) -> str:
-        return row[at[name]].strip() if name in at and at[name] < len(row) else ""
-
-    return [
-        RosterRow(
-            row=i,
-            number=cell(row, "ID"),
-            identifiers=(cell(row, "ID"), cell(row, "SIS User ID"), cell(row, "SIS Login ID")),
-            names=(
-                cell(row, "Student"),
-                f"{cell(row, 'LastName')}, {cell(row, 'FirstName')}",
-                f"{cell(row, 'FirstName')} {cell(row, 'LastName')}",
-            ),
-        )
-        for i, row in enumerate(table.rows)
-        if i and row and POINTS not in row[0] and not all(map(_MUTED.fullmatch, row))
-    ]
+    header = [name.strip() for name in table.rows[0]]
+    found = []
+    for i, row in enumerate(table.rows):
+        if i and row and POINTS not in row[0] and not all(map(_MUTED.fullmatch, row)):
+            cells = zip(header, map(str.strip, row), strict=False)
+            # Reversed: of two columns with one name the first counts.
+            cell = defaultdict(str, reversed(list(cells)))
+            first, last = cell["FirstName"], cell["LastName"]
+            identifiers = (cell["ID"], cell["SIS User ID"], cell["SIS Login ID"])
+            names = (cell["Student"], f"{last}, {first}", f"{first} {last}")
+            found.append(RosterRow(i, cell["ID"], identifiers, names))
+    return found
 
 
 def _new_roster(grades: GradeTable) -> tuple[CsvTable, dict[str, int], tuple[str, ...]]:
@@ -128,7 +117,8 @@ def _column(cells: list[list[str]], stage: StageColumn) -> int:
     header = cells[0]
     wanted = {comparable(stage.title), comparable(stage.name)}
     info = header.index("Section") + 1
-    found = [i for i, name in enumerate(header) if i >= info and comparable(_title(name)) in wanted]
+    titles = [comparable(_ASSIGNMENT_ID.sub("", name)) for name in header]
+    found = [i for i, title in enumerate(titles) if i >= info and title in wanted]
     if len(found) > 1:
         names = ", ".join(line(header[i], MAX_WORD) for i in found)
         msg = f"The roster has several columns for {stage.name}: {names}. Remove all but one."
@@ -139,34 +129,18 @@ def _column(cells: list[list[str]], stage: StageColumn) -> int:
     return len(header) - 1
 
 
-def _title(name: str) -> str:
-    match = _UPLOADED.fullmatch(name.strip())
-    return match["title"] if match else name
-
-
-def _fill_column(
-    cells: list[list[str]],
-    at: int,
-    stage: StageColumn,
-    scores: list[tuple[int, StudentGrades, Score]],
-) -> tuple[str, ...]:
-    remarks = [_write_score(cells, row, at, who, score) for row, who, score in scores]
-    if stage.max_score is not None:
-        _set_points(cells, at, stage, stage.max_score)
-    return tuple(remark for remark in remarks if remark)
-
-
 def _write_score(
     cells: list[list[str]], row: int, at: int, who: StudentGrades, score: Score
-) -> str:
+) -> tuple[str, ...]:
     old = _cell(cells, row, at)
     new = number(score.score, PLACES)
     title = line(cells[0][at], MAX_WORD)
     if old.casefold() == "ex":
-        return f"{who.student}: excused in {title}, not changed (would be {new})"
+        return (f"{who.student}: excused in {title}, not changed (would be {new})",)
     _set_cell(cells, row, at, new)
-    changed = old and number(points(old), PLACES) != new
-    return f"{who.student}: {title} was {old} and becomes {new}" if changed else ""
+    if old and number(points(old), PLACES) != new:
+        return (f"{who.student}: {title} was {old} and becomes {new}",)
+    return ()
 
 
 def _set_points(cells: list[list[str]], at: int, stage: StageColumn, most: float) -> None:

@@ -1,23 +1,20 @@
 """Classroom 50: ``result.json`` after ``classroom50/result/v1``.
 
-Its schema allows no further key at the top, and whole numbers only; ``score`` is at most
-``max-score``, and both are the sums over ``tests``; a test may have more keys. Points are therefore
-counted in hundredths, which keeps every ratio. Classroom, assignment and owner must be the
-repository's; the runner passes them in the environment. There an exit code other than 0 is an
-infrastructure error, which is right where there is no grade.
+Its schema allows no further key at the top, and whole numbers only: points are in hundredths, which
+keeps every ratio. ``score`` is at most ``max-score``; both are the sums over ``tests``. The runner
+passes classroom, assignment and owner, which must be the repository's. There an exit code other
+than 0 is an infrastructure error, which is right where there is no grade.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import msgspec
 
 from autograder.errors import CourseError, UsageError
-from autograder.exports.export_file import ExportFile, feedback_text, single_submission
-from autograder.results import CheckResult, Outcome, Results, SubmissionResult
+from autograder.exports.export_file import ExportFile, feedback_text, json_file, single_submission
+from autograder.results import Outcome, Results, SubmissionResult
 
-FACTOR: Final = 100  # hundredths of a point
 _CLOSE = 1e-6  # what rounding in `results.add` leaves
 _VARIABLES: Final = {
     "classroom": ("CLASSROOM",),
@@ -65,7 +62,7 @@ def push_of(environ: Mapping[str, str], datetime: str) -> Push:
 
 
 def classroom50(results: Results, push: Push) -> ExportFile:
-    """Return the file about the one submission of *results*, points times ``FACTOR``.
+    """Return the file about the one submission of *results*, points in hundredths.
 
     Raises ``GraderError`` where there is no grade, and ``CourseError`` where the points of a check
     are not whole hundredths.
@@ -79,42 +76,37 @@ def classroom50(results: Results, push: Push) -> ExportFile:
         "max-score": sum(test["max-score"] for test in tests),
         "tests": tests,
     }
-    page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2)
-    remark = f"Points are in hundredths: {FACTOR} are one point."
-    return ExportFile(page.encode() + b"\n", (remark,))
+    return json_file(answer, "Points are in hundredths: 100 are one point.")
 
 
 def _tests(result: SubmissionResult) -> list[dict[str, Any]]:
     tests = [
-        _test(exercise.name, check) for exercise in result.exercises for check in exercise.checks
+        {
+            "test-name": f"{exercise.name}: {check.title}",
+            "passed": check.outcome is Outcome.PASSED,
+            "score": hundredths(check.points),
+            "max-score": hundredths(check.max_points),
+            "output": feedback_text(check),
+        }
+        for exercise in result.exercises
+        for check in exercise.checks
     ]
-    if not tests:  # an empty list would count as passed
-        tests = [
-            {
-                "test-name": result.stage or "submission",
-                "passed": False,
-                "score": 0,
-                "max-score": hundredths(result.max_score or 0.0),
-                "output": result.message,
-            }
-        ]
-    return tests
-
-
-def _test(exercise: str, check: CheckResult) -> dict[str, Any]:
-    return {
-        "test-name": f"{exercise}: {check.title}",
-        "passed": check.outcome is Outcome.PASSED,
-        "score": hundredths(check.points),
-        "max-score": hundredths(check.max_points),
-        "output": feedback_text(check),
+    if tests:
+        return tests
+    failed = {  # an empty list would count as passed
+        "test-name": result.stage or "submission",
+        "passed": False,
+        "score": 0,
+        "max-score": hundredths(result.max_score or 0.0),
+        "output": result.message,
     }
+    return [failed]
 
 
 def hundredths(points: float) -> int:
     """Return *points* in hundredths; raises ``CourseError`` where they are not whole."""
-    scaled = round(points * FACTOR)
-    if abs(scaled - points * FACTOR) > _CLOSE:
+    scaled = round(points * 100)
+    if abs(scaled - points * 100) > _CLOSE:
         msg = f"A check is worth {points} points; Classroom 50 needs whole hundredths of a point."
         raise CourseError(msg)
     return scaled

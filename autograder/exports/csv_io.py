@@ -9,7 +9,7 @@ students by them, and the instructor had the same file before.
 import csv
 import io
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 import msgspec
@@ -89,7 +89,7 @@ def write(rows: Iterable[Sequence[str]], delimiter: str = ",", *, bom: bool = Fa
     return (_BOM if bom else b"") + page.getvalue().encode("utf-8", "replace")
 
 
-def read(content: bytes, what: str, delimiters: str = ",;") -> CsvTable:
+def read(content: bytes, what: str) -> CsvTable:
     """Decode the CSV file that *what* names; raises ``UsageError`` where it is not one."""
     try:
         page = content.decode("utf-8-sig")
@@ -98,8 +98,8 @@ def read(content: bytes, what: str, delimiters: str = ",;") -> CsvTable:
         raise UsageError(msg) from None
     # The wrong delimiter divides the header into fewer cells.
     try:
-        best = max(delimiters, key=lambda sign: _width(page, sign))
-        rows = _rows(page, best)
+        best = max(",;", key=lambda sign: len(next(_reader(page, sign), ())))
+        rows = tuple(map(tuple, _reader(page, best, strict=True)))
     except csv.Error as error:
         msg = f"The {what} is not a CSV file: {error}."
         raise UsageError(msg) from None
@@ -120,11 +120,5 @@ def _without_formula(cell: str) -> str:
     return f"'{cell}" if is_formula(cell) else cell
 
 
-def _width(page: str, delimiter: str) -> int:
-    lines = io.StringIO(page, newline="")
-    return len(next(csv.reader(lines, delimiter=delimiter), ()))
-
-
-def _rows(page: str, delimiter: str) -> tuple[tuple[str, ...], ...]:
-    lines = io.StringIO(page, newline="")
-    return tuple(tuple(row) for row in csv.reader(lines, delimiter=delimiter, strict=True))
+def _reader(page: str, delimiter: str, *, strict: bool = False) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(page, newline=""), delimiter=delimiter, strict=strict)

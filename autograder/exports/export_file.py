@@ -1,6 +1,8 @@
 """The file that an export makes, and what formats for a single submission share."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -37,9 +39,8 @@ def single_submission(results: Results) -> SubmissionResult:
         raise UsageError(msg)
     result = results.submissions[0]
     if result.score is None:
-        failed = (
-            "The grader failed" if result.status is Status.GRADER_ERROR else "There is no grade"
-        )
+        internal = result.status is Status.GRADER_ERROR
+        failed = "The grader failed" if internal else "There is no grade"
         msg = f"{failed} for {result.student}: {result.message or 'no reason given'}"
         raise GraderError(msg)
     return result
@@ -50,4 +51,10 @@ def feedback_text(check: CheckResult) -> str:
     parts = [check.message]
     if check.diagnosis is not None:
         parts += [check.diagnosis.explanation, check.diagnosis.hint]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, parts))
+
+
+def json_file(answer: dict[str, Any], *remarks: str) -> ExportFile:
+    """Encode *answer* as indented UTF-8 JSON; raises ``ValueError`` for NaN and infinities."""
+    page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2)
+    return ExportFile(page.encode() + b"\n", remarks)

@@ -110,15 +110,11 @@ FORMATS: Final = {
         lambda request: exercises_csv(request.grade_table()),
     ),
     "gradescope": ExportFormat(
-        "results.json",
-        "Gradescope, one submission",
-        lambda request: gradescope(request.results()),
+        "results.json", "Gradescope, one submission", lambda request: gradescope(request.results())
     ),
     "classroom50": ExportFormat("result.json", "Classroom 50, one submission", _classroom50),
     "junit": ExportFormat(
-        "junit.xml",
-        "JUnit XML, one suite per submission",
-        lambda request: junit(request.results()),
+        "junit.xml", "JUnit XML, one suite per submission", lambda request: junit(request.results())
     ),
 }
 

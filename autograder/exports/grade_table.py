@@ -71,24 +71,17 @@ def grade_table(results: Results, course: Course) -> GradeTable:
     _reject_duplicates(found)
     rows: dict[str, dict[str, Score]] = {}
     for result in found:
-        rows.setdefault(result.student, {})[result.stage] = _score(result)
+        rows.setdefault(result.student, {})[result.stage] = Score(
+            raw=result.score,
+            score=result.score,
+            max_score=result.max_score,
+            exercises={item.name: (item.score, item.max_score) for item in result.exercises},
+        )
+    remarks = (_remark(result, known) for result in results.submissions)
     return GradeTable(
         stages=tuple(_column(stage, found) for stage in course.stages),
-        rows=tuple(
-            StudentGrades(student=student, scores=scores) for student, scores in rows.items()
-        ),
-        remarks=tuple(
-            remark for result in results.submissions for remark in _remarks(result, known)
-        ),
-    )
-
-
-def _score(result: SubmissionResult) -> Score:
-    return Score(
-        raw=result.score,
-        score=result.score,
-        max_score=result.max_score,
-        exercises={item.name: (item.score, item.max_score) for item in result.exercises},
+        rows=tuple(StudentGrades(student=name, scores=scores) for name, scores in rows.items()),
+        remarks=tuple(filter(None, remarks)),
     )
 
 
@@ -105,10 +98,8 @@ def _column(stage: Stage, results: list[SubmissionResult]) -> StageColumn:
 
 
 def _reject_duplicates(results: list[SubmissionResult]) -> None:
-    counts = Counter((result.student, result.stage) for result in results)
-    duplicates = [
-        f"{student} in {stage}" for (student, stage), count in counts.items() if count > 1
-    ]
+    counts = Counter(f"{result.student} in {result.stage}" for result in results)
+    duplicates = [name for name, count in counts.items() if count > 1]
     if duplicates:
         msg = (
             f"Handed in twice, so it is unknown which one counts: {'; '.join(duplicates)}. "
@@ -117,11 +108,11 @@ def _reject_duplicates(results: list[SubmissionResult]) -> None:
         raise UsageError(msg)
 
 
-def _remarks(result: SubmissionResult, known: set[str]) -> list[str]:
+def _remark(result: SubmissionResult, known: set[str]) -> str:
     if result.stage not in known:
         where = f"the course has no stage {result.stage!r}" if result.stage else "no stage is known"
         why = f" ({result.message})" if result.message else ""
-        return [f"{result.student}: not exported, {where}{why}"]
+        return f"{result.student}: not exported, {where}{why}"
     if result.score is None:
-        return [f"{result.student}: no grade in {result.stage}, left empty ({result.status})"]
-    return []
+        return f"{result.student}: no grade in {result.stage}, left empty ({result.status})"
+    return ""

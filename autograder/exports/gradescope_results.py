@@ -1,20 +1,15 @@
 """Gradescope: ``results.json``, one submission at a time.
 
-After its autograder specification: a top-level ``score``, which counts in place of the tests' sum;
-``tests`` with ``score``, ``max_score``, ``status``, ``name``, ``number``, ``output`` and
-``visibility``. Every test is visible: the record already leaves out what the course does not
-reveal. All formats are ``text``, so nothing is read as HTML or Markdown. Only the instructor sees
-standard output. “No grade” can only be expressed by no file: then Gradescope reports that the
-autograder failed.
+A top-level ``score`` counts in place of the tests' sum. Every test is visible: the record already
+leaves out what the course does not reveal. All formats are ``text``, so nothing is read as HTML or
+Markdown. Only the instructor sees standard output. “No grade” can only be expressed by no file:
+then Gradescope reports that the autograder failed.
 """
 
-import json
 from typing import Any
 
-from autograder.exports.export_file import ExportFile, feedback_text, single_submission
+from autograder.exports.export_file import ExportFile, feedback_text, json_file, single_submission
 from autograder.results import FORMAT_VERSION, CheckResult, Outcome, Results, SubmissionResult
-
-VISIBLE = "visible"
 
 
 def gradescope(results: Results) -> ExportFile:
@@ -23,13 +18,13 @@ def gradescope(results: Results) -> ExportFile:
     Raises ``GraderError`` where there is no grade.
     """
     result = single_submission(results)
-    answer: dict[str, Any] = {
+    answer = {
         "score": result.score,
         "output": _output(result),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
-        "visibility": VISIBLE,
+        "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": [
             _test(f"{i}.{j}", exercise.name, check)
@@ -46,8 +41,7 @@ def gradescope(results: Results) -> ExportFile:
             "sha256": result.sha256,
         },
     }
-    page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2)
-    return ExportFile(page.encode() + b"\n")
+    return json_file(answer)
 
 
 def _test(number: str, exercise: str, check: CheckResult) -> dict[str, Any]:
@@ -59,7 +53,7 @@ def _test(number: str, exercise: str, check: CheckResult) -> dict[str, Any]:
         "max_score": check.max_points,
         "output": feedback_text(check),
         "output_format": "text",
-        "visibility": VISIBLE,
+        "visibility": "visible",
     }
 
 

@@ -1,8 +1,6 @@
 """JUnit XML as pytest writes it (``junit_family=xunit2``), for continuous integration.
 
-``testsuites/testsuite/testcase``: a suite has ``name``, ``tests``, ``failures``, ``errors`` and
-``skipped``; a case has only ``classname``, ``name`` and ``time``; below it are ``failure``,
-``error`` or ``skipped`` with ``message`` and ``type``. Points are properties of case and suite.
+There a case has only ``classname``, ``name`` and ``time``; points are properties of case and suite.
 The record holds no times and no host, so every ``time`` is 0.
 """
 
@@ -35,7 +33,11 @@ def _suite(result: SubmissionResult) -> ET.Element:
         for check in exercise.checks:
             suite.append(_case(f"{stage}.{exercise.name}", check))
     if result.status not in {Status.GRADED, Status.IMPORT_ERROR} or not result.exercises:
-        suite.append(_submission_case(stage, result))
+        case = _new_case(stage, "submission")  # for what happened to the whole submission
+        if result.status is not Status.GRADED:
+            message = result.message or str(result.status)
+            _add_problem(case, "error", result.status, message, result.message)
+        suite.append(case)
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
@@ -50,15 +52,6 @@ def _case(classname: str, check: CheckResult) -> ET.Element:
     if check.outcome in _TAGS:
         message = check.message or check.title
         _add_problem(case, _TAGS[check.outcome], check.status, message, feedback_text(check))
-    return case
-
-
-def _submission_case(stage: str, result: SubmissionResult) -> ET.Element:
-    """Make a case for what happened to the whole submission."""
-    case = _new_case(stage, "submission")
-    if result.status is not Status.GRADED:
-        message = result.message or str(result.status)
-        _add_problem(case, "error", result.status, message, result.message)
     return case
 
 

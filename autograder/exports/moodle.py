@@ -1,8 +1,6 @@
-"""Moodle: an assignment's offline grading worksheet, filled in.
+"""Moodle: an assignment's offline grading worksheet (``mod/assign/feedback/offline``), filled in.
 
-What its importer (``mod/assign/feedback/offline``) needs: columns named by Moodle's words for
-*Identifier*, *Grade* and *Last modified (grade)* in the teacher's language; UTF-8; commas.
-Only Moodle can write those, so the worksheet is downloaded first (*View all submissions →
+Its columns have names in the teacher's language, so it is downloaded first (*View all submissions →
 Download grading worksheet*). The identifier is a word and the participant's number; the column
 after the grade is the maximum grade, then perhaps a workflow state, then whether the grade can be
 changed. A grade outside 0 … maximum is ignored without a message, so we refuse it.
@@ -52,11 +50,11 @@ def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str =
 
 
 def _stage(grades: GradeTable, name: str) -> StageColumn:
-    for column in grades.stages:
-        if column.name == name:
-            return column
-    msg = f"There is no stage {name!r}. Stages: {', '.join(item.name for item in grades.stages)}."
-    raise UsageError(msg)
+    known = {column.name: column for column in grades.stages}
+    if name not in known:
+        msg = f"There is no stage {name!r}. Stages: {', '.join(known)}."
+        raise UsageError(msg)
+    return known[name]
 
 
 def _identifier(table: CsvTable) -> int:

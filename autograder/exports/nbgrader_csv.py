@@ -1,13 +1,9 @@
 """The CSV file of ``nbgrader export``, and one with every exercise.
 
-``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``, in its order. Two things differ:
-cells with a comma are quoted, and a stage that was not handed in has no row, where nbgrader writes
-a zero.
-
-``exercises_csv`` is for a spreadsheet: one row per student, so that it sorts, filters and averages
-without a pivot table; ``stage/exercise (max n)`` for each exercise, then ``stage (max n)`` with
-the score that counts, less late penalties. The maximum is in the header, not in a row, so that it
-does not change an average.
+``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``. Two things differ: cells with a
+comma are quoted, and a stage that was not handed in has no row, where nbgrader writes a zero.
+``exercises_csv`` is for a spreadsheet: one row per student sorts, filters and averages without a
+pivot table; the maximum is in the header, not in a row, so that it does not change an average.
 """
 
 from typing import Final
@@ -63,12 +59,8 @@ def _line(stage: StageColumn, row: StudentGrades, score: Score) -> list[str]:
 
 
 def _student_cells(row: StudentGrades) -> list[str]:
-    return [
-        student_id(row.student),
-        text(row.last_name),
-        text(row.first_name),
-        text(row.email, _MAX_ADDRESS),
-    ]
+    address = text(row.email, _MAX_ADDRESS)
+    return [student_id(row.student), text(row.last_name), text(row.first_name), address]
 
 
 def _exercises(grades: GradeTable, stage: StageColumn) -> dict[str, float]:

@@ -31,9 +31,9 @@ def match_students(
     """
     found = {student.student: _rows(student, roster) for student in students}
     claims = Counter(rows[0] for rows in found.values() if len(rows) == 1)
-    remarks = [_remark(who, rows, claims, file) for who, rows in found.items()]
-    matched = {who: rows[0] for who, rows in found.items() if _is_certain(rows, claims)}
-    return matched, tuple(remark for remark in remarks if remark)
+    remarks = {who: _remark(who, rows, claims, file) for who, rows in found.items()}
+    matched = {who: rows[0] for who, rows in found.items() if not remarks[who]}
+    return matched, tuple(filter(None, remarks.values()))
 
 
 def lms_number(student: str) -> str:
@@ -64,10 +64,6 @@ def _rows(student: StudentGrades, roster: Sequence[RosterRow]) -> list[int]:
     full_names = {comparable(f"{last}, {first}"), comparable(f"{first} {last}")} - {",", ""}
     names = {comparable(student.student), *full_names}
     return [entry.row for entry in roster if names & set(map(comparable, entry.names))]
-
-
-def _is_certain(rows: list[int], claims: Counter[int]) -> bool:
-    return len(rows) == 1 and claims[rows[0]] == 1
 
 
 def _remark(student: str, rows: list[int], claims: Counter[int], file: str) -> str:

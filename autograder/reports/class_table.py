@@ -3,23 +3,21 @@
 from rich.table import Table
 from rich.text import Text
 
+from autograder.reports.feedback import counted
 from autograder.results import Outcome, Results, Status, SubmissionResult
 
 
 def class_table(results: Results) -> Table:
     """Lay out one row per submission: student, stage, points and first problem."""
-    table = Table(title=_title(results), title_justify="left", box=None, pad_edge=False)
+    title = f"{counted(len(results.submissions), 'submission')}, isolation {results.isolation}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("student", overflow="fold")
     table.add_column("stage", overflow="fold")
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("first problem", overflow="fold", ratio=1)
     for result in results.submissions:
-        table.add_row(
-            Text(result.student),
-            Text(result.stage or "?"),
-            _points(result),
-            Text(first_problem(result)),
-        )
+        stage, problem = Text(result.stage or "?"), Text(first_problem(result))
+        table.add_row(Text(result.student), stage, _points(result), problem)
     return table
 
 
@@ -33,11 +31,6 @@ def first_problem(result: SubmissionResult) -> str:
                 text = check.diagnosis.explanation if check.diagnosis else check.message
                 return f"{exercise.name}: {_first_line(text)}"
     return ""
-
-
-def _title(results: Results) -> str:
-    count = len(results.submissions)
-    return f"{count} submission{'' if count == 1 else 's'}, isolation {results.isolation}"
 
 
 def _points(result: SubmissionResult) -> Text:

@@ -4,9 +4,7 @@ The card has no style sheet and inherits its colours, because many programs show
 dark themes; it stays readable where a viewer removes its style attributes.
 """
 
-from collections.abc import Iterator
-
-from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
+from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.templating import render
 
 
@@ -17,25 +15,13 @@ def html(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
 
 def text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
     """Lay out *exercise* in plain lines, for terminals, logs and viewers without HTML."""
-    return "\n".join(_lines(exercise, points=points, note=note))
-
-
-def _lines(exercise: ExerciseFeedback, *, points: bool, note: str) -> Iterator[str]:
     first = exercise.first
     mark = first.mark if first else "✓"
     earned = f" {exercise.score:g} of {exercise.max_score:g} points." if points else ""
-    yield f"{mark} {exercise.name}: {exercise.state}.{earned}"
+    lines = [f"{mark} {exercise.name}: {exercise.state}.{earned}"]
     if first and not exercise.unwritten:
-        yield from _check(first)
-    if note:
-        yield note
-
-
-def _check(check: CheckFeedback) -> Iterator[str]:
-    yield check.title
-    if check.message:
-        yield check.message
-    if check.diagnosis:
-        yield f"It looks like this: {check.mistake}."
-        yield check.diagnosis.explanation
-        yield check.diagnosis.hint
+        lines += [first.title, first.message] if first.message else [first.title]
+        if first.diagnosis:
+            mistake = f"It looks like this: {first.mistake}."
+            lines += [mistake, first.diagnosis.explanation, first.diagnosis.hint]
+    return "\n".join([*lines, note] if note else lines)

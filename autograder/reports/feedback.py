@@ -55,11 +55,6 @@ class ExerciseFeedback:
         """Whether the stub is unchanged, so that its state says everything."""
         return self.state == UNWRITTEN
 
-    @property
-    def percent(self) -> float:
-        """How much of the points was earned, 0 to 100."""
-        return percent(self.score, self.max_score)
-
 
 @dataclass(frozen=True)
 class Feedback:
@@ -135,6 +130,11 @@ class SelfCheckFeedback:
 def mistake_name(misconception: str) -> str:
     """Turn an id, ``forgets_to_scale``, or several with `` / `` between, into words."""
     return misconception.replace("_", " ").replace(" / ", " or ")
+
+
+def counted(count: int, word: str) -> str:
+    """Write *count* before *word*, which gets an ``s`` unless *count* is 1."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def percent(score: float, max_score: float) -> float:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from autograder.course import Course, Stage
 from autograder.reports.feedback import (
     UNWRITTEN,
@@ -11,6 +13,7 @@ from autograder.reports.feedback import (
     ExerciseFeedback,
     Feedback,
     SelfCheckFeedback,
+    counted,
     mistake_name,
 )
 from autograder.reports.tensor_table import tensor_tables
@@ -23,16 +26,12 @@ MARKS: Final = {
     Outcome.ERRORED: ("!", "ended with an error"),
     Outcome.SKIPPED: ("·", "not checked yet"),
 }
-GRADER_FAILED: Final = (
-    "The grader failed while it graded your work. Your code is not the reason, and no points "
-    "are lost. If this page stays as it is, please inform your instructor."
-)
 NEARLY: Final = 0.8  # from this share on the page names what is left, below it what is done
 
 
 def build_feedback(course: Course, result: SubmissionResult) -> Feedback:
     """Build the feedback about a graded submission."""
-    stage = _stage(course, result.stage)
+    stage = next((stage for stage in course.stages if stage.name == result.stage), None)
     headline, encouragement = _headline(result)
     internal = result.status is Status.GRADER_ERROR  # its message is for the instructor
     return Feedback(
@@ -56,10 +55,8 @@ def build_exercise_feedback(
     stage: Stage, result: SubmissionResult, name: str
 ) -> ExerciseFeedback | None:
     """Build the feedback about the exercise *name* alone; None if *result* does not hold it."""
-    for number, item in enumerate(result.exercises, start=1):
-        if item.name == name:
-            return _exercise(number, item, _hints(stage, name), shown="")
-    return None
+    exercises = _exercises(stage, replace(result, message=""))
+    return next((item for item in exercises if item.name == name), None)
 
 
 def build_self_check(
@@ -81,24 +78,23 @@ def build_self_check(
 
 def _headline(result: SubmissionResult) -> tuple[str, str]:
     if result.status is Status.GRADER_ERROR:
-        return "No grade yet, and that is our fault", GRADER_FAILED
-    if result.score is None or not result.max_score:
-        return (
-            "There was nothing to grade yet",
-            "Usually there is a quick fix. Below is what the grader found.",
+        return "No grade yet, and that is our fault", (
+            "The grader failed while it graded your work. Your code is not the reason, and no "
+            "points are lost. If this page stays as it is, please inform your instructor."
         )
+    if result.score is None or not result.max_score:
+        nothing = "There was nothing to grade yet"
+        return nothing, "Usually there is a quick fix. Below is what the grader found."
     done = sum(item.score == item.max_score for item in result.exercises)
-    count = f"{done} of {_counted(len(result.exercises), 'exercise')} complete"
+    count = f"{done} of {counted(len(result.exercises), 'exercise')} complete"
     if _is_full(result):
         return "Full marks", "Everything is right. Well done!"
     if result.score >= NEARLY * result.max_score:
         return "Nearly there", f"{count}. Only a little is left; start with the first problem."
     if result.score > 0:
         return "You are on your way", f"{count}. Solve one problem at a time, the first one first."
-    return (
-        "A beginning",
-        "No points yet, and that happens to everyone. One small fix often brings many points.",
-    )
+    comfort = "No points yet, and that happens to everyone."
+    return "A beginning", f"{comfort} One small fix often brings many points."
 
 
 def _is_full(result: SubmissionResult) -> bool:
@@ -112,18 +108,10 @@ def _next_step(course: Course, stage: Stage) -> str:
     return "This was the last stage. Congratulations on the whole course!"
 
 
-def _stage(course: Course, name: str) -> Stage | None:
-    return next((stage for stage in course.stages if stage.name == name), None)
-
-
-def _hints(stage: Stage | None, name: str) -> tuple[str, ...]:
-    known = {exercise.name: exercise.hints for exercise in stage.exercises} if stage else {}
-    return known.get(name, ())
-
-
 def _exercises(stage: Stage | None, result: SubmissionResult) -> tuple[ExerciseFeedback, ...]:
+    hints = {exercise.name: exercise.hints for exercise in stage.exercises} if stage else {}
     return tuple(
-        _exercise(number, item, _hints(stage, item.name), result.message)
+        _exercise(number, item, hints.get(item.name, ()), result.message)
         for number, item in enumerate(result.exercises, start=1)
     )
 
@@ -151,7 +139,7 @@ def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:
     if not problems:
         return "complete"
     if any(check.outcome is Outcome.PASSED for check in result.checks):
-        return f"{_counted(len(problems), 'check')} left"
+        return f"{counted(len(problems), 'check')} left"
     if {check.status for check in problems} == {Status.NOT_IMPLEMENTED}:
         return UNWRITTEN
     skipped = {check.outcome for check in problems} == {Outcome.SKIPPED}
@@ -166,7 +154,10 @@ def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
     for check in checks:
         mistake = check.diagnosis.misconception if check.diagnosis else ""
         mark, word = _mark(check)
-        repeated = check.message in messages or (shown and _repeats(check, shown))
+        # Below a message about the whole file, a check that was skipped only repeats it.
+        repeated = check.message in messages or (
+            shown and (shown in check.message or check.outcome is Outcome.SKIPPED)
+        )
         found.append(
             CheckFeedback(
                 title=check.title,
@@ -192,12 +183,3 @@ def _mark(check: CheckResult) -> tuple[str, str]:
     if check.outcome is Outcome.SKIPPED and check.status is Status.MISSING:
         return "·", "not defined yet"
     return MARKS[check.outcome]
-
-
-def _repeats(check: CheckResult, shown: str) -> bool:
-    """Whether *check* only repeats why the whole file could not be used."""
-    return shown in check.message or check.outcome is Outcome.SKIPPED
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"

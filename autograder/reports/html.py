@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from autograder.course import Course
+from autograder.errors import UsageError
 from autograder.reports.class_report import build_stage_reports
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.templating import render
 from autograder.results import Results, SubmissionResult
 
-INDEX: Final = "index.html"
 MAX_NAME: Final = 60  # of a student and of a stage: some systems end names at 143 bytes
 
 
@@ -30,13 +30,17 @@ def class_page(course: Course, results: Results) -> str:
 def write_pages(course: Course, results: Results, folder: Path) -> Path:
     """Write one page per submission and ``index.html`` into *folder*; return the index's path.
 
-    Pages of an earlier run that have other names stay. Raises ``OSError``.
+    Pages of an earlier run that have other names stay. Raises ``UsageError``.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for result, name in zip(results.submissions, page_names(results.submissions), strict=True):
-        (folder / name).write_text(feedback_page(course, result), "utf-8")
-    index = folder / INDEX
-    index.write_text(class_page(course, results), "utf-8")
+    index = folder / "index.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for result, name in zip(results.submissions, page_names(results.submissions), strict=True):
+            (folder / name).write_text(feedback_page(course, result), "utf-8")
+        index.write_text(class_page(course, results), "utf-8")
+    except OSError as error:
+        msg = f"The report can't be written: {error}."
+        raise UsageError(msg) from None
     return index
 
 

@@ -5,6 +5,8 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from autograder.reports.feedback import percent
+
 
 def render(template: str, **values: object) -> str:
     """Fill *template* of ``templates/``."""
@@ -25,6 +27,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["percent"] = percent
     environment.filters["g"] = "{:g}".format  # 7.5, not 7.50, and 10, not 10.0
     environment.filters["breakable"] = breakable
     return environment

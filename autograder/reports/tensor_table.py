@@ -1,14 +1,14 @@
 """Lays out a documented tensor beside the student's, for pages and terminals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite
+
+import msgspec
 
 from autograder.results import Grid
 
 
-@dataclass(frozen=True)
-class TensorCell:
+class TensorCell(msgspec.Struct, frozen=True):
     """One entry: its digits, whether it is wrong, and how large it is from 0 to 1."""
 
     text: str
@@ -16,16 +16,14 @@ class TensorCell:
     shade: float = 0.0
 
 
-@dataclass(frozen=True)
-class TensorRow:
+class TensorRow(msgspec.Struct, frozen=True):
     """One row; *head* is empty for a vector, which has only one."""
 
     head: str
     cells: tuple[TensorCell, ...]
 
 
-@dataclass(frozen=True)
-class TensorTable:
+class TensorTable(msgspec.Struct, frozen=True):
     """One of three tables: *shaded* where each cell belongs to a pair of tokens, as in weights."""
 
     title: str
@@ -37,16 +35,11 @@ class TensorTable:
 def tensor_tables(grid: Grid) -> tuple[TensorTable, TensorTable, TensorTable]:
     """Lay out *grid* as expected, yours and difference; axes without tokens count from 0."""
     shaded = bool(grid.rows and grid.columns)
-    unshaded = [[0.0] * len(row) for row in grid.expected]
-    expected, yours = (
-        _shades(entries, grid.expected) if shaded else unshaded
-        for entries in (grid.expected, grid.yours)
-    )
     right = [[False] * len(row) for row in grid.expected]
     return (
-        _table("Expected", grid, grid.expected, right, expected, shaded=shaded),
-        _table("Yours", grid, grid.yours, grid.wrong, yours, shaded=shaded),
-        _table("Difference", grid, grid.difference, grid.wrong, unshaded, shaded=False),
+        _table("Expected", grid, grid.expected, right, shaded=shaded),
+        _table("Yours", grid, grid.yours, grid.wrong, shaded=shaded),
+        _table("Difference", grid, grid.difference, grid.wrong, shaded=False),
     )
 
 
@@ -55,16 +48,15 @@ def _table(
     grid: Grid,
     entries: Sequence[Sequence[str]],
     wrong: Sequence[Sequence[bool]],
-    shades: Sequence[Sequence[float]],
     *,
     shaded: bool,
 ) -> TensorTable:
-    width = len(grid.expected[0]) if grid.expected else 0
-    rows = (
-        TensorRow(_head(grid, index), tuple(map(TensorCell, *row)))
-        for index, row in enumerate(zip(entries, wrong, shades, strict=False))
-    )
-    columns = grid.columns or tuple(str(index) for index in range(width))
+    scale = [_number(entry) for row in grid.expected for entry in row] if shaded else []
+    rows = []
+    for index, (row, flags) in enumerate(zip(entries, wrong, strict=False)):
+        shades = [_shade(_number(entry), scale) if shaded else 0.0 for entry in row]
+        rows.append(TensorRow(_head(grid, index), tuple(map(TensorCell, row, flags, shades))))
+    columns = grid.columns or tuple(map(str, range(len(grid.expected[0]) if grid.expected else 0)))
     return TensorTable(title, columns, tuple(rows), shaded)
 
 
@@ -74,16 +66,13 @@ def _head(grid: Grid, index: int) -> str:
     return str(index) if len(grid.expected) > 1 else ""
 
 
-def _shades(entries: Sequence[Sequence[str]], scale: Sequence[Sequence[str]]) -> list[list[float]]:
-    """Place each entry between the smallest (or 0) and the largest number of *scale*."""
-    known = [number for row in scale for number in map(_number, row) if isfinite(number)]
-    low, high = min([0.0, *known]), max([0.0, *known])
-    span = high - low or 1.0
-    return [[_share(_number(entry), low, span) for entry in row] for row in entries]
-
-
-def _share(number: float, low: float, span: float) -> float:
-    return round(min(1.0, max(0.0, (number - low) / span)), 2) if isfinite(number) else 0.0
+def _shade(number: float, scale: Sequence[float]) -> float:
+    """Place *number* between the smallest (or 0) and the largest one of *scale*."""
+    if not isfinite(number):
+        return 0.0
+    known = [0.0, *filter(isfinite, scale)]
+    share = (number - min(known)) / (max(known) - min(known) or 1.0)
+    return round(min(1.0, max(0.0, share)), 2)
 
 
 def _number(entry: str) -> float:

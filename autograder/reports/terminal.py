@@ -12,12 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.course import Course
-from autograder.reports.feedback import (
-    CheckFeedback,
-    ExerciseFeedback,
-    Feedback,
-    SelfCheckFeedback,
-)
+from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, Feedback, SelfCheckFeedback
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.tensor_table import TensorCell, TensorTable
 from autograder.results import SubmissionResult
@@ -30,8 +25,6 @@ BLOCKS = 20  # of a bar, which fits beside the points in 40 columns
 MAX_PATH = 400  # characters; it is the student's own, and need not be short
 SHADES = " ░▒▓█"
 COLOURS = {"✓": "green", "✗": "bold red", "!": "bold red", "·": "dim"}
-LEGEND = "* is wrong."
-LEGEND_OF_SHADES = "Row: the token that asks. Column: the token it looks at. Darker: more."
 
 
 def feedback_text(course: Course, result: SubmissionResult, width: int, *, colour: bool) -> str:
@@ -64,7 +57,6 @@ def _render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str
 
 
 def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator[RenderableType]:
-    """Yield every exercise with its first problem, and then the next step."""
     inside = feedback.file.is_relative_to(here)
     file = feedback.file.relative_to(here) if inside else feedback.file
     yield Text(feedback.stage, style="bold")
@@ -83,7 +75,13 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
         hint = " Stuck? Its first hint, in stage.toml, only asks you a question."
         names = [exercise.name for exercise in feedback.open]
         yield Text.assemble((f"Next: {names[0]}." if names else "No check ran.", "bold"), hint)
-    yield Text(_suites(feedback), style="dim")
+    count = f"{feedback.passed} of {feedback.checks} checks pass."
+    if feedback.hidden:
+        suites = f"The public suite and the hidden suite ran: {count}"
+    else:
+        stays = "The hidden suite, which gives the points, stays with your instructor."
+        suites = f"The public suite ran: {count} {stays}"
+    yield Text(suites, style="dim")
 
 
 def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
@@ -95,16 +93,6 @@ def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[Render
     if not (exercise.unwritten or first.silent):
         title = Text(first.title, style="bold")
         yield Padding(Group(title, *_details(first, width)), (0, 0, 1, INDENT))
-
-
-def _suites(feedback: SelfCheckFeedback) -> str:
-    count = f"{feedback.passed} of {feedback.checks} checks pass."
-    if feedback.hidden:
-        return f"The public suite and the hidden suite ran: {count}"
-    return (
-        f"The public suite ran: {count} "
-        "The hidden suite, which gives the points, stays with your instructor."
-    )
 
 
 def _sentence(text: str) -> str:
@@ -124,26 +112,23 @@ def _feedback(feedback: Feedback, width: int) -> Iterator[RenderableType]:
     if feedback.message:
         yield ""
         yield Text.assemble((f"{feedback.message_title}: ", "bold"), feedback.message)
-    yield from _overview(feedback, width)
+    if feedback.exercises:
+        yield from ("", _overview(feedback.exercises, states=width >= WIDE))
     for exercise in feedback.open:
         yield from _exercise(exercise, width - INDENT)
     yield from _list("Good to know; none of this cost points:", feedback.notices)
     yield from _list("Handed in, but not needed for grading:", feedback.ignored)
 
 
-def _overview(feedback: Feedback, width: int) -> Iterator[RenderableType]:
-    if not feedback.exercises:
-        return
+def _overview(exercises: Iterable[ExerciseFeedback], *, states: bool) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="dim")
-    for item in feedback.exercises:
+    for item in exercises:
         points = Text(f"{item.score:g} / {item.max_score:g}", "green" if item.complete else "")
-        state = Text(item.state) if width >= WIDE else ""
-        table.add_row(Text(item.name), points, state)
-    yield ""
-    yield table
+        table.add_row(Text(item.name), points, Text(item.state) if states else "")
+    return table
 
 
 def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
@@ -171,7 +156,6 @@ def _problem(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
 
 
 def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
-    """Yield the message, the diagnosis and the numbers of *check*."""
     if check.message:
         yield Text(check.message)
     if check.diagnosis:
@@ -188,37 +172,36 @@ def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
 def _tables(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:
     """Place *tables* side by side where they fit, else below each other."""
     yield Columns([Group(*_table(table, width)) for table in tables], padding=(1, 4))
-    legend = f"{LEGEND} {LEGEND_OF_SHADES}" if tables[0].shaded else LEGEND
-    yield Text(legend, style="dim")
+    shades = " Row: the token that asks. Column: the token it looks at. Darker: more."
+    yield Text(f"* is wrong.{shades if tables[0].shaded else ''}", style="dim")
 
 
 def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
     """Cut a table that is too wide into tables of fewer columns, as NumPy prints a wide array."""
     yield Text(tensor.title, style="bold")
-    for start, stop in _cuts(tensor, width):
+    cells = [[_cell(cell, shaded=tensor.shaded) for cell in row.cells] for row in tensor.rows]
+    widths = [
+        1 + max(cell_len(column) + 1, *(row[index].cell_len for row in cells))
+        for index, column in enumerate(tensor.columns)
+    ]
+    head = max((cell_len(row.head) for row in tensor.rows), default=0)
+    for start, stop in _cuts(widths, width - head):
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
         table.add_column(no_wrap=True, style="dim")
         for column in tensor.columns[start:stop]:
             table.add_column(Text(f"{column} ", style="dim"), justify="right", no_wrap=True)
-        for row in tensor.rows:
-            cells = (_cell(cell, shaded=tensor.shaded) for cell in row.cells[start:stop])
-            table.add_row(Text(row.head), *cells)
+        for row, texts in zip(tensor.rows, cells, strict=True):
+            table.add_row(Text(row.head), *texts[start:stop])
         yield table
 
 
-def _cuts(tensor: TensorTable, width: int) -> Iterator[tuple[int, int]]:
-    head = max((cell_len(row.head) for row in tensor.rows), default=0)
-    start, used = 0, head
-    for index, column in enumerate(tensor.columns):
-        cells = (
-            cell_len(_cell(row.cells[index], shaded=tensor.shaded).plain) for row in tensor.rows
-        )
-        size = 1 + max(cell_len(column) + 1, *cells)
-        if used + size > width and index > start:
+def _cuts(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
+    start = 0
+    for index in range(1, len(widths)):
+        if sum(widths[start : index + 1]) > room:
             yield start, index
-            start, used = index, head
-        used += size
-    yield start, len(tensor.columns)
+            start = index
+    yield start, len(widths)
 
 
 def _cell(cell: TensorCell, *, shaded: bool) -> Text:

@@ -1,8 +1,6 @@
-"""Runs the suites that are available on a student's own file.
+"""Runs the suites that are available on a student's own file."""
 
-Isolation is ``process``: it guards against accidents on any machine, and the code is the student's
-own.
-"""
+from msgspec.structs import replace
 
 from autograder.course import Course, Stage
 from autograder.errors import CourseError, GraderError, UsageError
@@ -21,28 +19,21 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
     if submission.code is None:
         raise UsageError(submission.problem)
     limits = (target.course or target.public).limits
+    # `process` guards against accidents on any machine, and the code is the student's own.
     with ForkServer("process", limits) as fork_server:  # first: it imports torch while we do
         results = [check_with_suite(target.public, submission, fork_server, public=True)]
         if target.course:
             results.append(check_with_suite(target.course, submission, fork_server, public=False))
-    for result in results:
-        if result.status is Status.GRADER_ERROR:
-            raise GraderError(result.message)
     merged = _merge(stage, results)
     return build_self_check(stage, merged, target.file, hidden=target.course is not None)
 
 
 def check_with_suite(
-    course: Course,
-    submission: Submission,
-    fork_server: ForkServer,
-    *,
-    public: bool,
-    exercise: str = "",
+    course: Course, submission: Submission, server: ForkServer, *, public: bool, exercise: str = ""
 ) -> SubmissionResult:
-    """Grade *submission*, or one *exercise* of it, in a worker of *fork_server*.
+    """Grade *submission*, or one *exercise* of it, in a worker of *server*.
 
-    Raises ``UsageError`` if the public suite can't be used.
+    Raises ``UsageError`` if the public suite can't be used, and ``GraderError`` without a result.
     """
     from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
     from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch
@@ -50,12 +41,21 @@ def check_with_suite(
     stage = course.stage(submission.stage)
     try:
         with open_suites(course, [stage], public=public) as runner:
-            fork_server.wait_ready()
-            return grade_one(runner, fork_server, submission, exercise=exercise)
+            server.wait_ready()
+            result = grade_one(runner, server, submission, exercise=exercise)
     except CourseError as error:
         if public:
-            raise UsageError(_unusable_suite(stage, error)) from None
+            # The last line of pytest's report says why.
+            why = str(error).strip().rpartition("\n")[2].removeprefix("E ").strip()
+            msg = (
+                f"{stage.public_suite} can't be used as it is ({why}). "
+                "Replace it by the file that you received."
+            )
+            raise UsageError(msg) from None
         raise
+    if result.status is Status.GRADER_ERROR:
+        raise GraderError(result.message)
+    return result
 
 
 def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
@@ -65,22 +65,4 @@ def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
         for exercise in result.exercises:
             checks[exercise.name] = checks.get(exercise.name, ()) + exercise.checks
     exercises = tuple(ExerciseResult.of(name, found) for name, found in checks.items() if found)
-    first = results[0]
-    return SubmissionResult(
-        student=first.student,
-        stage=first.stage,
-        status=first.status,
-        score=None,
-        max_score=None,
-        message=first.message,
-        notices=first.notices,
-        exercises=exercises,
-    )
-
-
-def _unusable_suite(stage: Stage, error: CourseError) -> str:
-    why = str(error).strip().rpartition("\n")[2].removeprefix("E ").strip()  # pytest's last line
-    return (
-        f"{stage.public_suite} can't be used as it is ({why}). "
-        "Replace it by the file that you received."
-    )
+    return replace(results[0], score=None, max_score=None, exercises=exercises)

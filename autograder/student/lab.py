@@ -10,8 +10,9 @@ from pathlib import Path
 
 from autograder.errors import AutograderError, GraderError
 from autograder.reports import exercise_card
+from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.results import Status, SubmissionResult
+from autograder.results import SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.sanitize import line
 from autograder.student.check import check_with_suite
@@ -36,16 +37,16 @@ class NotPassedError(AssertionError):
 class ExerciseCheck:
     """The result of checking one exercise: a card where HTML is shown, else plain lines."""
 
-    def __init__(self, passed: bool, html: str, text: str) -> None:  # noqa: FBT001  # a result, not a switch
-        self.passed = passed
-        self._html = html
-        self._text = text
+    def __init__(self, feedback: ExerciseFeedback) -> None:
+        self.passed = feedback.first is None
+        self._feedback = feedback
+        self._note = PUBLIC_ONLY if self.passed else ""
 
     def __repr__(self) -> str:
-        return self._text
+        return exercise_card.text(self._feedback, points=False, note=self._note)
 
     def _repr_html_(self) -> str:
-        return self._html
+        return exercise_card.html(self._feedback, points=False, note=self._note)
 
 
 class Lab:
@@ -56,7 +57,7 @@ class Lab:
 
     def __init__(self, folder: str | Path = ".") -> None:
         self._folder = Path(folder).resolve()
-        self._fork_server: ForkServer | None = None
+        self._server: ForkServer | None = None
 
     def check(self, exercise: str) -> ExerciseCheck | None:
         """Check *exercise* in the module as it is on disk: save your file first.
@@ -89,7 +90,10 @@ class Lab:
         try:
             yield
         except NotImplementedError:
-            print(_write_first(exercises))  # noqa: T201  # a notebook shows what is printed
+            are = "they are" if len(exercises) > 1 else "it is"
+            print(  # noqa: T201  # a notebook shows what is printed
+                f"First write {_names(exercises)}: this cell runs once {are} implemented."
+            )
         except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever half-written code raises
             print(  # noqa: T201  # likewise
                 f"This cell could not run with {_names(exercises)} as it is now "
@@ -103,44 +107,28 @@ class Lab:
             msg = f"There is no exercise {exercise!r} here. Exercises: {', '.join(known)}."
             raise AutograderError(msg)
         result = self._check_in_worker(target, exercise)
-        if result.status is Status.GRADER_ERROR:
-            self._stop_fork_server()  # a fork server that failed can't be used again
-            raise GraderError(result.message)
         feedback = build_exercise_feedback(target.stage, result, exercise)
         if feedback is None:
             msg = f"The public suite of {target.stage.name} has no check of {exercise}."
             raise GraderError(msg)
-        passed = feedback.first is None
-        note = PUBLIC_ONLY if passed else ""
-        return ExerciseCheck(
-            passed,
-            exercise_card.html(feedback, points=False, note=note),
-            exercise_card.text(feedback, points=False, note=note),
-        )
+        return ExerciseCheck(feedback)
 
     def _check_in_worker(self, target: CheckTarget, exercise: str) -> SubmissionResult:
-        submission = next(collect(target.file, target.public.stages, target.stage))
+        course = target.public
+        submission = next(collect(target.file, course.stages, target.stage))
         if submission.code is None:
             raise AutograderError(submission.problem)
-        return check_with_suite(
-            target.public,
-            submission,
-            self._running_fork_server(target),
-            public=True,
-            exercise=exercise,
-        )
-
-    def _running_fork_server(self, target: CheckTarget) -> ForkServer:
-        if self._fork_server is None:
-            self._fork_server = ForkServer("process", target.public.limits)
-            self._fork_server.wait_ready()
-        return self._fork_server
-
-    def _stop_fork_server(self) -> None:
-        """End the fork server; the next check starts another."""
-        if self._fork_server is not None:
-            self._fork_server.close()
-            self._fork_server = None
+        if self._server is None:
+            self._server = ForkServer("process", course.limits)
+            self._server.wait_ready()
+        try:
+            return check_with_suite(
+                course, submission, self._server, public=True, exercise=exercise
+            )
+        except GraderError:
+            self._server.close()  # a fork server that failed can't be used again
+            self._server = None
+            raise
 
 
 @contextmanager
@@ -152,11 +140,6 @@ def _without_traceback() -> Iterator[None]:
         message = [str(error)]
         error._render_traceback_ = lambda: message  # type: ignore[attr-defined]  # IPython asks for it
         raise
-
-
-def _write_first(exercises: tuple[str, ...]) -> str:
-    are = "they are" if len(exercises) > 1 else "it is"
-    return f"First write {_names(exercises)}: this cell runs once {are} implemented."
 
 
 def _names(exercises: tuple[str, ...]) -> str:

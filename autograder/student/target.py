@@ -18,11 +18,6 @@ from autograder.course import (
 from autograder.errors import CourseError, UsageError
 from autograder.submission import collect
 
-NO_HIDDEN = (
-    "The hidden suite stays with your instructor; there is none here. "
-    "Leave --hidden out: the public checks run without it."
-)
-
 
 class CheckTarget(NamedTuple):
     """The *file* to check, the stage's folder with its *public* suite, and the *course*.
@@ -49,10 +44,11 @@ def find_target(
     folder above *start*. Raises ``UsageError``, which says what to do.
     """
     path = start / name
+    file = None
     if not os.path.exists(path):  # noqa: PTH110  # Path.exists raises for an invalid path
-        folder, file = _named_stage(name, start, root).assignment, None
+        folder = _named_stage(name, start, root).assignment
     elif path.is_dir():
-        folder, file = path, None
+        folder = path
     else:
         folder, file = _folder_of(path, start, root), path
     if not is_handout(folder):
@@ -63,7 +59,6 @@ def find_target(
 
 
 def _named_stage(name: str, start: Path, root: Path | None) -> Stage:
-    """Find the stage called *name* in the course."""
     try:
         course = _course(start, root)
     except CourseError:
@@ -115,7 +110,11 @@ def _with_hidden(stage: str, folder: Path, root: Path | None) -> Course:
     except (CourseError, UsageError):
         found = False
     if not found:
-        raise UsageError(NO_HIDDEN)
+        msg = (
+            "The hidden suite stays with your instructor; there is none here. "
+            "Leave --hidden out: the public checks run without it."
+        )
+        raise UsageError(msg)
     return course
 
 
