@@ -1,5 +1,6 @@
 """Supplies fixtures to checks: the student's module, the solution, documented tensors, inputs."""
 
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,6 @@ class SuiteContext:
         self.documented_tensors: DocumentedTensors | None = None  # read by the first check
         self._solutions: dict[Path, LocalChannel] = {}
         torch.set_num_threads(1)  # tensors here are tiny, and a fork must not inherit a thread pool
-
-    def close(self) -> None:
-        """Release what the context opened."""
 
     def channel_for(self, item: pytest.Item) -> Channel:
         """Return the channel to the module that *item* runs on."""
@@ -94,6 +92,7 @@ class StandaloneContext(SuiteContext):
         super().__init__(None)
         self._submission = submission
         self._isolation = isolation
+        self._opened = ExitStack()
         self._fork_server: ForkServer | None = None
         self._sessions: dict[Path, Session] = {}
 
@@ -109,10 +108,7 @@ class StandaloneContext(SuiteContext):
 
     def close(self) -> None:
         """End every session and the fork server."""
-        for session in self._sessions.values():
-            session.close()
-        if self._fork_server is not None:
-            self._fork_server.close()
+        self._opened.close()
 
     def _open(self, stage: Stage, code: Code, *, public: bool) -> Session:
         if self._fork_server is None:
@@ -120,11 +116,11 @@ class StandaloneContext(SuiteContext):
             secret = self.course.root if self.course else None
             default = "process" if public else None  # a public suite runs the user's own code
             level = choose_isolation(self._isolation or default, secret)
-            self._fork_server = ForkServer(level, limits)
+            self._fork_server = self._opened.enter_context(ForkServer(level, limits))
             self._fork_server.wait_ready()
-        return Session(
-            self._fork_server, stage.module, code.cells, notebook=code.kind == "notebook"
-        )
+        notebook = code.kind == "notebook"
+        session = Session(self._fork_server, stage.module, code.cells, notebook=notebook)
+        return self._opened.enter_context(closing(session))
 
     def _code(self, stage: Stage, default: Path) -> Code:
         """Return the submitted code for *stage*, or the file *default* if nothing is submitted."""

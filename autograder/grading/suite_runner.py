@@ -4,7 +4,6 @@ pytest runs every check, with its own fixtures, marks and reports; only the loop
 submission, the checks of its stage.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,7 +83,10 @@ def _pytest_session(
     """
     options = ["-c", str(INI), "--rootdir", str(root), *(f"-pno:{name}" for name in UNUSED_PLUGINS)]
     try:
-        with _no_user_settings():
+        with pytest.MonkeyPatch.context() as environment:  # no settings of the user's
+            environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            environment.delenv("PYTEST_ADDOPTS", raising=False)
+            environment.delenv("PYTEST_PLUGINS", raising=False)
             config = _prepareconfig([*options, *map(str, suites)], [pytest_plugin, plugin])
     except (pytest.UsageError, ConftestImportFailure) as error:
         raise _not_collected(str(error)) from error
@@ -256,7 +258,7 @@ class SuiteRunner:
                 results.append((outcome, outcome.skipped(fault)))
                 continue
             observation = self.run(check.item, session)
-            results.append((outcome, self._result(check, outcome, session, observation)))
+            results.append((outcome, self._result(check, outcome, session, observation.error)))
             if observation.error is None:
                 passed.append(check.item)
             else:
@@ -272,28 +274,26 @@ class SuiteRunner:
         check: CollectedCheck,
         outcome: CheckOutcome,
         session: Session,
-        observation: Observation,
+        error: BaseException | None,
     ) -> CheckResult:
-        if observation.error is None:
-            return outcome.passed()
-        known = outcome.failed(observation.error)
-        return known or self._attribute_error(check, outcome, session, observation.error)
-
-    def _attribute_error(
-        self, check: CollectedCheck, outcome: CheckOutcome, session: Session, error: BaseException
-    ) -> CheckResult:
-        """Decide whose fault an unexpected error is: if the solution passes, the answer's.
+        """Decide whose fault *error* is: an unexpected one is the answer's if the solution passes.
 
         A student's copy has no solution, but ``verify`` ran its public suite on the solution.
         """
-        if isinstance(error, Exception):
-            if isinstance(self.course, Handout):
-                return outcome.unusable()
-            solution = self._context.solution(self._context.stage(check.item))
-            if self.run(check.item, solution).error is None:
-                return outcome.unusable()
+        if error is None:
+            return outcome.passed()
+        if known := outcome.failed(error):
+            return known
+        if isinstance(error, Exception) and (
+            isinstance(self.course, Handout) or self._solution_passes(check.item)
+        ):
+            return outcome.unusable()
         msg = f"{check.item.nodeid} failed on {session.module}: {type(error).__name__}: {error}"
         raise GraderError(msg) from error
+
+    def _solution_passes(self, item: pytest.Item) -> bool:
+        solution = self._context.solution(self._context.stage(item))
+        return self.run(item, solution).error is None
 
     def _matcher(self, stage: Stage) -> Matcher | None:
         """Return the matcher of *stage*: by the wrong code, or else by its fingerprints."""
@@ -309,19 +309,3 @@ class SuiteRunner:
 def _needs(check: CollectedCheck) -> tuple[str, ...]:
     """Return the exercises that *check* can't run without."""
     return check.spec.exercise, *check.spec.needs
-
-
-@contextmanager
-def _no_user_settings() -> Iterator[None]:
-    """Remove the user's pytest settings from the environment for a while."""
-    saved = dict(os.environ)
-    os.environ.pop("PYTEST_ADDOPTS", None)
-    os.environ.pop("PYTEST_PLUGINS", None)
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    try:
-        yield
-    finally:
-        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
-            os.environ.pop(name, None)
-            if name in saved:
-                os.environ[name] = saved[name]

@@ -6,7 +6,7 @@ digits by absolute error only, since the last printed place is as wide for every
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -88,9 +88,8 @@ def tensor(actual: object, what: str = "The result") -> Tensor:
     """Return *actual* if it is a tensor, or fail the check and say what it is instead."""
     if isinstance(actual, Tensor):
         return actual.detach()
-    kind = actual.kind if isinstance(actual, OpaqueValue) else type(actual).__name__
     hint = " Does the function end without `return`?" if actual is None else ""
-    sentence = f"{what} is {_a(kind)}; it should be a torch.Tensor.{hint}"
+    sentence = f"{what} is {_kind(actual)}; it should be a torch.Tensor.{hint}"
     raise WrongAnswer(Status.WRONG_TYPE, sentence, public=f"{what} is not a torch.Tensor.{hint}")
 
 
@@ -99,8 +98,7 @@ def number(actual: object, what: str = "The result") -> float:
     if type(actual) in {int, float}:
         return float(actual)  # type: ignore[arg-type]  # exact types, checked above
     if not isinstance(actual, Tensor):
-        kind = actual.kind if isinstance(actual, OpaqueValue) else type(actual).__name__
-        raise WrongAnswer(Status.WRONG_TYPE, f"{what} is {_a(kind)}; it should be one number.")
+        raise WrongAnswer(Status.WRONG_TYPE, f"{what} is {_kind(actual)}; it should be one number.")
     answer = actual.detach()
     if answer.numel() != 1 or answer.ndim:
         sentence = f"{what} has shape {tuple(answer.shape)}; it should be one number."
@@ -113,9 +111,8 @@ def number_agrees(actual: object, expected: float, atol: float, what: str = "The
     answer = number(actual, what)
     if math.isnan(answer) or abs(answer - expected) > atol:
         sentence = f"{what} is {answer:.4f}; it should be {expected:.4f}."
-        raise WrongAnswer(
-            Status.WRONG_VALUE, sentence, public=f"{what} is not the expected number."
-        )
+        public = f"{what} is not the expected number."
+        raise WrongAnswer(Status.WRONG_VALUE, sentence, public=public)
 
 
 def same_dtype(answer: Tensor, dtype: torch.dtype, what: str) -> None:
@@ -180,22 +177,17 @@ def _close(answer: Tensor, expected: Tensor, atol: Tensor, what: str) -> None:
 
 def _rows(wrong: Tensor) -> str:
     """Name the rows with wrong entries, unless every row has some."""
-    if wrong.ndim < 2 or wrong.all():  # noqa: PLR2004  # a vector has no rows
+    rows = sorted(set(wrong.nonzero()[:, -2].tolist())) if wrong.ndim > 1 else []  # no vector's
+    if not rows or len(rows) == wrong.shape[-2]:
         return ""
-    rows = sorted(set(wrong.nonzero()[:, -2].tolist()))
-    if len(rows) == wrong.shape[-2]:
-        return ""
-    return f" (row{'s' if len(rows) > 1 else ''} {_join(rows)})"
-
-
-def _join(rows: Iterable[int]) -> str:
-    shown = [str(row) for row in rows]
-    return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")  # noqa: PLR2004  # they fit in a line
+    shown = ", ".join(map(str, rows[:6])) + (", …" if len(rows) > 6 else "")  # noqa: PLR2004  # they fit in a line
+    return f" (row{'s' if len(rows) > 1 else ''} {shown})"
 
 
 def _short(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _a(kind: str) -> str:
+def _kind(actual: object) -> str:
+    kind = actual.kind if isinstance(actual, OpaqueValue) else type(actual).__name__
     return kind if kind == "NoneType" or kind.startswith(("a ", "an ")) else f"of type {kind}"

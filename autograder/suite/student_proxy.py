@@ -141,7 +141,8 @@ class Student:
 
     def signature(self, name: str) -> list[dict[str, Any]]:
         """Return the parameters of function or class *name*: name, kind, optional."""
-        return _dicts(self._ask("signature", name))
+        found = self._ask("signature", name)
+        return [item for item in _list(found) if isinstance(item, dict)]
 
     def call(self, name: str, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
         """Call function *name*, seeding torch first if *seed* is given."""
@@ -212,9 +213,11 @@ class RemoteModule:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the parameters by name, for models too large to send."""
-        found = self._ask("shapes")
-        named = found.items() if isinstance(found, dict) else ()
-        return {str(name): _shape(sizes) for name, sizes in named}
+        found = _dict(self._ask("shapes"))
+        return {
+            name: tuple(size for size in _list(sizes) if type(size) is int)
+            for name, sizes in found.items()
+        }
 
     def buffers(self) -> dict[str, Tensor]:
         """Return the buffers by name."""
@@ -270,16 +273,16 @@ def fault_of(problem: Problem, name: str) -> Fault:
     if re.fullmatch(r"cell \d{1,4}", problem.place):  # any other place may be forged
         where = f" in {problem.place}, line {problem.line}"
     if problem.kind == "missing":
+        text = problem.text.rstrip(".")
         public = f"{name} lacks a name that this check needs, or has it in another shape."
-        return Fault(Status.MISSING, f"{_sentence(problem.text)}", public=public)
+        return Fault(Status.MISSING, text[:1].upper() + text[1:] + ".", public=public)
     if problem.kind == "not-implemented":
         return Fault(Status.NOT_IMPLEMENTED, f"{name} still raises NotImplementedError{where}.")
     if problem.kind == "out-of-memory":
         return Fault(Status.OUT_OF_MEMORY, f"{name} asked for more memory than it may use{where}.")
     if problem.kind == "bad-output":
-        return Fault(
-            Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=f"{name} answers too much."
-        )
+        public = f"{name} answers too much."
+        return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=public)
     code = f": {problem.code}" if problem.code else ""
     return Raised(
         problem.type,
@@ -287,10 +290,6 @@ def fault_of(problem: Problem, name: str) -> Fault:
         f"{name} raised {problem.type}{where}{code}\n{problem.text}".rstrip(),
         public=f"{name} raised an exception{where}.",
     )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def _encode(thing: Any) -> Value:
@@ -306,48 +305,37 @@ def _no_module(module: object) -> int:
     raise TypeError(msg)
 
 
-def _dicts(answer: Any) -> list[dict[str, Any]]:
-    items = answer if isinstance(answer, list) else []
-    return [item for item in items if isinstance(item, dict)]
+def _dict(answer: Any) -> dict[str, Any]:
+    """Return *answer* if it is a dictionary: a forged one may be anything."""
+    return answer if isinstance(answer, dict) else {}
+
+
+def _list(answer: Any) -> list[Any]:
+    return answer if isinstance(answer, list) else []
 
 
 def _tensors(answer: Any) -> dict[str, Tensor]:
-    items = answer.items() if isinstance(answer, dict) else ()
-    return {name: value for name, value in items if isinstance(value, Tensor)}
-
-
-def _shape(sizes: Any) -> tuple[int, ...]:
-    items = sizes if isinstance(sizes, list) else []
-    return tuple(size for size in items if type(size) is int)
+    return {name: value for name, value in _dict(answer).items() if isinstance(value, Tensor)}
 
 
 def _gradients(answer: Any, inputs: int) -> Gradients:
-    parts = answer if isinstance(answer, dict) else {}
-    found = parts.get("gradients")
-    named = {
-        name: value if isinstance(value, Tensor) else None
-        for name, value in (found if isinstance(found, dict) else {}).items()
-    }
+    found = _dict(_dict(answer).get("gradients"))
+    tensors = _tensors(found)
     labels = [f"input {index}" for index in range(inputs)]
     return Gradients(
-        parts.get("output"),
-        tuple(named.get(label) for label in labels),
-        {name: value for name, value in named.items() if name not in labels},
+        _dict(answer).get("output"),
+        tuple(tensors.get(label) for label in labels),
+        {name: tensors.get(name) for name in found if name not in labels},
     )
 
 
 def _operators(answer: Any) -> Operators:
-    parts = answer if isinstance(answer, dict) else {}
-    functions, operators = parts.get("functions"), parts.get("operators")
-    return Operators(
-        {str(name): int(count) for name, count in _counts(functions)},
-        {_split(name): int(count) for name, count in _counts(operators)},
-    )
+    functions, operators = (_counts(_dict(answer).get(part)) for part in ("functions", "operators"))
+    return Operators(functions, {_split(name): count for name, count in operators.items()})
 
 
-def _counts(found: Any) -> list[tuple[str, int]]:
-    items = found.items() if isinstance(found, dict) else ()
-    return [(name, count) for name, count in items if type(count) is int]
+def _counts(found: Any) -> dict[str, int]:
+    return {name: count for name, count in _dict(found).items() if type(count) is int}
 
 
 def _split(name: str) -> tuple[str, int]:
