@@ -80,13 +80,8 @@ def grade_one(
     if submission.code is None:
         return unreadable(submission)
     stage = runner.course.stage(submission.stage)
-    session = Session(
-        fork_server,
-        stage.module,
-        submission.code.cells,
-        notebook=submission.code.kind == "notebook",
-        client=client,
-    )
+    code, notebook = submission.code, submission.code.kind == "notebook"
+    session = Session(fork_server, stage.module, code.cells, notebook=notebook, client=client)
     try:
         return runner.grade_submission(submission, session, exercise)
     except (CourseError, SandboxError, UsageError):

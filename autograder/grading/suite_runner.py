@@ -36,22 +36,6 @@ from autograder.suite.checks import CollectedCheck, Layer, spec_of
 from autograder.suite.student_proxy import Channel
 
 INI = Path(__file__).with_name("grading.ini")
-UNUSED_PLUGINS = (  # each takes time per check or prints; none changes an outcome
-    "terminal",
-    "cacheprovider",
-    "logging",
-    "junitxml",
-    "faulthandler",
-    "unraisableexception",
-    "threadexception",
-    "warnings",
-    "doctest",
-    "unittest",
-    "capture",
-    "stepwise",
-    "recwarn",
-    "tmpdir",
-)
 
 
 @contextmanager
@@ -81,7 +65,7 @@ def _pytest_session(
 
     These are the steps of pytest's own main, which has no public way to run an item several times.
     """
-    options = ["-c", str(INI), "--rootdir", str(root), *(f"-pno:{name}" for name in UNUSED_PLUGINS)]
+    options = ["-c", str(INI), "--rootdir", str(root)]
     try:
         with pytest.MonkeyPatch.context() as environment:  # no settings of the user's
             environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

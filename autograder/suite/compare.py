@@ -13,7 +13,7 @@ from torch import Tensor
 
 from autograder.results import Grid, Status
 from autograder.sandbox.protocol import OpaqueValue
-from autograder.suite.checks import WrongAnswer
+from autograder.suite.checks import WrongAnswer, expect
 
 FLOAT_NOISE = 1e-5  # float32 on values of order one, in any order of summation: measured below 1e-6
 # On hidden inputs, far above what einsum, loops or float64 inside change (1e-6), and far below what
@@ -99,11 +99,9 @@ def number(actual: object, what: str = "The result") -> float:
         return float(actual)  # type: ignore[arg-type]  # exact types, checked above
     if not isinstance(actual, Tensor):
         raise WrongAnswer(Status.WRONG_TYPE, f"{what} is {_kind(actual)}; it should be one number.")
-    answer = actual.detach()
-    if answer.numel() != 1 or answer.ndim:
-        sentence = f"{what} has shape {tuple(answer.shape)}; it should be one number."
-        raise WrongAnswer(Status.WRONG_SHAPE, sentence)
-    return float(answer)
+    sentence = f"{what} has shape {tuple(actual.shape)}; it should be one number."
+    expect(not actual.ndim, sentence, Status.WRONG_SHAPE)
+    return float(actual.detach())
 
 
 def number_agrees(actual: object, expected: float, atol: float, what: str = "The result") -> None:
@@ -117,9 +115,8 @@ def number_agrees(actual: object, expected: float, atol: float, what: str = "The
 
 def same_dtype(answer: Tensor, dtype: torch.dtype, what: str) -> None:
     """Fail the check unless *answer* has *dtype*."""
-    if answer.dtype != dtype:
-        sentence = f"{what} has dtype {_short(answer.dtype)}; it should have {_short(dtype)}."
-        raise WrongAnswer(Status.WRONG_TYPE, sentence)
+    sentence = f"{what} has dtype {_short(answer.dtype)}; it should have {_short(dtype)}."
+    expect(answer.dtype == dtype, sentence, Status.WRONG_TYPE)
 
 
 def finite_like(answer: Tensor, expected: Tensor, what: str) -> None:
@@ -127,10 +124,8 @@ def finite_like(answer: Tensor, expected: Tensor, what: str) -> None:
     if not answer.is_floating_point() or not expected.is_floating_point():
         return
     wrong = ~answer.isfinite() & (answer != expected)
-    if wrong.any():
-        kind = "NaN" if answer.isnan().any() else "infinite values"
-        sentence = f"{what} contains {kind}{_rows(wrong)}."
-        raise WrongAnswer(Status.NOT_FINITE, sentence)
+    kind = "NaN" if answer.isnan().any() else "infinite values"
+    expect(not wrong.any(), f"{what} contains {kind}{_rows(wrong)}.", Status.NOT_FINITE)
 
 
 def side_by_side(
