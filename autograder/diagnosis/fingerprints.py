@@ -204,9 +204,7 @@ def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a 
             return [to_json_value(item) for item in answer]
         case tuple():
             return {"tuple": [to_json_value(item) for item in answer]}
-        case bool() | int() | None:
-            return answer
-        case float():
+        case bool() | int() | float() | None:
             return _number(answer)
         case RemoteModule():
             return "module"

@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING
 
 from autograder.course import Course
 from autograder.errors import CourseError, GraderError, SandboxError, UsageError
@@ -21,9 +20,6 @@ from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Submission
 from autograder.suite.hidden_inputs import course_secret
-
-if TYPE_CHECKING:
-    from multiprocessing.context import ForkProcess  # Windows has none
 
 STOP_SECONDS = 10.0  # for a grading process to end its worker; then it is killed
 DIED = "A grading process was ended from outside, perhaps because of its memory."
@@ -94,10 +90,9 @@ def grade_one(
 
 def cores() -> int:
     """Count the processor cores that this process may use."""
-    try:
+    if hasattr(os, "sched_getaffinity"):  # on Linux
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1
+    return os.cpu_count() or 1
 
 
 def _grade_all(
@@ -166,7 +161,7 @@ def _forks(
 
     *serve* gets the number of the fork, its end of its pipe, and the pipes of this process.
     """
-    processes: list[ForkProcess] = []
+    processes = []
     pipes: list[Connection] = []
     try:
         for number in range(jobs):

@@ -62,7 +62,7 @@ def context(request: pytest.FixtureRequest) -> "SuiteContext":
     if CONTEXT not in config.stash:
         options = config.getoption("--submission"), config.getoption("--isolation")
         standalone = config.stash[CONTEXT] = StandaloneContext(*options)
-        config.add_cleanup(standalone.close)
+        config.add_cleanup(standalone.opened.close)
     return config.stash[CONTEXT]
 
 

@@ -65,37 +65,34 @@ def _pytest_session(
 
     These are the steps of pytest's own main, which has no public way to run an item several times.
     """
-    options = ["-c", str(INI), "--rootdir", str(root)]
-    try:
-        with pytest.MonkeyPatch.context() as environment:  # no settings of the user's
-            environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-            environment.delenv("PYTEST_ADDOPTS", raising=False)
-            environment.delenv("PYTEST_PLUGINS", raising=False)
-            config = _prepareconfig([*options, *map(str, suites)], [pytest_plugin, plugin])
-    except (pytest.UsageError, ConftestImportFailure) as error:
-        raise _not_collected(str(error)) from error
+    options = ["-c", str(INI), "--rootdir", str(root), *map(str, suites)]
+    with _collecting(), pytest.MonkeyPatch.context() as environment:  # no settings of the user's
+        environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        environment.delenv("PYTEST_ADDOPTS", raising=False)
+        environment.delenv("PYTEST_PLUGINS", raising=False)
+        config = _prepareconfig(options, [pytest_plugin, plugin])
     session = pytest.Session.from_config(config)
     try:
         config._do_configure()  # noqa: SLF001  # there is no public call
         config.hook.pytest_sessionstart(session=session)
-        _collect(session, plugin)
+        with _collecting():
+            config.hook.pytest_collection(session=session)
+            if plugin.collection_errors:
+                raise pytest.UsageError("\n".join(plugin.collection_errors))
         yield session
     finally:
         config.hook.pytest_sessionfinish(session=session, exitstatus=pytest.ExitCode.OK)
         config._ensure_unconfigure()  # noqa: SLF001  # likewise
 
 
-def _collect(session: pytest.Session, plugin: "GradingPlugin") -> None:
+@contextmanager
+def _collecting() -> Iterator[None]:
+    """Turn pytest's errors into one of the course."""
     try:
-        session.config.hook.pytest_collection(session=session)
-    except pytest.UsageError as error:
-        raise _not_collected(str(error)) from error
-    if plugin.collection_errors:
-        raise _not_collected("\n".join(plugin.collection_errors))
-
-
-def _not_collected(reason: str) -> CourseError:
-    return CourseError(f"The suites can't be collected. {reason}")
+        yield
+    except (pytest.UsageError, ConftestImportFailure) as error:
+        msg = f"The suites can't be collected. {error}"
+        raise CourseError(msg) from error
 
 
 class GradingPlugin:
@@ -136,12 +133,7 @@ class SuiteRunner:
     """Runs the checks of every stage on one submission after another."""
 
     def __init__(
-        self,
-        course: Course,
-        plugin: GradingPlugin,
-        items: Sequence[pytest.Item],
-        *,
-        diagnose: bool = True,
+        self, course: Course, plugin: GradingPlugin, items: Sequence[pytest.Item], *, diagnose: bool
     ) -> None:
         self.course = course
         self._diagnose = diagnose
@@ -223,7 +215,7 @@ class SuiteRunner:
     def _grade_exercise(
         self,
         stage: Stage,
-        checks: Sequence[CollectedCheck],
+        checks: list[CollectedCheck],
         session: Session,
         import_fault: Fault | None,
     ) -> tuple[CheckResult, ...]:
@@ -242,7 +234,7 @@ class SuiteRunner:
                 results.append((outcome, outcome.skipped(fault)))
                 continue
             observation = self.run(check.item, session)
-            results.append((outcome, self._result(check, outcome, session, observation.error)))
+            results.append((outcome, self._result(outcome, session.module, observation.error)))
             if observation.error is None:
                 passed.append(check.item)
             else:
@@ -254,11 +246,7 @@ class SuiteRunner:
         )
 
     def _result(
-        self,
-        check: CollectedCheck,
-        outcome: CheckOutcome,
-        session: Session,
-        error: BaseException | None,
+        self, outcome: CheckOutcome, module: str, error: BaseException | None
     ) -> CheckResult:
         """Decide whose fault *error* is: an unexpected one is the answer's if the solution passes.
 
@@ -268,11 +256,12 @@ class SuiteRunner:
             return outcome.passed()
         if known := outcome.failed(error):
             return known
+        item = outcome.check.item
         if isinstance(error, Exception) and (
-            isinstance(self.course, Handout) or self._solution_passes(check.item)
+            isinstance(self.course, Handout) or self._solution_passes(item)
         ):
             return outcome.unusable()
-        msg = f"{check.item.nodeid} failed on {session.module}: {type(error).__name__}: {error}"
+        msg = f"{item.nodeid} failed on {module}: {type(error).__name__}: {error}"
         raise GraderError(msg) from error
 
     def _solution_passes(self, item: pytest.Item) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from autograder.results import Grid, Status
+from autograder.results import MAX_SIDE, Grid, Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer, expect
 
@@ -20,7 +20,6 @@ FLOAT_NOISE = 1e-5  # float32 on values of order one, in any order of summation:
 # the least wrong formula changes (0.36 on inputs that are not small):
 PROBE_ATOL = 1e-4
 PROBE_RTOL = 1e-4
-MAX_SIDE = 8  # rows or columns of a tensor that a message shows; more are hard to compare by eye
 
 
 def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
@@ -35,12 +34,7 @@ def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
 
 
 def matches_printed(
-    actual: object,
-    value: Tensor,
-    atol: float,
-    what: str,
-    decimals: int = 4,
-    tokens: Sequence[str] = (),
+    actual: object, value: Tensor, atol: float, what: str, decimals: int, tokens: Sequence[str] = ()
 ) -> None:
     """Compare with printed digits: values may differ by *atol*, and by no relative error.
 
