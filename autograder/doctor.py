@@ -27,18 +27,15 @@ def examine(course: Course) -> Iterator[Finding]:
     yield Finding(good=True, text=f"torch {torch.__version__}")
     yield Finding(found.level == "full", f"isolation {found.level}: {found.reason}")
     yield _documented(course)
-    secret = bool(course_secret(course.root))
-    inputs = (
-        "secret" if secret else "the same in every public copy: set a course secret before grading"
-    )
+    public = "the same in every public copy: set a course secret before grading"
+    inputs = "secret" if course_secret(course.root) else public
     yield Finding(good=True, text=f"hidden inputs are {inputs}")  # both are allowed
 
 
 def _documented(course: Course) -> Finding:
     with open_suites(course, course.stages) as runner:
         wrong = [line for stage in course.stages for line in runner.wrong_documented_values(stage)]
+    text = f"the documented tensors of {len(course.stages)} stages hold on this torch"
     if wrong:
         text = "\n  ".join(["documented tensors differ on this torch:", *wrong])
-        return Finding(good=False, text=text)
-    text = f"the documented tensors of {len(course.stages)} stages hold on this torch"
-    return Finding(good=True, text=text)
+    return Finding(good=not wrong, text=text)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
-from autograder.diagnosis.matcher import Failure, Run
+from autograder.diagnosis.matcher import Failure, Run, channel_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
@@ -31,7 +31,6 @@ from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import CollectedCheck
-from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import RemoteModule
 
 DECIMALS = 6  # ten times finer than what counts as the same answer
@@ -126,8 +125,8 @@ def make(stage: Stage, checks: Sequence[CollectedCheck], run: Run, made_from: st
     items = misconceptions.read(stage.misconceptions)
     table: dict[str, int] = {}
     prints: dict[Fingerprint, list[str]] = {}
-    for name, item, observation in _failing(stage, items, checks, run):
-        fingerprint, answers = fingerprint_of(name, observation)
+    for check, item, observation in _failures(stage, items, checks, run):
+        fingerprint, answers = fingerprint_of(check, observation)
         indices = tuple(table.setdefault(_compact(answer), len(table)) for answer in answers)
         prints.setdefault(replace(fingerprint, answers=indices), []).append(item.id)
     shown = {name for names in prints.values() for name in names}
@@ -143,13 +142,12 @@ def make(stage: Stage, checks: Sequence[CollectedCheck], run: Run, made_from: st
     )
 
 
-def _failing(
+def _failures(
     stage: Stage, items: Sequence[Misconception], checks: Sequence[CollectedCheck], run: Run
 ) -> Iterator[tuple[str, Misconception, Observation]]:
     """Yield each failed check's name, with the misconception that fails it and what it showed."""
-    solution = stage.solution.read_text("utf-8")
     for item in items:
-        channel = LocalChannel(f"{stage.module}_{item.id}", item.module(solution).encode())
+        channel = channel_of(stage, item)
         for check in checks:
             if check.spec.exercise == item.exercise:
                 observation = run(check.item, channel)
@@ -160,22 +158,11 @@ def _failing(
 def fingerprint_of(check: str, observation: Observation) -> tuple[Fingerprint, list[Any]]:
     """Return how *observation* ended, and its comparable answers as JSON values."""
     error = observation.error
-    answers = [
-        to_json_value(answer)
-        for verb, answer in observation.answers
-        if verb not in UNCOMPARED_VERBS
-    ]
-    raised = error if isinstance(error, Raised) else None
-    message = "" if answers else message_without_numbers(error)  # without answers, it must agree
-    said = (raised.text if raised else "") + message
-    fingerprint = Fingerprint(
-        check=check,
-        of=(),
-        status=status_of(error),
-        kind=raised.kind if raised else "",
-        said=_digest(said) if said else "",
-    )
-    return fingerprint, answers
+    kept = [answer for verb, answer in observation.answers if verb not in UNCOMPARED_VERBS]
+    kind, text = (error.kind, error.text) if isinstance(error, Raised) else ("", "")
+    said = text if kept else text + message_without_numbers(error)  # without answers, it must agree
+    digest = _digest(said) if said else ""
+    return Fingerprint(check, (), status_of(error), kind, digest), list(map(to_json_value, kept))
 
 
 def changes(old: Fingerprints, new: Fingerprints) -> Iterator[str]:
@@ -217,9 +204,7 @@ def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a 
             return [to_json_value(item) for item in answer]
         case tuple():
             return {"tuple": [to_json_value(item) for item in answer]}
-        case bool() | int() | None:
-            return answer
-        case float():
+        case bool() | int() | float() | None:
             return _number(answer)
         case RemoteModule():
             return "module"

@@ -5,9 +5,8 @@ No sentence contains a value of a hidden input.
 """
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,6 +27,70 @@ STEPS = {  # torch functions by name, and what they do in attention
     "softmax": "the softmax",
     "exp": "the exponential",
 }
+POWERS = {0.5: "the root of ", -0.5: "one over the root of ", 1.0: "", -1.0: "one over "}
+SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`
+    "input_changed": "Your code writes into the tensor that it was given.",
+    "intermediate_step": "This is an intermediate step: the right computation has this result "
+    "after {}.",
+    "detached": "No gradient flows back: the result is detached from what it was computed from.",
+    "no_parameters": "The module has no parameters: a plain tensor as an attribute is not one.",
+    "axis_missing": "{} axis is missing.",
+    "axis_extra": "There is one axis too many{}.",
+    "axis_size": "The {} axis has another size than the exercise asks for.",
+    "axes_swapped": "The {} axis and the {} axis are swapped.",
+    "other_dtype": "These are the right values, but their dtype is wrong.",
+    "nan_everywhere": "Every row is NaN.",
+    "nan_first_row": "Only the first row is NaN: every key is hidden from its query.",
+    "nan_last_row": "Only the last row is NaN: every key is hidden from its query.",
+    "infinite": "Some entries are infinite.",
+    "transposed": "These are the right values, transposed: rows and columns are exchanged.",
+    "future_leaks": "The future leaks: the token in row {} looks at the later token {}.",
+    "columns_sum_to_one": "Your columns sum to one, your rows don't.",
+    "first_axis_sums_to_one": "Your weights sum to one over the first axis.",
+    "matrix_sums_to_one": "Your whole matrix sums to one, not each of its rows.",
+    "negative_weights": "Some weights are negative: these are scores, or a later step changed "
+    "them.",
+    "rows_not_normalised": "Your rows don't sum to one.",
+    "constant_factor": "Every entry is the right one times {}.",
+    "rows_equal": "Every token gets the same row: nothing depends on the query.",
+    "heads_repeated": "Your result repeats the same block of {} columns: all heads are equal.",
+    "heads_interleaved": "The columns of the heads are interleaved; those of one head "
+    "must be adjacent.",
+    "heads_reordered": "The blocks of columns are right, but in another order.",
+    "rows_shifted": "Your rows are the right ones, one token {}.",
+    "other_draw": "These are the values of {} with seed {}, the {} draw.",
+}
+QUESTIONS = {
+    "input_changed": "Which operation works in place: one with += or a name that ends in an "
+    "underscore?",
+    "intermediate_step": "Which step comes next?",
+    "detached": "Where do the values leave torch's graph: .detach(), .data, .item(), no_grad?",
+    "no_parameters": "What turns a tensor into a parameter of its module?",
+    "axis_missing": "Which axis should each step keep, and which should it sum over?",
+    "axis_extra": "Which axis should each step keep, and which should it sum over?",
+    "axis_size": "Which axis should each step keep, and which should it sum over?",
+    "axes_swapped": "Rows are queries: which token belongs to which row?",
+    "other_dtype": "Which dtype goes in, and which step changes it?",
+    "nan_everywhere": "Does something multiply 0 by infinity, or divide infinity by infinity?",
+    "nan_first_row": "May a token look at itself?",
+    "nan_last_row": "Which entries does the mask hide, and which not?",
+    "infinite": "Which step turns minus infinity into a weight of zero, and does it come after?",
+    "transposed": "Row i belongs to token i as the query. To which token do your rows belong?",
+    "future_leaks": "Which triangle of the scores must be hidden, and does the diagonal belong "
+    "to it?",
+    "columns_sum_to_one": "Over which axis must the weights of one query sum to one?",
+    "first_axis_sums_to_one": "Which axis holds the keys?",
+    "matrix_sums_to_one": "How many queries share one distribution here?",
+    "negative_weights": "Which function turns any scores into positive shares of one?",
+    "rows_not_normalised": "What happens to the weights after they are normalised, or before?",
+    "constant_factor": "Where is the scale applied, and how often?",
+    "rows_equal": "Which step uses the query of each token?",
+    "heads_repeated": "Does each head have parameters of its own?",
+    "heads_interleaved": "Which axis does view or reshape run through fastest?",
+    "heads_reordered": "In which order are the heads concatenated?",
+    "rows_shifted": "A slice ends before its second number: which tokens does yours take?",
+    "other_draw": "Which seed, which distribution, in which order?",
+}
 
 
 class WrongAnswerPattern(NamedTuple):
@@ -37,26 +100,28 @@ class WrongAnswerPattern(NamedTuple):
     sentence: str
     question: str
 
-
-Heuristic = Callable[[Tensor, Tensor], WrongAnswerPattern | None]
-
-INPUT_CHANGED = WrongAnswerPattern(
-    "input_changed",
-    "Your code writes into the tensor that it was given.",
-    "Which operation works in place: one with += or a name that ends in an underscore?",
-)
+    @classmethod
+    def of(cls, name: str, *words: object) -> "WrongAnswerPattern":
+        """Return the pattern *name*, with *words* in the places that its sentence leaves."""
+        return cls(name, SENTENCES[name].format(*words), QUESTIONS[name])
 
 
-def find_pattern(answer: object, expected: object) -> WrongAnswerPattern | None:
+Pattern = WrongAnswerPattern | None
+INPUT_CHANGED = WrongAnswerPattern.of("input_changed")
+
+
+def find_pattern(answer: object, expected: object) -> Pattern:
     """Compare *answer* with *expected*; return the first pattern that a heuristic finds.
 
     Dictionaries are compared by name, such as the parameters of a module; sequences by position.
     """
-    if found := no_gradient(answer, expected) or no_parameters(answer, expected):
-        return found
     if isinstance(answer, Tensor) and isinstance(expected, Tensor):
-        return tensor_pattern(answer.detach(), expected.detach())
+        return _tensor_pattern(answer.detach(), expected.detach())
     if isinstance(answer, dict) and isinstance(expected, dict):
+        if expected and not answer:
+            return WrongAnswerPattern.of("no_parameters")
+        if _detached(answer.get("gradients"), expected.get("gradients")):
+            return WrongAnswerPattern.of("detached")
         pairs = [(answer[name], expected[name]) for name in expected if name in answer]
     elif isinstance(answer, list | tuple) and isinstance(expected, list | tuple):
         pairs = list(zip(answer, expected, strict=False))
@@ -65,9 +130,7 @@ def find_pattern(answer: object, expected: object) -> WrongAnswerPattern | None:
     return next((found for pair in pairs if (found := find_pattern(*pair))), None)
 
 
-def matches_intermediate_step(
-    answer: object, steps: Sequence[tuple[str, Tensor]]
-) -> WrongAnswerPattern | None:
+def matches_intermediate_step(answer: object, steps: Sequence[tuple[str, Tensor]]) -> Pattern:
     """Find *answer* among the *steps* of the right computation: weights instead of contexts."""
     if not isinstance(answer, Tensor) or answer.numel() < MIN_ENTRIES:
         return None
@@ -75,322 +138,166 @@ def matches_intermediate_step(
     if not answer.is_floating_point() or bool((answer == answer.flatten()[0]).all()):
         return None
     for function, step in steps:
-        operation = STEPS.get(function)
-        if operation and step.dtype == answer.dtype and _close(answer, step):
-            return WrongAnswerPattern(
-                "intermediate_step",
-                "This is an intermediate step: "
-                f"the right computation has this result after {operation}.",
-                "Which step comes next?",
-            )
+        if function in STEPS and step.dtype == answer.dtype and _close(answer, step):
+            return WrongAnswerPattern.of("intermediate_step", STEPS[function])
     return None
 
 
-def no_gradient(answer: object, expected: object) -> WrongAnswerPattern | None:
-    """Recognise a result through which no gradient flows back."""
-    if not isinstance(answer, dict) or not isinstance(expected, dict):
-        return None
-    gradients, wanted = answer.get("gradients"), expected.get("gradients")
-    if not isinstance(gradients, dict) or not isinstance(wanted, dict) or not gradients:
-        return None
-    if any(item is not None for item in gradients.values()):
-        return None
-    if all(item is None for item in wanted.values()):
-        return None
-    return WrongAnswerPattern(
-        "detached",
-        "No gradient flows back: the result is detached from what it was computed from.",
-        "Where do the values leave torch's graph: .detach(), .data, .item(), no_grad?",
-    )
+def _detached(gradients: Any, expected: Any) -> bool:
+    """Whether no gradient arrives where one is expected."""
+    if not isinstance(gradients, dict) or not isinstance(expected, dict) or not gradients:
+        return False
+    arrives = [item is not None for item in gradients.values()]
+    return not any(arrives) and any(item is not None for item in expected.values())
 
 
-def no_parameters(answer: object, expected: object) -> WrongAnswerPattern | None:
-    """Recognise a module without parameters."""
-    if answer != {} or not isinstance(expected, dict) or not expected:
-        return None
-    return WrongAnswerPattern(
-        "no_parameters",
-        "The module has no parameters: a plain tensor as an attribute is not one.",
-        "What turns a tensor into a parameter of its module?",
-    )
-
-
-def tensor_pattern(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Compare two tensors."""
+def _tensor_pattern(answer: Tensor, expected: Tensor) -> Pattern:
     if answer.shape != expected.shape:
-        return shape_pattern(tuple(answer.shape), tuple(expected.shape))
+        return _shape_pattern(tuple(answer.shape), tuple(expected.shape))
     if answer.is_complex() or expected.is_complex():
         return None
     left, right = answer.double(), expected.double()  # one dtype that every heuristic can compare
     if torch.allclose(left, right, rtol=CLOSE, atol=CLOSE, equal_nan=True):
-        return other_dtype(answer, expected)
+        return None if answer.dtype == expected.dtype else WrongAnswerPattern.of("other_dtype")
     if not (answer.is_floating_point() and expected.is_floating_point()):
         return None
-    heuristics = FINITE if left.isfinite().all() else (nan_rows, infinite)
+    heuristics = FINITE if left.isfinite().all() else (_not_finite,)
     return next((found for heuristic in heuristics if (found := heuristic(left, right))), None)
 
 
-def shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> WrongAnswerPattern | None:
+def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Pattern:
     """Name the axis that is missing, extra, swapped, or of the wrong size."""
-    question = "Which axis should each step keep, and which should it sum over?"
-    axes = range(len(expected))
-    missing = [axis for axis in axes if answer == expected[:axis] + expected[axis + 1 :]]
-    if missing:
-        which = f"The {_nth(missing[0])} axis" if len(missing) == 1 else "One axis"
-        return WrongAnswerPattern("axis_missing", f"{which} is missing.", question)
-    extra = [axis for axis in range(len(answer)) if answer[:axis] + answer[axis + 1 :] == expected]
-    if extra:
+    if missing := _surplus_axes(expected, answer):
+        which = f"The {_nth(missing[0])}" if len(missing) == 1 else "One"
+        return WrongAnswerPattern.of("axis_missing", which)
+    if extra := _surplus_axes(answer, expected):
         which = f", the {_nth(extra[0])}" if len(extra) == 1 else ""
-        return WrongAnswerPattern("axis_extra", f"There is one axis too many{which}.", question)
+        return WrongAnswerPattern.of("axis_extra", which)
     if len(answer) != len(expected):
         return None
-    wrong = [axis for axis in axes if answer[axis] != expected[axis]]
-    first = f"The {_nth(wrong[0])} axis"
+    wrong = [axis for axis in range(len(expected)) if answer[axis] != expected[axis]]
     if len(wrong) == 1:
-        sentence = f"{first} has another size than the exercise asks for."
-        return WrongAnswerPattern("axis_size", sentence, question)
-    if len(wrong) == 2 and answer == _swap(expected, *wrong):  # noqa: PLR2004  # two axes
-        return WrongAnswerPattern(
-            "axes_swapped",
-            f"{first} and the {_nth(wrong[1])} axis are swapped.",
-            "Rows are queries: which token belongs to which row?",
-        )
+        return WrongAnswerPattern.of("axis_size", _nth(wrong[0]))
+    swapped = [answer[axis] for axis in wrong] == [expected[axis] for axis in reversed(wrong)]
+    if len(wrong) == 2 and swapped:  # noqa: PLR2004  # two axes
+        return WrongAnswerPattern.of("axes_swapped", *map(_nth, wrong))
     return None
 
 
-def other_dtype(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise the right values in another dtype."""
-    if answer.dtype == expected.dtype:
-        return None
-    return WrongAnswerPattern(
-        "other_dtype",
-        "These are the right values, but their dtype is wrong.",
-        "Which dtype goes in, and which step changes it?",
-    )
-
-
-def nan_rows(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Name the rows that are NaN."""
+def _not_finite(answer: Tensor, expected: Tensor) -> Pattern:
+    """Name the rows that are NaN, or recognise infinities that no softmax turned into zeros."""
+    if not answer.isnan().any():
+        infinite = (answer.isinf() & expected.isfinite()).any()
+        return WrongAnswerPattern.of("infinite") if infinite else None
     wrong = answer.isnan() & expected.isfinite()
-    if answer.ndim < 2 or not wrong.any():  # noqa: PLR2004  # a vector has no rows
+    if answer.ndim <= 1 or not wrong.any():
         return None
     rows = wrong.any(-1).reshape(-1, answer.shape[-2])
     if rows.all():
-        return WrongAnswerPattern(
-            "nan_everywhere",
-            "Every row is NaN.",
-            "Does something multiply 0 by infinity, or divide infinity by infinity?",
-        )
+        return WrongAnswerPattern.of("nan_everywhere")
     if rows[:, 0].any() and not rows[:, 1:].any():
-        return WrongAnswerPattern(
-            "nan_first_row",
-            "Only the first row is NaN: every key is hidden from its query.",
-            "May a token look at itself?",
-        )
+        return WrongAnswerPattern.of("nan_first_row")
     if rows[:, -1].any() and not rows[:, :-1].any():
-        return WrongAnswerPattern(
-            "nan_last_row",
-            "Only the last row is NaN: every key is hidden from its query.",
-            "Which entries does the mask hide, and which not?",
-        )
+        return WrongAnswerPattern.of("nan_last_row")
     return None
 
 
-def infinite(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise infinite values that no softmax turned into zeros."""
-    if answer.isnan().any() or not (answer.isinf() & expected.isfinite()).any():
+def _transposed(answer: Tensor, expected: Tensor) -> Pattern:
+    found = _square(answer) and _close(answer.mT, expected)
+    return WrongAnswerPattern.of("transposed") if found else None
+
+
+def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise a weight above the diagonal where all must be zero."""
+    if not _square(answer):
         return None
-    return WrongAnswerPattern(
-        "infinite",
-        "Some entries are infinite.",
-        "Which step turns minus infinity into a weight of zero, and does it come after?",
+    above = torch.ones_like(expected).triu(1).bool()
+    leaks = (answer.abs() > CLOSE) & above
+    if (expected[above] != 0).any() or not leaks.any():
+        return None
+    return WrongAnswerPattern.of("future_leaks", *leaks.nonzero()[0][-2:].tolist())
+
+
+def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise weights that are normalised over the wrong axis, or not at all."""
+    is_weights = expected.ndim > 0 and expected.shape[-1] > 1 and _ones(expected.sum(-1))
+    if not is_weights or _ones(answer.sum(-1)):
+        return None
+    if answer.ndim > 1 and _ones(answer.sum(-2)):
+        return WrongAnswerPattern.of("columns_sum_to_one")
+    if answer.ndim > 2 and _ones(answer.sum(0)):  # noqa: PLR2004  # a batch or heads in front
+        return WrongAnswerPattern.of("first_axis_sums_to_one")
+    if answer.ndim > 1 and (_ones(answer.sum((-2, -1))) or _ones(answer.sum())):
+        return WrongAnswerPattern.of("matrix_sums_to_one")
+    return WrongAnswerPattern.of(
+        "negative_weights" if (answer < 0).any() else "rows_not_normalised"
     )
 
 
-def transposed(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise the right values with rows and columns exchanged."""
-    if not _square(answer) or not _close(answer.mT, expected):
-        return None
-    return WrongAnswerPattern(
-        "transposed",
-        "These are the right values, transposed: rows and columns are exchanged.",
-        "Row i belongs to token i as the query. To which token do your rows belong?",
-    )
-
-
-def constant_factor(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
+def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognise the right values times a constant; name it if it is a size or a root of one."""
     if int((expected.abs() > CLOSE).sum()) < MIN_ENTRIES:
         return None
     factor = float((answer * expected).sum() / (expected * expected).sum())
     if abs(factor) < CLOSE or not _close(answer / factor, expected):
         return None
-    named = _factor_name(factor, expected.shape) or "one constant"  # digits would reveal values
-    return WrongAnswerPattern(
-        "constant_factor",
-        f"Every entry is the right one times {named}.",
-        "Where is the scale applied, and how often?",
-    )
+    return WrongAnswerPattern.of("constant_factor", _factor_name(factor, expected.shape))
 
 
-def columns_sum_to_one(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise weights that are normalised over the wrong axis."""
-    if answer.ndim < 2 or not _weights(expected) or _ones(answer.sum(-1)):  # noqa: PLR2004  # rows and columns
-        return None
-    if _ones(answer.sum(-2)):
-        return WrongAnswerPattern(
-            "columns_sum_to_one",
-            "Your columns sum to one, your rows don't.",
-            "Over which axis must the weights of one query sum to one?",
-        )
-    if answer.ndim > 2 and _ones(answer.sum(0)):  # noqa: PLR2004  # a batch or heads in front
-        return WrongAnswerPattern(
-            "first_axis_sums_to_one",
-            "Your weights sum to one over the first axis.",
-            "Which axis holds the keys?",
-        )
-    if _ones(answer.sum((-2, -1))) or _ones(answer.sum()):
-        return WrongAnswerPattern(
-            "matrix_sums_to_one",
-            "Your whole matrix sums to one, not each of its rows.",
-            "How many queries share one distribution here?",
-        )
-    return None
-
-
-def rows_do_not_sum_to_one(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise weights that were not normalised, or were changed afterwards."""
-    if not _weights(expected) or _ones(answer.sum(-1)):
-        return None
-    if (answer < 0).any():
-        return WrongAnswerPattern(
-            "negative_weights",
-            "Some weights are negative: these are scores, or a later step changed them.",
-            "Which function turns any scores into positive shares of one?",
-        )
-    return WrongAnswerPattern(
-        "rows_not_normalised",
-        "Your rows don't sum to one.",
-        "What happens to the weights after they are normalised, or before?",
-    )
-
-
-def future_leaks(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise a weight above the diagonal where all must be zero."""
-    if not _square(answer):
-        return None
-    above = torch.ones_like(expected).triu(1).bool()
-    if not above.any() or (expected[above] != 0).any():
-        return None
-    leaks = (answer.abs() > CLOSE) & above
-    if not leaks.any():
-        return None
-    query, key = leaks.nonzero()[0][-2:].tolist()
-    return WrongAnswerPattern(
-        "future_leaks",
-        f"The future leaks: the token in row {query} looks at the later token {key}.",
-        "Which triangle of the scores must be hidden, and does the diagonal belong to it?",
-    )
-
-
-def repeated_blocks(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise heads that are all equal."""
-    for size in _block_sizes(answer):
-        blocks, wanted = torch.split(answer, size, -1), torch.split(expected, size, -1)
-        equal = all(_close(block, blocks[0]) for block in blocks)
-        if size > 1 and equal and not _close(wanted[0], wanted[1]):
-            return WrongAnswerPattern(
-                "heads_repeated",
-                f"Your result repeats the same block of {size} columns: all heads are equal.",
-                "Does each head have parameters of its own?",
-            )
-    return None
-
-
-def interleaved_blocks(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise the right heads with their columns interleaved."""
-    for size in _block_sizes(answer):
-        blocks = expected.reshape(*expected.shape[:-1], -1, size)
-        if _close(answer, blocks.mT.flatten(-2)):
-            return WrongAnswerPattern(
-                "heads_interleaved",
-                "The columns of the heads are interleaved; those of one head must be adjacent.",
-                "Which axis does view or reshape run through fastest?",
-            )
-    return None
-
-
-def reordered_blocks(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise the right heads in another order."""
-    for size in _block_sizes(answer):
-        blocks = torch.split(expected, size, -1)
-        if len(blocks) > MAX_HEADS:
-            continue
-        orders = itertools.permutations(blocks)
-        if any(_close(answer, torch.cat(order, -1)) for order in orders):
-            return WrongAnswerPattern(
-                "heads_reordered",
-                "The blocks of columns are right, but in another order.",
-                "In which order are the heads concatenated?",
-            )
-    return None
-
-
-def shifted_rows(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
-    """Recognise the right rows, shifted by one."""
-    if answer.ndim < 2 or answer.shape[-2] < MIN_ENTRIES:  # noqa: PLR2004  # a vector has no rows
-        return None
-    for shift, direction in ((1, "later"), (-1, "earlier")):
-        inner = slice(1, None) if shift > 0 else slice(None, -1)
-        rows, shifted = answer[..., inner, :], expected.roll(shift, -2)[..., inner, :]
-        if _close(rows, shifted) and not _close(rows, expected[..., inner, :]):
-            return WrongAnswerPattern(
-                "rows_shifted",
-                f"Your rows are the right ones, one token {direction}.",
-                "A slice ends before its second number: which tokens does yours take?",
-            )
-    return None
-
-
-def equal_rows(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:
+def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognise one row for all tokens where rows should differ."""
-    if answer.ndim < 2 or answer.shape[-2] < 2 or _rows_agree(expected):  # noqa: PLR2004  # rows to compare
-        return None
-    if not _rows_agree(answer):
-        return None
-    return WrongAnswerPattern(
-        "rows_equal",
-        "Every token gets the same row: nothing depends on the query.",
-        "Which step uses the query of each token?",
-    )
+    several = answer.ndim > 1 and answer.shape[-2] > 1
+    found = several and _rows_agree(answer) and not _rows_agree(expected)
+    return WrongAnswerPattern.of("rows_equal") if found else None
 
 
-def other_draw(answer: Tensor, expected: Tensor) -> WrongAnswerPattern | None:  # noqa: ARG001  # as every heuristic
+def _wrong_heads(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise heads that are all equal, have their columns interleaved, or another order."""
+    splits = [torch.split(expected, size, -1) for size in _block_sizes(answer)]
+    for wanted in splits:
+        size = wanted[0].shape[-1]
+        equal = all(_close(block, answer[..., :size]) for block in torch.split(answer, size, -1))
+        if size > 1 and equal and not _close(wanted[0], wanted[1]):
+            return WrongAnswerPattern.of("heads_repeated", size)
+    if any(_close(answer, torch.stack(wanted, -1).flatten(-2)) for wanted in splits):
+        return WrongAnswerPattern.of("heads_interleaved")
+    few = [itertools.permutations(wanted) for wanted in splits if len(wanted) <= MAX_HEADS]
+    if any(_close(answer, torch.cat(order, -1)) for order in itertools.chain(*few)):
+        return WrongAnswerPattern.of("heads_reordered")
+    return None
+
+
+def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise the right rows, shifted by one."""
+    if answer.ndim <= 1 or answer.shape[-2] < MIN_ENTRIES:
+        return None
+    start, end = slice(None, -1), slice(1, None)
+    for rows, source, direction in ((end, start, "later"), (start, end, "earlier")):
+        mine = answer[..., rows, :]
+        if _close(mine, expected[..., source, :]) and not _close(mine, expected[..., rows, :]):
+            return WrongAnswerPattern.of("rows_shifted", direction)
+    return None
+
+
+def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  # as every heuristic
     """Recognise values that torch draws with another seed, distribution or order."""
     if answer.ndim != 2 or not MIN_ENTRIES <= answer.numel() <= MAX_DRAWN:  # noqa: PLR2004  # weight matrices
         return None
     for seed, (name, draw), turn in itertools.product(SEEDS, _DRAWS.items(), range(4)):
         if _close(answer, _draw(seed, draw, turn, tuple(answer.shape))):
-            return WrongAnswerPattern(
-                "other_draw",
-                f"These are the values of {name} with seed {seed}, the {_nth(turn)} draw.",
-                "Which seed, which distribution, in which order?",
-            )
+            return WrongAnswerPattern.of("other_draw", name, seed, _nth(turn))
     return None
 
 
-FINITE: tuple[Heuristic, ...] = (  # in the order in which they are tried
-    transposed,
-    future_leaks,
-    columns_sum_to_one,
-    rows_do_not_sum_to_one,
-    constant_factor,
-    equal_rows,
-    repeated_blocks,
-    interleaved_blocks,
-    reordered_blocks,
-    shifted_rows,
-    other_draw,
+FINITE: tuple[Callable[[Tensor, Tensor], Pattern], ...] = (  # in the order in which they are tried
+    _transposed,
+    _future_leaks,
+    _wrong_sums,
+    _constant_factor,
+    _rows_equal,
+    _wrong_heads,
+    _rows_shifted,
+    _other_draw,
 )
 
 _DRAWS: dict[str, Callable[..., Tensor]] = {
@@ -409,17 +316,18 @@ def _draw(seed: int, draw: Callable[..., Tensor], turn: int, shape: tuple[int, .
 
 
 def _factor_name(factor: float, shape: Sequence[int]) -> str:
+    """Name *factor*; if it has no name, its digits would reveal values."""
     for axis in reversed(range(len(shape))):  # the axis of features comes last
-        size, name = shape[axis], f"the {_nth(axis)} axis"
-        for value, text in (
-            (math.sqrt(size), f"the root of the size of {name}"),
-            (1 / math.sqrt(size), f"one over the root of the size of {name}"),
-            (float(size), f"the size of {name}"),
-            (1 / size, f"one over the size of {name}"),
-        ):
-            if size > 1 and abs(factor - value) < CLOSE * value:
-                return text
-    return "minus one" if abs(factor + 1) < CLOSE else ""
+        for power, words in POWERS.items():
+            value = shape[axis] ** power
+            if shape[axis] > 1 and abs(factor - value) < CLOSE * value:
+                return f"{words}the size of the {_nth(axis)} axis"
+    return "minus one" if abs(factor + 1) < CLOSE else "one constant"
+
+
+def _surplus_axes(longer: tuple[int, ...], shorter: tuple[int, ...]) -> list[int]:
+    """List the axes of *longer* without which it would be *shorter*."""
+    return [axis for axis in range(len(longer)) if longer[:axis] + longer[axis + 1 :] == shorter]
 
 
 def _block_sizes(tensor: Tensor) -> Iterator[int]:
@@ -429,19 +337,8 @@ def _block_sizes(tensor: Tensor) -> Iterator[int]:
         yield from (size for size in range(width // 2, 0, -1) if width % size == 0)
 
 
-def _swap(sizes: tuple[int, ...], left: int, right: int) -> tuple[int, ...]:
-    swapped = list(sizes)
-    swapped[left], swapped[right] = swapped[right], swapped[left]
-    return tuple(swapped)
-
-
 def _square(tensor: Tensor) -> bool:
-    return tensor.ndim >= 2 and tensor.shape[-1] == tensor.shape[-2]  # noqa: PLR2004  # rows and columns
-
-
-def _weights(expected: Tensor) -> bool:
-    """Whether every row sums to one and has more than one entry."""
-    return expected.ndim > 0 and expected.shape[-1] > 1 and _ones(expected.sum(-1))
+    return tensor.ndim > 1 and tensor.shape[-1] == tensor.shape[-2]
 
 
 def _ones(sums: Tensor) -> bool:

@@ -5,6 +5,7 @@ by their fingerprints (``FingerprintMatcher``); ``explain`` chooses among them.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import pytest
@@ -56,12 +57,10 @@ def explain(
     """
     chosen = _best(matcher, exercise, failures)
     if len(chosen) > 1:
-        consistent = [
-            candidate
-            for candidate in chosen
-            if all(matcher.passes(candidate.item, check) for check in passed)
-        ]
-        chosen = consistent or chosen
+        consistent = (
+            one for one in chosen if all(matcher.passes(one.item, check) for check in passed)
+        )
+        chosen = list(consistent) or chosen
     diagnoses: dict[str, Diagnosis] = {}
     for failure in failures:
         name = failure.item.name
@@ -71,42 +70,34 @@ def explain(
     return diagnoses
 
 
+@dataclass
 class Candidate:
-    """One misconception, compared with one failed check after the other."""
+    """One misconception, and how its comparisons with the failed checks ended, so far."""
 
-    def __init__(self, item: Misconception, failures: Sequence[Failure]) -> None:
-        self.item = item
-        self.explained: set[str] = set()
-        self._failures = failures
-        self._compared = 0
-        self._matched = False
+    item: Misconception
+    failures: Sequence[Failure]
+    matches: list[Match] = field(default_factory=list)
+
+    @property
+    def explained(self) -> list[str]:
+        """The names of the checks that it explains."""
+        compared = zip(self.failures, self.matches, strict=False)
+        return [failure.item.name for failure, match in compared if match is not Match.NO]
 
     @property
     def complete(self) -> bool:
         """Whether it was compared with every failed check."""
-        return self._compared == len(self._failures)
+        return len(self.matches) == len(self.failures)
 
     @property
     def certain(self) -> bool:
         """Whether it is complete, and more than the text of an exception matched."""
-        return self._matched and self.complete
+        return self.complete and Match.YES in self.matches
 
     @property
     def potential(self) -> int:
         """How many checks it can explain at most."""
-        return len(self.explained) + len(self._failures) - self._compared
-
-    @property
-    def next_failure(self) -> Failure:
-        """The failed check to compare it with next."""
-        return self._failures[self._compared]
-
-    def record(self, match: Match) -> None:
-        """Note how the comparison with the next failed check ended."""
-        if match is not Match.NO:
-            self.explained.add(self.next_failure.item.name)
-        self._matched = self._matched or match is Match.YES
-        self._compared += 1
+        return len(self.failures) - self.matches.count(Match.NO)
 
 
 def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[Candidate]:
@@ -119,7 +110,8 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
         Candidate(item, failures) for item in matcher.misconceptions if item.exercise == exercise
     ]
     while candidate := _most_promising(candidates):
-        candidate.record(matcher.match(candidate.item, candidate.next_failure))
+        failure = failures[len(candidate.matches)]
+        candidate.matches.append(matcher.match(candidate.item, failure))
     certain = [candidate for candidate in candidates if candidate.certain]
     most = max((len(candidate.explained) for candidate in certain), default=0)
     return [candidate for candidate in certain if len(candidate.explained) == most]
@@ -128,26 +120,18 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
 def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
     """Return the most promising candidate that may still be as good as the best certain one."""
     best = max((candidate.potential for candidate in candidates if candidate.certain), default=0)
-    open_ones = [
-        candidate
-        for candidate in candidates
-        if not candidate.complete and candidate.potential >= best
-    ]
+    open_ones = (one for one in candidates if not one.complete and one.potential >= best)
     return max(open_ones, key=lambda one: (one.potential, len(one.explained)), default=None)
 
 
 def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
     """Return the diagnosis of one misconception, or of several that showed the same."""
-    first, *others = named
+    first, *others = named[:3]
     explanation = first.explanation
     if others:
-        also = " ".join(other.explanation for other in others[:2])
-        explanation = f"Either: {first.explanation} Or: {also}"
-    return Diagnosis(
-        misconception=" / ".join(item.id for item in named[:3]),
-        explanation=explanation,
-        hint=first.question,
-    )
+        also = " ".join(other.explanation for other in others)
+        explanation = f"Either: {explanation} Or: {also}"
+    return Diagnosis(" / ".join(item.id for item in named[:3]), explanation, first.question)
 
 
 class MisconceptionMatcher:
@@ -161,16 +145,16 @@ class MisconceptionMatcher:
         self._stage = stage
         self._run = run
         self._solution = solution
+        self._solved: dict[str, tuple[Observation, list[list[tuple[str, Tensor]]]]] = {}
         self._channels: dict[str, LocalChannel] = {}
         self._runs: dict[tuple[str, str], Observation] = {}
-        self._recordings: dict[str, RecordingChannel] = {}
 
     def match(self, item: Misconception, failure: Failure) -> Match:
         """Run the failed check on *item*, and compare."""
         replayed = self._replay(item, failure.item)
         if replayed.error is None:
             return Match.NO
-        return compare(replayed, failure.observation, self._solve(failure.item))
+        return compare(replayed, failure.observation, self._solve(failure.item)[0])
 
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Run *check* on *item*."""
@@ -178,7 +162,7 @@ class MisconceptionMatcher:
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Describe the last answer by comparing it with the solution's answer to the request."""
-        seen, solved = failure.observation, self._solve(failure.item)
+        seen, (solved, steps) = failure.observation, self._solve(failure.item)
         last = len(seen.answers) - 1
         if not isinstance(seen.error, WrongAnswer) or not 0 <= last < len(solved.answers):
             return None
@@ -189,33 +173,26 @@ class MisconceptionMatcher:
         if pattern is None and seen.changed_inputs:
             pattern = heuristics.INPUT_CHANGED
         if pattern is None:
-            steps = self._intermediate_steps(failure.item, last)
-            pattern = heuristics.matches_intermediate_step(answer, steps)
-        return Diagnosis(pattern.name, pattern.sentence, pattern.question) if pattern else None
+            pattern = heuristics.matches_intermediate_step(answer, steps[last])
+        return Diagnosis(*pattern) if pattern else None
 
-    def _intermediate_steps(self, check: pytest.Item, index: int) -> Sequence[tuple[str, Tensor]]:
-        """Return the tensors that the solution computes for its answer number *index*."""
-        if check.nodeid not in self._recordings:
-            recording = RecordingChannel(self._solution)
-            self._run(check, recording)
-            self._recordings[check.nodeid] = recording
-        tensors = self._recordings[check.nodeid].tensors
-        return tensors[index] if index < len(tensors) else ()
+    def _solve(self, check: pytest.Item) -> tuple[Observation, list[list[tuple[str, Tensor]]]]:
+        """Run *check* on the solution; return also the tensors behind each of its answers."""
+        if check.nodeid not in self._solved:
+            channel = RecordingChannel(self._solution)
+            self._solved[check.nodeid] = self._run(check, channel), channel.tensors
+        return self._solved[check.nodeid]
 
     def _replay(self, item: Misconception, check: pytest.Item) -> Observation:
         key = (item.id, check.nodeid)
         if key not in self._runs:
-            self._runs[key] = self._run(check, self._channel(item))
+            if item.id not in self._channels:
+                self._channels[item.id] = channel_of(self._stage, item)
+            self._runs[key] = self._run(check, self._channels[item.id])
         return self._runs[key]
 
-    def _solve(self, check: pytest.Item) -> Observation:
-        key = ("", check.nodeid)  # no misconception has an empty id
-        if key not in self._runs:
-            self._runs[key] = self._run(check, self._solution)
-        return self._runs[key]
 
-    def _channel(self, item: Misconception) -> LocalChannel:
-        if item.id not in self._channels:
-            text = item.module(self._stage.solution.read_text("utf-8"))
-            self._channels[item.id] = LocalChannel(f"{self._stage.module}_{item.id}", text.encode())
-        return self._channels[item.id]
+def channel_of(stage: Stage, item: Misconception) -> LocalChannel:
+    """Import the solution of *stage* with the mistake *item* in it."""
+    text = item.module(stage.solution.read_text("utf-8"))
+    return LocalChannel(f"{stage.module}_{item.id}", text.encode())

@@ -1,5 +1,6 @@
 """Supplies fixtures to checks: the student's module, the solution, documented tensors, inputs."""
 
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from autograder.course import PUBLIC_SUITE, Course, Stage
 from autograder.errors import UsageError
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer, choose_isolation
-from autograder.submission import Code, Submission, collect
+from autograder.submission import Code, collect
 from autograder.suite import documented
 from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
@@ -29,9 +30,6 @@ class SuiteContext:
         self.documented_tensors: DocumentedTensors | None = None  # read by the first check
         self._solutions: dict[Path, LocalChannel] = {}
         torch.set_num_threads(1)  # tensors here are tiny, and a fork must not inherit a thread pool
-
-    def close(self) -> None:
-        """Release what the context opened."""
 
     def channel_for(self, item: pytest.Item) -> Channel:
         """Return the channel to the module that *item* runs on."""
@@ -94,6 +92,9 @@ class StandaloneContext(SuiteContext):
         super().__init__(None)
         self._submission = submission
         self._isolation = isolation
+        self.opened = (
+            ExitStack()
+        )  # sessions and the fork server; whoever made the context closes it
         self._fork_server: ForkServer | None = None
         self._sessions: dict[Path, Session] = {}
 
@@ -107,42 +108,29 @@ class StandaloneContext(SuiteContext):
             self._sessions[item.path] = self._open(stage, code, public=public)
         return self._sessions[item.path]
 
-    def close(self) -> None:
-        """End every session and the fork server."""
-        for session in self._sessions.values():
-            session.close()
-        if self._fork_server is not None:
-            self._fork_server.close()
-
     def _open(self, stage: Stage, code: Code, *, public: bool) -> Session:
         if self._fork_server is None:
             limits = self.course.limits if self.course else course_files.Limits()
             secret = self.course.root if self.course else None
             default = "process" if public else None  # a public suite runs the user's own code
             level = choose_isolation(self._isolation or default, secret)
-            self._fork_server = ForkServer(level, limits)
+            self._fork_server = self.opened.enter_context(ForkServer(level, limits))
             self._fork_server.wait_ready()
-        return Session(
-            self._fork_server, stage.module, code.cells, notebook=code.kind == "notebook"
-        )
+        notebook = code.kind == "notebook"
+        session = Session(self._fork_server, stage.module, code.cells, notebook=notebook)
+        return self.opened.enter_context(closing(session))
 
     def _code(self, stage: Stage, default: Path) -> Code:
         """Return the submitted code for *stage*, or the file *default* if nothing is submitted."""
         if self._submission is None:
             return Code(kind="module", cells=(default.read_bytes(),), label=default.name)
-        found = [
-            item for item in self._collect(self._submission, stage) if item.stage == stage.name
-        ]
-        if not found:
-            pytest.skip(f"{self._submission} contains nothing for stage {stage.name}.")
-        if found[0].code is None:
-            raise UsageError(found[0].problem)
-        return found[0].code
-
-    def _collect(self, path: Path, stage: Stage) -> list[Submission]:
-        """Collect submissions at *path*; if no name says the stage, they count for *stage*."""
         stages = self.course.stages if self.course else (stage,)
-        submissions = list(collect(path, stages))
-        if any(item.stage for item in submissions):
-            return submissions
-        return list(collect(path, (stage,), stage))
+        submissions = list(collect(self._submission, stages))
+        if not any(item.stage for item in submissions):  # no name says for which stage they are
+            submissions = list(collect(self._submission, (stage,), stage))
+        found = next((item for item in submissions if item.stage == stage.name), None)
+        if found is None:
+            pytest.skip(f"{self._submission} contains nothing for stage {stage.name}.")
+        if found.code is None:
+            raise UsageError(found.problem)
+        return found.code

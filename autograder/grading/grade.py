@@ -4,12 +4,11 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Literal
 
 from autograder.course import Course
 from autograder.errors import CourseError, GraderError, SandboxError, UsageError
@@ -22,13 +21,11 @@ from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Submission
 from autograder.suite.hidden_inputs import course_secret
 
-if TYPE_CHECKING:
-    from multiprocessing.context import ForkProcess  # Windows has none
-
 STOP_SECONDS = 10.0  # for a grading process to end its worker; then it is killed
 DIED = "A grading process was ended from outside, perhaps because of its memory."
 
 OnResult = Callable[[SubmissionResult], None]
+GradeInSandbox = Callable[..., SubmissionResult]  # of a submission and the number of the client
 
 
 def grade(
@@ -51,15 +48,17 @@ def grade(
     stages = [stage for stage in course.stages if stage.name in wanted]
     if stages:
         with open_suites(course, stages, diagnose=diagnose) as runner:
-            python = python or sys.executable
-            results = _grade_all(runner, submissions, level, jobs or cores(), on_result, python)
+            executable = python or sys.executable
+            results = _grade_all(runner, submissions, level, jobs or cores(), on_result, executable)
     else:
         results = [unreadable(submission) for submission in submissions]
         for result in results:
             on_result(result)
-    secret: Literal["public", "secret"] = "secret" if course_secret(course.root) else "public"
     return Results(
-        course=course.id, isolation=level, submissions=tuple(results), hidden_inputs=secret
+        course=course.id,
+        isolation=level,
+        submissions=tuple(results),
+        hidden_inputs="secret" if course_secret(course.root) else "public",
     )
 
 
@@ -77,13 +76,8 @@ def grade_one(
     if submission.code is None:
         return unreadable(submission)
     stage = runner.course.stage(submission.stage)
-    session = Session(
-        fork_server,
-        stage.module,
-        submission.code.cells,
-        notebook=submission.code.kind == "notebook",
-        client=client,
-    )
+    code, notebook = submission.code, submission.code.kind == "notebook"
+    session = Session(fork_server, stage.module, code.cells, notebook=notebook, client=client)
     try:
         return runner.grade_submission(submission, session, exercise)
     except (CourseError, SandboxError, UsageError):
@@ -96,10 +90,9 @@ def grade_one(
 
 def cores() -> int:
     """Count the processor cores that this process may use."""
-    try:
+    if hasattr(os, "sched_getaffinity"):  # on Linux
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1
+    return os.cpu_count() or 1
 
 
 def _grade_all(
@@ -110,31 +103,31 @@ def _grade_all(
     on_result: OnResult,
     python: str,
 ) -> list[SubmissionResult]:
-    jobs = max(1, min(jobs, len(submissions)))
+    jobs = max(1, min(jobs, len(submissions))) if hasattr(os, "fork") else 1
     results: dict[int, SubmissionResult] = {}
 
     def add(index: int, result: SubmissionResult) -> None:
         results[index] = result
         on_result(result)
 
-    while len(results) < len(submissions):  # once, and again if every grading process has died
-        left = [index for index in range(len(submissions)) if index not in results]
-        limits = runner.course.limits
-        with ForkServer(isolation, limits, clients=jobs, python=python) as fork_server:
-            if jobs > 1 and hasattr(os, "fork"):
-                _grade_in_processes(runner, fork_server, submissions, left, jobs, add)
+    while left := [index for index in range(len(submissions)) if index not in results]:
+        limits = runner.course.limits  # this repeats only if every grading process has died
+        with ForkServer(isolation, limits, jobs, python) as fork_server:
+            for client in range(jobs):
+                fork_server.wait_ready(client)
+            grade_in_sandbox = partial(grade_one, runner, fork_server)
+            if jobs > 1:
+                _grade_in_processes(grade_in_sandbox, submissions, left, jobs, add)
             else:
-                fork_server.wait_ready()
                 for index in left:
-                    add(index, grade_one(runner, fork_server, submissions[index]))
+                    add(index, grade_in_sandbox(submissions[index]))
     return [results[index] for index in range(len(submissions))]
 
 
 def _grade_in_processes(
-    runner: SuiteRunner,
-    fork_server: ForkServer,
+    grade_in_sandbox: GradeInSandbox,
     submissions: Sequence[Submission],
-    indices: Iterable[int],
+    indices: Sequence[int],
     jobs: int,
     add: Callable[[int, SubmissionResult], None],
 ) -> None:
@@ -142,21 +135,22 @@ def _grade_in_processes(
 
     A fork that dies costs the submission that it was grading; the others continue, if any is left.
     """
-    for client in range(jobs):
-        fork_server.wait_ready(client)
     waiting = deque(indices)
     busy: dict[Connection, int] = {}
-    with _forks(jobs, partial(_serve, runner, fork_server, submissions)) as pipes:
-        for pipe in pipes:
-            _assign(pipe, waiting, busy)
-        while busy:
-            ready = wait(list(busy))
-            for pipe in [pipe for pipe in busy if pipe in ready]:
+    with _forks(jobs, partial(_serve, grade_in_sandbox, submissions)) as pipes:
+        idle = list(pipes)
+        while busy or (idle and waiting):
+            while idle and waiting:
+                pipe = idle.pop()
+                busy[pipe] = waiting.popleft()
+                with suppress(OSError):  # the fork has died, as `_receive` will find
+                    pipe.send(busy[pipe])
+            for pipe in busy.keys() & wait(list(busy)):
                 index = busy.pop(pipe)
                 result = _receive(pipe)
-                add(index, result or failed_grading(submissions[index], GraderError(DIED)))
                 if result:
-                    _assign(pipe, waiting, busy)
+                    idle.append(pipe)
+                add(index, result or failed_grading(submissions[index], GraderError(DIED)))
 
 
 @contextmanager
@@ -167,7 +161,7 @@ def _forks(
 
     *serve* gets the number of the fork, its end of its pipe, and the pipes of this process.
     """
-    processes: list[ForkProcess] = []
+    processes = []
     pipes: list[Connection] = []
     try:
         for number in range(jobs):
@@ -193,8 +187,7 @@ def _forks(
 
 
 def _serve(
-    runner: SuiteRunner,
-    fork_server: ForkServer,
+    grade_in_sandbox: GradeInSandbox,
     submissions: Sequence[Submission],
     client: int,
     pipe: Connection,
@@ -210,18 +203,10 @@ def _serve(
             submission = submissions[pipe.recv()]
             answer: SubmissionResult | BaseException
             try:
-                answer = grade_one(runner, fork_server, submission, client)
+                answer = grade_in_sandbox(submission, client)
             except BaseException as error:  # noqa: BLE001  # the parent raises it
                 answer = error
             pipe.send(answer)
-
-
-def _assign(pipe: Connection, waiting: deque[int], busy: dict[Connection, int]) -> None:
-    """Send the next index, if there is one, to the fork at the other end of *pipe*."""
-    if waiting:
-        busy[pipe] = waiting.popleft()
-        with suppress(OSError):  # the fork has died, as `_receive` will find
-            pipe.send(busy[pipe])
 
 
 def _receive(pipe: Connection) -> SubmissionResult | None:

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from autograder.course import Reveal
 from autograder.results import (
+    MAX_NOTICES,
     CheckResult,
     Diagnosis,
     ExerciseResult,
@@ -18,19 +19,17 @@ from autograder.sandbox.session import Session
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, WrongAnswer
 
-MAX_NOTICES = 20  # failing cells that are reported; a notebook may have hundreds
-
 
 class CheckOutcome:
     """Builds the result of one check; *reveal* says how much of it students may read."""
 
     def __init__(self, check: CollectedCheck, reveal: Reveal) -> None:
-        self._check = check
+        self.check = check
         self._reveal = reveal
 
     def passed(self) -> CheckResult:
         """Give full points."""
-        return self._result(Outcome.PASSED, Status.OK, "", self._check.spec.points)
+        return self._result(Outcome.PASSED, Status.OK, "", self.check.spec.points)
 
     def skipped(self, fault: Fault) -> CheckResult:
         """Give no points: something that the check needs is missing."""
@@ -38,7 +37,7 @@ class CheckOutcome:
 
     def unusable(self) -> CheckResult:
         """Give no points: the check raised an error on this answer, but not on the solution's."""
-        exercise = self._check.spec.exercise
+        exercise = self.check.spec.exercise
         message = f"The answer can't be used: it is not of the kind that {exercise} returns."
         return self._result(Outcome.FAILED, Status.BAD_OUTPUT, message)
 
@@ -57,11 +56,11 @@ class CheckOutcome:
 
     @property
     def _shows_nothing(self) -> bool:
-        return self._check.spec.layer.hidden and self._reveal.hidden_checks == "nothing"
+        return self.check.spec.layer.hidden and self._reveal.hidden_checks == "nothing"
 
     @property
     def _shows_values(self) -> bool:
-        return self._reveal.documented_values and not self._check.spec.layer.hidden
+        return self._reveal.documented_values and not self.check.spec.layer.hidden
 
     def _visible(self, error: WrongAnswer | Fault) -> str:
         """Return as much of the message as the course reveals."""
@@ -73,12 +72,12 @@ class CheckOutcome:
         self, outcome: Outcome, status: Status, message: str, points: float = 0.0
     ) -> CheckResult:
         return CheckResult(
-            name=self._check.name,
-            title=self._check.title,
+            name=self.check.name,
+            title=self.check.title,
             outcome=outcome,
             status=status,
             points=points,
-            max_points=self._check.spec.points,
+            max_points=self.check.spec.points,
             message=message,
         )
 
@@ -156,10 +155,9 @@ def submission_status(session: Session, import_fault: Fault | None) -> tuple[Sta
 
 
 def notices_of(session: Session) -> tuple[str, ...]:
-    """Describe the cells of a notebook that failed; the cells after them ran all the same."""
-    if not session.notebook:
-        return ()
-    return tuple(describe_problem(problem) for problem in session.problems[:MAX_NOTICES])
+    """Describe the first cells of a notebook that failed; those after them ran all the same."""
+    problems = session.problems[:MAX_NOTICES] if session.notebook else ()
+    return tuple(map(describe_problem, problems))
 
 
 def describe_problem(problem: Problem) -> str:

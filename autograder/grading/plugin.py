@@ -41,12 +41,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "check(spec): a check of an exercise; write @check(...)")
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Close the sandbox, if one was opened."""
-    if context := config.stash.get(CONTEXT, None):
-        context.close()
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
@@ -66,9 +60,9 @@ def context(request: pytest.FixtureRequest) -> "SuiteContext":
 
     config = request.config
     if CONTEXT not in config.stash:
-        config.stash[CONTEXT] = StandaloneContext(
-            config.getoption("--submission"), config.getoption("--isolation")
-        )
+        options = config.getoption("--submission"), config.getoption("--isolation")
+        standalone = config.stash[CONTEXT] = StandaloneContext(*options)
+        config.add_cleanup(standalone.opened.close)
     return config.stash[CONTEXT]
 
 

@@ -4,7 +4,6 @@ pytest runs every check, with its own fixtures, marks and reports; only the loop
 submission, the checks of its stage.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,22 +36,6 @@ from autograder.suite.checks import CollectedCheck, Layer, spec_of
 from autograder.suite.student_proxy import Channel
 
 INI = Path(__file__).with_name("grading.ini")
-UNUSED_PLUGINS = (  # each takes time per check or prints; none changes an outcome
-    "terminal",
-    "cacheprovider",
-    "logging",
-    "junitxml",
-    "faulthandler",
-    "unraisableexception",
-    "threadexception",
-    "warnings",
-    "doctest",
-    "unittest",
-    "capture",
-    "stepwise",
-    "recwarn",
-    "tmpdir",
-)
 
 
 @contextmanager
@@ -82,34 +65,34 @@ def _pytest_session(
 
     These are the steps of pytest's own main, which has no public way to run an item several times.
     """
-    options = ["-c", str(INI), "--rootdir", str(root), *(f"-pno:{name}" for name in UNUSED_PLUGINS)]
-    try:
-        with _no_user_settings():
-            config = _prepareconfig([*options, *map(str, suites)], [pytest_plugin, plugin])
-    except (pytest.UsageError, ConftestImportFailure) as error:
-        raise _not_collected(str(error)) from error
+    options = ["-c", str(INI), "--rootdir", str(root), *map(str, suites)]
+    with _collecting(), pytest.MonkeyPatch.context() as environment:  # no settings of the user's
+        environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        environment.delenv("PYTEST_ADDOPTS", raising=False)
+        environment.delenv("PYTEST_PLUGINS", raising=False)
+        config = _prepareconfig(options, [pytest_plugin, plugin])
     session = pytest.Session.from_config(config)
     try:
         config._do_configure()  # noqa: SLF001  # there is no public call
         config.hook.pytest_sessionstart(session=session)
-        _collect(session, plugin)
+        with _collecting():
+            config.hook.pytest_collection(session=session)
+            if plugin.collection_errors:
+                raise pytest.UsageError("\n".join(plugin.collection_errors))
         yield session
     finally:
         config.hook.pytest_sessionfinish(session=session, exitstatus=pytest.ExitCode.OK)
         config._ensure_unconfigure()  # noqa: SLF001  # likewise
 
 
-def _collect(session: pytest.Session, plugin: "GradingPlugin") -> None:
+@contextmanager
+def _collecting() -> Iterator[None]:
+    """Turn pytest's errors into one of the course."""
     try:
-        session.config.hook.pytest_collection(session=session)
-    except pytest.UsageError as error:
-        raise _not_collected(str(error)) from error
-    if plugin.collection_errors:
-        raise _not_collected("\n".join(plugin.collection_errors))
-
-
-def _not_collected(reason: str) -> CourseError:
-    return CourseError(f"The suites can't be collected. {reason}")
+        yield
+    except (pytest.UsageError, ConftestImportFailure) as error:
+        msg = f"The suites can't be collected. {error}"
+        raise CourseError(msg) from error
 
 
 class GradingPlugin:
@@ -150,12 +133,7 @@ class SuiteRunner:
     """Runs the checks of every stage on one submission after another."""
 
     def __init__(
-        self,
-        course: Course,
-        plugin: GradingPlugin,
-        items: Sequence[pytest.Item],
-        *,
-        diagnose: bool = True,
+        self, course: Course, plugin: GradingPlugin, items: Sequence[pytest.Item], *, diagnose: bool
     ) -> None:
         self.course = course
         self._diagnose = diagnose
@@ -237,7 +215,7 @@ class SuiteRunner:
     def _grade_exercise(
         self,
         stage: Stage,
-        checks: Sequence[CollectedCheck],
+        checks: list[CollectedCheck],
         session: Session,
         import_fault: Fault | None,
     ) -> tuple[CheckResult, ...]:
@@ -256,7 +234,7 @@ class SuiteRunner:
                 results.append((outcome, outcome.skipped(fault)))
                 continue
             observation = self.run(check.item, session)
-            results.append((outcome, self._result(check, outcome, session, observation)))
+            results.append((outcome, self._result(outcome, session.module, observation.error)))
             if observation.error is None:
                 passed.append(check.item)
             else:
@@ -268,32 +246,27 @@ class SuiteRunner:
         )
 
     def _result(
-        self,
-        check: CollectedCheck,
-        outcome: CheckOutcome,
-        session: Session,
-        observation: Observation,
+        self, outcome: CheckOutcome, module: str, error: BaseException | None
     ) -> CheckResult:
-        if observation.error is None:
-            return outcome.passed()
-        known = outcome.failed(observation.error)
-        return known or self._attribute_error(check, outcome, session, observation.error)
-
-    def _attribute_error(
-        self, check: CollectedCheck, outcome: CheckOutcome, session: Session, error: BaseException
-    ) -> CheckResult:
-        """Decide whose fault an unexpected error is: if the solution passes, the answer's.
+        """Decide whose fault *error* is: an unexpected one is the answer's if the solution passes.
 
         A student's copy has no solution, but ``verify`` ran its public suite on the solution.
         """
-        if isinstance(error, Exception):
-            if isinstance(self.course, Handout):
-                return outcome.unusable()
-            solution = self._context.solution(self._context.stage(check.item))
-            if self.run(check.item, solution).error is None:
-                return outcome.unusable()
-        msg = f"{check.item.nodeid} failed on {session.module}: {type(error).__name__}: {error}"
+        if error is None:
+            return outcome.passed()
+        if known := outcome.failed(error):
+            return known
+        item = outcome.check.item
+        if isinstance(error, Exception) and (
+            isinstance(self.course, Handout) or self._solution_passes(item)
+        ):
+            return outcome.unusable()
+        msg = f"{item.nodeid} failed on {module}: {type(error).__name__}: {error}"
         raise GraderError(msg) from error
+
+    def _solution_passes(self, item: pytest.Item) -> bool:
+        solution = self._context.solution(self._context.stage(item))
+        return self.run(item, solution).error is None
 
     def _matcher(self, stage: Stage) -> Matcher | None:
         """Return the matcher of *stage*: by the wrong code, or else by its fingerprints."""
@@ -309,19 +282,3 @@ class SuiteRunner:
 def _needs(check: CollectedCheck) -> tuple[str, ...]:
     """Return the exercises that *check* can't run without."""
     return check.spec.exercise, *check.spec.needs
-
-
-@contextmanager
-def _no_user_settings() -> Iterator[None]:
-    """Remove the user's pytest settings from the environment for a while."""
-    saved = dict(os.environ)
-    os.environ.pop("PYTEST_ADDOPTS", None)
-    os.environ.pop("PYTEST_PLUGINS", None)
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    try:
-        yield
-    finally:
-        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
-            os.environ.pop(name, None)
-            if name in saved:
-                os.environ[name] = saved[name]

@@ -1,15 +1,11 @@
 """The decorator, the layers and the assertion that authors of suites use."""
 
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import pytest
 
 from autograder.results import Grid, Status
-
-MARK = "check"
-_Test = TypeVar("_Test", bound=Callable[..., Any])
 
 
 class Layer(StrEnum):
@@ -67,7 +63,7 @@ def check(
     points: float,
     layer: Layer | str = Layer.DOCUMENTED,
     needs: tuple[str, ...] = (),
-) -> Callable[[_Test], _Test]:
+) -> pytest.MarkDecorator:
     """Mark a pytest function as a check of *exercise*; its docstring is what students read.
 
     *needs* names other exercises that the check uses: it is skipped if one of them is missing.
@@ -77,7 +73,7 @@ def check(
 
 def spec_of(item: pytest.Item) -> CheckSpec | None:
     """Return the spec of the check *item*; ``None`` for an ordinary test."""
-    mark = item.get_closest_marker(MARK)
+    mark = item.get_closest_marker("check")
     return mark.args[0] if mark else None
 
 

@@ -6,21 +6,20 @@ digits by absolute error only, since the last printed place is as wide for every
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from autograder.results import Grid, Status
+from autograder.results import MAX_SIDE, Grid, Status
 from autograder.sandbox.protocol import OpaqueValue
-from autograder.suite.checks import WrongAnswer
+from autograder.suite.checks import WrongAnswer, expect
 
 FLOAT_NOISE = 1e-5  # float32 on values of order one, in any order of summation: measured below 1e-6
 # On hidden inputs, far above what einsum, loops or float64 inside change (1e-6), and far below what
 # the least wrong formula changes (0.36 on inputs that are not small):
 PROBE_ATOL = 1e-4
 PROBE_RTOL = 1e-4
-MAX_SIDE = 8  # rows or columns of a tensor that a message shows; more are hard to compare by eye
 
 
 def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
@@ -35,12 +34,7 @@ def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
 
 
 def matches_printed(
-    actual: object,
-    value: Tensor,
-    atol: float,
-    what: str,
-    decimals: int = 4,
-    tokens: Sequence[str] = (),
+    actual: object, value: Tensor, atol: float, what: str, decimals: int, tokens: Sequence[str] = ()
 ) -> None:
     """Compare with printed digits: values may differ by *atol*, and by no relative error.
 
@@ -88,9 +82,8 @@ def tensor(actual: object, what: str = "The result") -> Tensor:
     """Return *actual* if it is a tensor, or fail the check and say what it is instead."""
     if isinstance(actual, Tensor):
         return actual.detach()
-    kind = actual.kind if isinstance(actual, OpaqueValue) else type(actual).__name__
     hint = " Does the function end without `return`?" if actual is None else ""
-    sentence = f"{what} is {_a(kind)}; it should be a torch.Tensor.{hint}"
+    sentence = f"{what} is {_kind(actual)}; it should be a torch.Tensor.{hint}"
     raise WrongAnswer(Status.WRONG_TYPE, sentence, public=f"{what} is not a torch.Tensor.{hint}")
 
 
@@ -99,13 +92,10 @@ def number(actual: object, what: str = "The result") -> float:
     if type(actual) in {int, float}:
         return float(actual)  # type: ignore[arg-type]  # exact types, checked above
     if not isinstance(actual, Tensor):
-        kind = actual.kind if isinstance(actual, OpaqueValue) else type(actual).__name__
-        raise WrongAnswer(Status.WRONG_TYPE, f"{what} is {_a(kind)}; it should be one number.")
-    answer = actual.detach()
-    if answer.numel() != 1 or answer.ndim:
-        sentence = f"{what} has shape {tuple(answer.shape)}; it should be one number."
-        raise WrongAnswer(Status.WRONG_SHAPE, sentence)
-    return float(answer)
+        raise WrongAnswer(Status.WRONG_TYPE, f"{what} is {_kind(actual)}; it should be one number.")
+    sentence = f"{what} has shape {tuple(actual.shape)}; it should be one number."
+    expect(not actual.ndim, sentence, Status.WRONG_SHAPE)
+    return float(actual.detach())
 
 
 def number_agrees(actual: object, expected: float, atol: float, what: str = "The result") -> None:
@@ -113,16 +103,14 @@ def number_agrees(actual: object, expected: float, atol: float, what: str = "The
     answer = number(actual, what)
     if math.isnan(answer) or abs(answer - expected) > atol:
         sentence = f"{what} is {answer:.4f}; it should be {expected:.4f}."
-        raise WrongAnswer(
-            Status.WRONG_VALUE, sentence, public=f"{what} is not the expected number."
-        )
+        public = f"{what} is not the expected number."
+        raise WrongAnswer(Status.WRONG_VALUE, sentence, public=public)
 
 
 def same_dtype(answer: Tensor, dtype: torch.dtype, what: str) -> None:
     """Fail the check unless *answer* has *dtype*."""
-    if answer.dtype != dtype:
-        sentence = f"{what} has dtype {_short(answer.dtype)}; it should have {_short(dtype)}."
-        raise WrongAnswer(Status.WRONG_TYPE, sentence)
+    sentence = f"{what} has dtype {_short(answer.dtype)}; it should have {_short(dtype)}."
+    expect(answer.dtype == dtype, sentence, Status.WRONG_TYPE)
 
 
 def finite_like(answer: Tensor, expected: Tensor, what: str) -> None:
@@ -130,10 +118,8 @@ def finite_like(answer: Tensor, expected: Tensor, what: str) -> None:
     if not answer.is_floating_point() or not expected.is_floating_point():
         return
     wrong = ~answer.isfinite() & (answer != expected)
-    if wrong.any():
-        kind = "NaN" if answer.isnan().any() else "infinite values"
-        sentence = f"{what} contains {kind}{_rows(wrong)}."
-        raise WrongAnswer(Status.NOT_FINITE, sentence)
+    kind = "NaN" if answer.isnan().any() else "infinite values"
+    expect(not wrong.any(), f"{what} contains {kind}{_rows(wrong)}.", Status.NOT_FINITE)
 
 
 def side_by_side(
@@ -180,22 +166,17 @@ def _close(answer: Tensor, expected: Tensor, atol: Tensor, what: str) -> None:
 
 def _rows(wrong: Tensor) -> str:
     """Name the rows with wrong entries, unless every row has some."""
-    if wrong.ndim < 2 or wrong.all():  # noqa: PLR2004  # a vector has no rows
+    rows = sorted(set(wrong.nonzero()[:, -2].tolist())) if wrong.ndim > 1 else []  # no vector's
+    if not rows or len(rows) == wrong.shape[-2]:
         return ""
-    rows = sorted(set(wrong.nonzero()[:, -2].tolist()))
-    if len(rows) == wrong.shape[-2]:
-        return ""
-    return f" (row{'s' if len(rows) > 1 else ''} {_join(rows)})"
-
-
-def _join(rows: Iterable[int]) -> str:
-    shown = [str(row) for row in rows]
-    return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")  # noqa: PLR2004  # they fit in a line
+    shown = ", ".join(map(str, rows[:6])) + (", …" if len(rows) > 6 else "")  # noqa: PLR2004  # they fit in a line
+    return f" (row{'s' if len(rows) > 1 else ''} {shown})"
 
 
 def _short(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _a(kind: str) -> str:
+def _kind(actual: object) -> str:
+    kind = actual.kind if isinstance(actual, OpaqueValue) else type(actual).__name__
     return kind if kind == "NoneType" or kind.startswith(("a ", "an ")) else f"of type {kind}"

@@ -1,6 +1,6 @@
 """The documented tensors: what the course's documents print, to the digit."""
 
-from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +10,7 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.course import read_toml
+from autograder.course import duplicates, read_toml
 from autograder.errors import CourseError
 from autograder.suite.compare import FLOAT_NOISE, matches_printed, number_agrees
 
@@ -35,8 +35,9 @@ class DocumentedTensor(
     @cached_property
     def tensor(self) -> Tensor:
         """The value; treat it as read-only."""
-        whole = self.exact and not self.decimals and _integers(self.value)
-        return torch.tensor(self.value, dtype=torch.int64 if whole else torch.float32)
+        value = torch.tensor(self.value)
+        whole = self.exact and not self.decimals and value.dtype is torch.int64
+        return value if whole else torch.tensor(self.value, dtype=torch.float32)
 
     @property
     def atol(self) -> float:
@@ -75,46 +76,22 @@ class DocumentedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unusable: tuple[UnusableTensor, ...] = ()
 
 
-class DocumentedTensors(Mapping[str, DocumentedTensor]):
+class DocumentedTensors(dict[str, DocumentedTensor]):
     """The documented tensors by name; remembers in ``used`` which were asked for by name."""
 
-    def __init__(self, tensors: tuple[DocumentedTensor, ...]) -> None:
-        self._by_name = {tensor.name: tensor for tensor in tensors}
+    def __init__(self, tensors: Iterable[DocumentedTensor]) -> None:
+        super().__init__((tensor.name, tensor) for tensor in tensors)
         self.used: set[str] = set()
 
     def __getitem__(self, name: str) -> DocumentedTensor:
         self.used.add(name)
-        return self._by_name[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._by_name
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def values(self) -> ValuesView[DocumentedTensor]:
-        """Return all tensors; none of them counts as used."""
-        return self._by_name.values()
-
-    def items(self) -> ItemsView[str, DocumentedTensor]:
-        """Return all names and tensors; none of them counts as used."""
-        return self._by_name.items()
+        return super().__getitem__(name)
 
 
 def read(path: Path) -> DocumentedTensors:
     """Read ``documented.toml`` at *path*; raises ``CourseError`` if it contradicts itself."""
     file = read_toml(path, DocumentedFile)
-    names = [tensor.name for tensor in file.tensor]
-    for duplicate in sorted({name for name in names if names.count(name) > 1}):
+    for duplicate in duplicates([tensor.name for tensor in file.tensor]):
         msg = f"{path}: two tensors are named {duplicate!r}."
         raise CourseError(msg)
-    return DocumentedTensors(tuple(replace(tensor, tokens=file.tokens) for tensor in file.tensor))
-
-
-def _integers(value: object) -> bool:
-    if isinstance(value, list):
-        return all(_integers(item) for item in value)
-    return type(value) is int
+    return DocumentedTensors(replace(tensor, tokens=file.tokens) for tensor in file.tensor)

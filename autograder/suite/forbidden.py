@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from autograder.results import Status
-from autograder.suite.checks import WrongAnswer
+from autograder.suite.checks import WrongAnswer, expect
 from autograder.suite.student_proxy import Operators, Student
 
 READY_SOFTMAX = frozenset(
@@ -59,7 +59,5 @@ def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
 
 def keeps_operators(few: Operators, many: Operators, why: str) -> None:
     """Fail the check if more operators run on the longer input."""
-    if many.total > few.total:
-        counts = f"{few.total} tensor operations run on a short input and {many.total} on a longer"
-        sentence = f"{counts} one. {why}"
-        raise WrongAnswer(Status.FORBIDDEN, sentence)
+    counts = f"{few.total} tensor operations run on a short input and {many.total} on a longer one"
+    expect(many.total <= few.total, f"{counts}. {why}", Status.FORBIDDEN)

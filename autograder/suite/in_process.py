@@ -52,12 +52,8 @@ class RecordingChannel:
 
     def __init__(self, channel: LocalChannel) -> None:
         self._channel = channel
+        self.definitions = channel.definitions
         self.tensors: list[list[tuple[str, Tensor]]] = []
-
-    @property
-    def definitions(self) -> tuple[Definition, ...]:
-        """The definitions in the source, and the names that they use."""
-        return self._channel.definitions
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Do one request, and record what torch functions returned meanwhile."""

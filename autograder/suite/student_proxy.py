@@ -60,14 +60,22 @@ class Operators(NamedTuple):
         return sum(self.operators.values())
 
 
-class _Requester:
-    """Sends the requests of one check and keeps their answers."""
+class Student:
+    """A module by its functions and classes; ``RemoteModule`` is an instance of such a class.
 
-    def __init__(self, channel: Channel, seed: int) -> None:
-        self.answers: list[tuple[str, Any]] = []
+    *changed_inputs* says which tensor arguments the last request changed in place.
+    """
+
+    def __init__(self, channel: Channel, seed: int = 0) -> None:
         self.changed_inputs: tuple[int, ...] = ()
+        self._answers: list[tuple[str, Any]] = []
         self._channel = channel
         self._seed: int | None = seed
+
+    @property
+    def observed(self) -> tuple[tuple[str, Any], ...]:
+        """The answers so far, each with its verb."""
+        return tuple(self._answers)
 
     def ask(
         self,
@@ -92,8 +100,12 @@ class _Requester:
         self.changed_inputs = reply.changed
         if reply.problem is not None:
             raise fault_of(reply.problem, name or "Your module")
-        value = self._decode(reply.value)
-        self.answers.append((verb, value))
+        try:
+            value = decode(reply.value, lambda handle: RemoteModule(self, handle))
+        except BadMessageError as error:
+            sentence = "The answer contradicts itself"
+            raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
+        self._answers.append((verb, value))
         return value
 
     def is_refused(
@@ -105,66 +117,41 @@ class _Requester:
         except Fault as fault:
             if fault.status is not Status.RAISED:
                 raise
-            self.answers.append(("refused", True))
+            self._answers.append(("refused", True))
             return True
         return False
 
-    def _decode(self, value: Value) -> Any:
-        try:
-            return decode(value, lambda handle: RemoteModule(self, handle))
-        except BadMessageError as error:
-            sentence = "The answer contradicts itself"
-            raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
-
-
-class Student:
-    """A module by its functions and classes; ``RemoteModule`` is an instance of such a class."""
-
-    def __init__(self, channel: Channel, seed: int = 0) -> None:
-        self._channel = channel
-        self._requester = _Requester(channel, seed)
-        self._ask = self._requester.ask
-
-    @property
-    def observed(self) -> tuple[tuple[str, Any], ...]:
-        """The answers so far, each with its verb."""
-        return tuple(self._requester.answers)
-
-    @property
-    def changed_inputs(self) -> tuple[int, ...]:
-        """Which tensor arguments the last request changed in place."""
-        return self._requester.changed_inputs
-
     def has(self, name: str) -> bool:
         """Whether the module defines a function or class *name*."""
-        return self._ask("has", name) is True
+        return self.ask("has", name) is True
 
     def signature(self, name: str) -> list[dict[str, Any]]:
         """Return the parameters of function or class *name*: name, kind, optional."""
-        return _dicts(self._ask("signature", name))
+        found = self.ask("signature", name)
+        return [item for item in _list(found) if isinstance(item, dict)]
 
     def call(self, name: str, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
         """Call function *name*, seeding torch first if *seed* is given."""
-        return self._ask("call", name, args, kwargs, seed)
+        return self.ask("call", name, args, kwargs, seed)
 
     def new(self, name: str, *args: Any, seed: int | None = None, **kwargs: Any) -> "RemoteModule":
         """Construct class *name*, seeding torch first if *seed* is given."""
-        module = self._ask("new", name, args, kwargs, seed)
+        module = self.ask("new", name, args, kwargs, seed)
         if not isinstance(module, RemoteModule):
             raise WrongAnswer(Status.WRONG_TYPE, f"{name} is not a torch.nn.Module.")
         return module
 
     def gradients(self, name: str, *args: Any, cotangent: Tensor, **kwargs: Any) -> Gradients:
         """Call function *name* and return the gradients of (result * *cotangent*).sum()."""
-        return _gradients(self._ask("gradients", name, (cotangent, *args), kwargs), len(args))
+        return _gradients(self.ask("gradients", name, (cotangent, *args), kwargs), len(args))
 
     def operators(self, name: str, *args: Any, **kwargs: Any) -> Operators:
         """Call function *name* and count the operators that run."""
-        return _operators(self._ask("operators", name, args, kwargs))
+        return _operators(self.ask("operators", name, args, kwargs))
 
     def refuses(self, name: str, *args: Any, **kwargs: Any) -> bool:
         """Whether function or class *name* raises, whatever it raises, on these arguments."""
-        return self._requester.is_refused("call", name, args, kwargs)
+        return self.is_refused("call", name, args, kwargs)
 
     def keeps_inputs(self, name: str, *args: Any, **kwargs: Any) -> bool:
         """Whether function *name* leaves its tensor arguments as they were."""
@@ -173,7 +160,7 @@ class Student:
 
     def draws_next(self) -> Tensor:
         """Draw four numbers from torch's generator, which shows the state that it is in."""
-        drawn = self._ask("draw")
+        drawn = self.ask("draw")
         if not isinstance(drawn, Tensor):
             raise WrongAnswer(Status.BAD_OUTPUT, "torch.rand no longer returns a tensor.")
         return drawn
@@ -194,10 +181,10 @@ class Student:
 class RemoteModule:
     """An ``nn.Module`` of the student's; the worker knows it by its number, *handle*."""
 
-    def __init__(self, requester: _Requester, handle: int) -> None:
-        self._requester = requester
+    def __init__(self, student: Student, handle: int) -> None:
         self.handle = handle
-        self._ask = partial(requester.ask, handle=handle)
+        self._student = student
+        self._ask = partial(student.ask, handle=handle)
 
     def __call__(self, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
         """Run ``forward``, seeding torch first if *seed* is given."""
@@ -212,9 +199,11 @@ class RemoteModule:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the parameters by name, for models too large to send."""
-        found = self._ask("shapes")
-        named = found.items() if isinstance(found, dict) else ()
-        return {str(name): _shape(sizes) for name, sizes in named}
+        found = _dict(self._ask("shapes"))
+        return {
+            name: tuple(size for size in _list(sizes) if type(size) is int)
+            for name, sizes in found.items()
+        }
 
     def buffers(self) -> dict[str, Tensor]:
         """Return the buffers by name."""
@@ -256,12 +245,12 @@ class RemoteModule:
 
     def refuses(self, *args: Any, **kwargs: Any) -> bool:
         """Whether ``forward`` raises, whatever it raises, on these arguments."""
-        return self._requester.is_refused("forward", "", args, kwargs, self.handle)
+        return self._student.is_refused("forward", "", args, kwargs, self.handle)
 
     def keeps_inputs(self, *args: Any, **kwargs: Any) -> bool:
         """Whether ``forward`` leaves its tensor arguments as they were."""
         self(*args, **kwargs)
-        return not self._requester.changed_inputs
+        return not self._student.changed_inputs
 
 
 def fault_of(problem: Problem, name: str) -> Fault:
@@ -270,16 +259,16 @@ def fault_of(problem: Problem, name: str) -> Fault:
     if re.fullmatch(r"cell \d{1,4}", problem.place):  # any other place may be forged
         where = f" in {problem.place}, line {problem.line}"
     if problem.kind == "missing":
+        text = problem.text.rstrip(".")
         public = f"{name} lacks a name that this check needs, or has it in another shape."
-        return Fault(Status.MISSING, f"{_sentence(problem.text)}", public=public)
+        return Fault(Status.MISSING, text[:1].upper() + text[1:] + ".", public=public)
     if problem.kind == "not-implemented":
         return Fault(Status.NOT_IMPLEMENTED, f"{name} still raises NotImplementedError{where}.")
     if problem.kind == "out-of-memory":
         return Fault(Status.OUT_OF_MEMORY, f"{name} asked for more memory than it may use{where}.")
     if problem.kind == "bad-output":
-        return Fault(
-            Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=f"{name} answers too much."
-        )
+        public = f"{name} answers too much."
+        return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=public)
     code = f": {problem.code}" if problem.code else ""
     return Raised(
         problem.type,
@@ -287,10 +276,6 @@ def fault_of(problem: Problem, name: str) -> Fault:
         f"{name} raised {problem.type}{where}{code}\n{problem.text}".rstrip(),
         public=f"{name} raised an exception{where}.",
     )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def _encode(thing: Any) -> Value:
@@ -306,48 +291,37 @@ def _no_module(module: object) -> int:
     raise TypeError(msg)
 
 
-def _dicts(answer: Any) -> list[dict[str, Any]]:
-    items = answer if isinstance(answer, list) else []
-    return [item for item in items if isinstance(item, dict)]
+def _dict(answer: Any) -> dict[str, Any]:
+    """Return *answer* if it is a dictionary: a forged one may be anything."""
+    return answer if isinstance(answer, dict) else {}
+
+
+def _list(answer: Any) -> list[Any]:
+    return answer if isinstance(answer, list) else []
 
 
 def _tensors(answer: Any) -> dict[str, Tensor]:
-    items = answer.items() if isinstance(answer, dict) else ()
-    return {name: value for name, value in items if isinstance(value, Tensor)}
-
-
-def _shape(sizes: Any) -> tuple[int, ...]:
-    items = sizes if isinstance(sizes, list) else []
-    return tuple(size for size in items if type(size) is int)
+    return {name: value for name, value in _dict(answer).items() if isinstance(value, Tensor)}
 
 
 def _gradients(answer: Any, inputs: int) -> Gradients:
-    parts = answer if isinstance(answer, dict) else {}
-    found = parts.get("gradients")
-    named = {
-        name: value if isinstance(value, Tensor) else None
-        for name, value in (found if isinstance(found, dict) else {}).items()
-    }
+    found = _dict(_dict(answer).get("gradients"))
+    tensors = _tensors(found)
     labels = [f"input {index}" for index in range(inputs)]
     return Gradients(
-        parts.get("output"),
-        tuple(named.get(label) for label in labels),
-        {name: value for name, value in named.items() if name not in labels},
+        _dict(answer).get("output"),
+        tuple(tensors.get(label) for label in labels),
+        {name: tensors.get(name) for name in found if name not in labels},
     )
 
 
 def _operators(answer: Any) -> Operators:
-    parts = answer if isinstance(answer, dict) else {}
-    functions, operators = parts.get("functions"), parts.get("operators")
-    return Operators(
-        {str(name): int(count) for name, count in _counts(functions)},
-        {_split(name): int(count) for name, count in _counts(operators)},
-    )
+    functions, operators = (_counts(_dict(answer).get(part)) for part in ("functions", "operators"))
+    return Operators(functions, {_split(name): count for name, count in operators.items()})
 
 
-def _counts(found: Any) -> list[tuple[str, int]]:
-    items = found.items() if isinstance(found, dict) else ()
-    return [(name, count) for name, count in items if type(count) is int]
+def _counts(found: Any) -> dict[str, int]:
+    return {name: count for name, count in _dict(found).items() if type(count) is int}
 
 
 def _split(name: str) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from autograder.diagnosis.observation import Match, Observation, compare
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, Raised
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.student_proxy import RemoteModule, _Requester
+from autograder.suite.student_proxy import RemoteModule, Student
 
 WRONG = WrongAnswer(Status.WRONG_VALUE, "The result differs in 3 of 6 entries, by up to 0.5.")
 OTHER = WrongAnswer(Status.WRONG_VALUE, "There is no parameter W_q.")
@@ -40,9 +40,7 @@ def raised(kind: str, text: str, line: str) -> Raised:
         pytest.param({"W_q": X, "n": [1, "a", None]}, {"W_q": X, "n": [1, "a", None]}, id="nested"),
         pytest.param((0.5, math.nan), (0.5 + 1e-7, math.nan), id="numbers"),
         pytest.param(10**5000, 10**5000, id="huge-integers"),
-        pytest.param(
-            RemoteModule(_Requester(None, 0), 1), RemoteModule(_Requester(None, 0), 2), id="modules"
-        ),
+        pytest.param(RemoteModule(Student(None), 1), RemoteModule(Student(None), 2), id="modules"),
     ],
 )
 def test_answers_that_agree_are_the_same(left: object, right: object):
