@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import settings
 
 from autograder import course
 from autograder.course import Course, Limits
@@ -33,6 +34,9 @@ from tests.factories import (
     course_files,
     write_files,
 )
+
+settings.register_profile("kit", deadline=None)  # a busy machine is no failure
+settings.load_profile("kit")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.authoring import lab_notebook
@@ -441,7 +441,6 @@ LEFT_BEHIND = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)  # a busy machine is not an error
 @given(left=LEFT_BEHIND, whole=METADATA)
 def test_everything_that_a_run_writes_is_removed(
     tmp_path_factory: pytest.TempPathFactory, left: dict[str, Any], whole: dict[str, Any]
@@ -456,7 +455,6 @@ def test_everything_that_a_run_writes_is_removed(
     assert made[0] == made[1]
 
 
-@settings(deadline=None)  # likewise
 @given(source=TEXT)
 def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, source: str):
     """The author's text is kept exactly, and building again changes nothing."""

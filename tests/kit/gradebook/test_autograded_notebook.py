@@ -403,7 +403,7 @@ MANGLED = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=150)  # a busy machine is slow
+@settings(max_examples=150)
 @given(cells=st.lists(MANGLED | VALUES, max_size=8))
 def test_any_mangled_notebook_becomes_valid(master: Notebook, cells: list[Any]):
     """Both nbformat and nbgrader accept it, and its points are the master's."""

@@ -234,14 +234,14 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)  # a busy machine is slow
+@settings(max_examples=300)
 @given(pieces=st.lists(PIECES, max_size=12))
 def test_no_mixture_becomes_active_content(pieces: list[str]):
     """Pieces of attacks and of honest texts are joined in any order."""
     assert ActiveContent(render_escaped("".join(pieces), IMAGES)).found == []
 
 
-@settings(deadline=None, max_examples=300)  # a busy machine is slow
+@settings(max_examples=300)
 @given(text=st.text(st.sampled_from("<>[](){}!`~$\\&#:/ \n\t-=*_|\"'aihtpsx.;1@\0"), max_size=60))
 def test_no_sequence_of_characters_becomes_active_content(text: str):
     """Single characters are joined in any order."""
