@@ -108,6 +108,6 @@ def _cut(text: str, limit: int, length: int) -> str:
     if len(text) <= limit and length <= 8 * limit:
         return text
     note = f" … (of {length:,} characters)"
-    if 2 * len(note) > limit:  # no room for both: a token above a column of numbers
+    if 2 * len(note) > limit:  # too short for both: a token above a column of numbers
         note = "…"
     return f"{text[: limit - len(note)].rstrip()}{note}".strip()

@@ -195,10 +195,10 @@ def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
         yield table
 
 
-def _cuts(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
+def _cuts(widths: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
     start = 0
     for index in range(1, len(widths)):
-        if sum(widths[start : index + 1]) > room:
+        if sum(widths[start : index + 1]) > width:
             yield start, index
             start = index
     yield start, len(widths)

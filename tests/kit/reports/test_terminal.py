@@ -131,8 +131,8 @@ def test_checks_that_add_nothing_are_counted(
 
 def self_check(tiny: Course, result: SubmissionResult, width: int = 80) -> str:
     """What `autograder check` prints about *result*."""
-    feedback = build_self_check(tiny.stages[0], result, Path("/work/tiny.py"), hidden=False)
-    return self_check_text(feedback, Path("/work"), width, colour=False)
+    feedback = build_self_check(tiny.stages[0], result, Path("/home/ada/tiny.py"), hidden=False)
+    return self_check_text(feedback, Path("/home/ada"), width, colour=False)
 
 
 def test_a_self_check_shows_the_first_problem_and_the_next_step(
