@@ -21,6 +21,7 @@ from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Submission
 from autograder.suite.hidden_inputs import course_secret
 
+SIGNAL_SECONDS = 0.5  # another thread may get Ctrl-C, and then nothing wakes this one
 STOP_SECONDS = 10.0  # for a grading process to end its worker; then it is killed
 DIED = "A grading process was ended from outside, perhaps because of its memory."
 
@@ -145,7 +146,7 @@ def _grade_in_processes(
                 busy[pipe] = waiting.popleft()
                 with suppress(OSError):  # the fork has died, as `_receive` will find
                     pipe.send(busy[pipe])
-            for pipe in busy.keys() & wait(list(busy)):
+            for pipe in busy.keys() & wait(list(busy), SIGNAL_SECONDS):
                 index = busy.pop(pipe)
                 result = _receive(pipe)
                 if result:
