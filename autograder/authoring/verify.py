@@ -5,6 +5,7 @@ correct solution, a misconception that is not named, a documented tensor that no
 """
 
 import ast
+import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -69,9 +70,17 @@ def _verify_in_processes(course: Course, stages: Sequence[Stage]) -> list[_Share
     count = min(cores(), len(stages)) if hasattr(os, "fork") else 1
     if count == 1:
         return [_verify_stages(course, stages)]
+    parts: list[list[Stage]] = [[] for _ in range(count)]
+    for stage in sorted(stages, key=_effort, reverse=True):
+        min(parts, key=lambda part: sum(map(_effort, part))).append(stage)
     with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
-        parts = [stages[first::count] for first in range(count)]
         return list(pool.map(partial(_verify_stages, course), parts))
+
+
+def _effort(stage: Stage) -> int:
+    """Estimate how long it takes to verify *stage*: most of it is misconceptions times checks."""
+    files = (stage.misconceptions, stage.hidden_suite)
+    return math.prod(path.stat().st_size for path in files if path.is_file())
 
 
 def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:

@@ -16,7 +16,7 @@ from autograder.suite import documented
 from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.hidden_inputs import HiddenInputs, course_secret
-from autograder.suite.in_process import LocalChannel, solution_channel
+from autograder.suite.in_process import LocalChannel, ReferenceChannel, solution_channel
 from autograder.suite.student_proxy import Channel, Student
 
 
@@ -29,6 +29,7 @@ class SuiteContext:
         self.last_student: Student | None = None
         self.documented_tensors: DocumentedTensors | None = None  # read by the first check
         self._solutions: dict[Path, LocalChannel] = {}
+        self._references: dict[Path, ReferenceChannel] = {}
         torch.set_num_threads(1)  # tensors here are tiny, and a fork must not inherit a thread pool
 
     def channel_for(self, item: pytest.Item) -> Channel:
@@ -49,7 +50,10 @@ class SuiteContext:
 
     def reference(self, item: pytest.Item) -> Student:
         """Return a new proxy of the instructor's solution for the check *item*."""
-        return Student(self.solution(self.stage(item)), self._seed(item))
+        path = self.stage(item).solution
+        if path not in self._references:  # not the channel of `solution`: a check may use both
+            self._references[path] = ReferenceChannel(solution_channel(path))
+        return Student(self._references[path], self._seed(item))
 
     def solution(self, stage: Stage) -> LocalChannel:
         """Return the channel to the solution of *stage*, which is imported once."""

@@ -35,6 +35,11 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # to
         super().__init__()  # type: ignore[no-untyped-call]  # likewise
         self.counts: Counter[str] = Counter()
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Tell torch not to import its compiler, which takes longer than torch itself."""
+        return False
+
     def __torch_dispatch__(
         self, func: _Function, types: object, args: _Args = (), kwargs: _Kwargs | None = None
     ) -> object:

@@ -282,9 +282,14 @@ def _backward(
     """Return gradients by name; ``None`` where none arrives."""
     gradients: dict[str, Tensor | None] = dict.fromkeys(leaves)
     wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
-    if not wanted or not _tensor(output).requires_grad:
+    result = _tensor(output)
+    if not wanted or not result.requires_grad:
         return gradients
-    found = torch.autograd.grad(_tensor(output), [*wanted.values()], cotangent, allow_unused=True)
+    if result.shape != cotangent.shape:
+        msg = f"the result has shape {tuple(result.shape)}, its gradient {tuple(cotangent.shape)}"
+        raise ValueError(msg)
+    total = (result * cotangent).sum()  # `grad_outputs=cotangent` imports sympy, for a second
+    found = torch.autograd.grad(total, [*wanted.values()], allow_unused=True)
     return gradients | dict(zip(wanted, found, strict=True))
 
 

@@ -249,6 +249,17 @@ def test_every_command_of_the_page_works(semester: Semester):
     assert failed == []
 
 
+def test_nbgrader_releases_what_our_command_releases(semester: Semester):
+    """Whichever command an instructor uses, students receive the same bytes."""
+    by_nbgrader, ours = (
+        {path.name: path.read_bytes() for path in (root / "assignments" / STAGE).iterdir()}
+        for root in (semester.root, ROOT)
+    )
+
+    assert f"nbgrader generate_assignment {STAGE} --force" in semester.ran
+    assert by_nbgrader == ours
+
+
 def test_every_student_has_a_row_for_every_cell(semester: Semester):
     """Whatever was submitted, all graded cells of the lab have a grade."""
     cells = {row[1] for row in semester.scores["graded"]}

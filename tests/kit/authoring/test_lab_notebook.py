@@ -2,9 +2,6 @@
 
 import json
 import math
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -369,39 +366,6 @@ def test_encoding_is_stable(author: Author):
     text = author(*WHOLE)
 
     assert lab_notebook.encode(nbformat.reads(text.decode(), as_version=4)) == text
-
-
-@pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
-    """The output of `nbgrader generate_assignment` for stage 04 in a copy of the course."""
-    course = tmp_path_factory.mktemp("course")
-    for name in ("course.toml", "nbgrader_config.py"):
-        shutil.copy(pytestconfig.rootpath / name, course)
-    shutil.copytree(pytestconfig.rootpath / "source", course / "source")
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", "generate_assignment", "04_self_attention"],
-        cwd=course,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return course / "assignments" / "04_self_attention"
-
-
-def test_nbgrader_releases_the_same(generated: Path, pytestconfig: pytest.Config):
-    """Whichever command an instructor uses, students receive the same bytes."""
-    ours = pytestconfig.rootpath / "assignments" / generated.name
-    source = pytestconfig.rootpath / "source" / generated.name / "lab.ipynb"
-    names = {path.name for path in ours.iterdir() if path.is_file()}
-
-    assert {path.name for path in generated.iterdir()} == names
-    for name in names:
-        assert (generated / name).read_bytes() == (ours / name).read_bytes()
-    assert (
-        lab_notebook.build_student_lab(source.read_bytes())
-        == (generated / "lab.ipynb").read_bytes()
-    )
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

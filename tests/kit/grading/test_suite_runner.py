@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +67,14 @@ def test_the_solution_earns_everything(graded: Graded, solved: Submission):
     assert (result.status, result.score, result.max_score) == (Status.GRADED, 10.0, 10.0)
     assert first.title == "Twice the documented numbers are the documented doubles."
     assert {outcome for outcome, _ in ends(result).values()} == {Outcome.PASSED}
+
+
+def test_a_conftest_above_the_course_does_not_run(graded: Graded, tiny: Course, tmp_path: Path):
+    """Folders above the course may be anybody's."""
+    (tmp_path / "conftest.py").write_text("raise SystemExit('not the course')", "utf-8")
+
+    assert tiny.root.parent == tmp_path
+    assert graded("").status == Status.GRADED
 
 
 def test_each_check_ends_in_its_own_way(graded: Graded):
