@@ -57,7 +57,7 @@ def _class(course: Course) -> list[Submission]:
     stage = course.stage(STAGE)
     solution = stage.solution.read_text("utf-8")
     texts = {"right": solution} | {
-        item.id: item.module(solution) for item in read(stage.misconceptions)[::4]
+        item.id: item.module(solution) for item in read(stage.misconceptions)[::8]
     }
     return [
         Submission(

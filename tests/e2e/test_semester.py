@@ -147,7 +147,7 @@ def semester(tmp_path_factory: pytest.TempPathFactory) -> Semester:
     for folder in (root / "gradebook.db", root / "autograded"):
         folder.rename(folder.with_name(f"first-{folder.name}"))
     set_due_date(root)
-    ran[AUTOGRADE] = run(root, AUTOGRADE)
+    ran["in a new gradebook"] = Ran(AUTOGRADE, *run_here(root, shlex.split(AUTOGRADE)))
     scores["by nbgrader autograde"] = rows(root)
     return Semester(root, ran, scores)
 

@@ -117,7 +117,7 @@ def open_session(fork_server: ForkServer) -> Iterator[OpenSession]:
         session.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def check() -> MakeCheck:
     """Make a check worth two points; any field can be given."""
 
@@ -135,7 +135,7 @@ def check() -> MakeCheck:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def submission() -> MakeSubmission:
     """Make a submission of one exercise, `double`, out of its checks; any field can be given."""
 
@@ -154,7 +154,7 @@ def submission() -> MakeSubmission:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def results() -> MakeResults:
     """Make the record of a run out of its submissions."""
 

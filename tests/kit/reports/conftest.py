@@ -14,7 +14,7 @@ from autograder.results import (
 from tests.factories import HOSTILE_TEXTS, TOKENS, MakeCheck, MakeResults, MakeSubmission
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def weights() -> Grid:
     """Attention weights of six tokens, wrong in the row of the second one."""
     expected = tuple(tuple(f"{0.1 + 0.01 * (i + j):.4f}" for j in range(6)) for i in range(6))
@@ -58,7 +58,7 @@ def graded_class(
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def hostile(
     check: MakeCheck, submission: MakeSubmission, results: MakeResults, weights: Grid
 ) -> Results:
