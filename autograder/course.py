@@ -17,6 +17,7 @@ from autograder.errors import CourseError, UsageError
 COURSE_FILE = "course.toml"
 STAGE_FILE = "stage.toml"
 PUBLIC_SUITE = "test_public.py"
+PUBLIC_RECORD = "public.json"
 LAB = "lab.ipynb"
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -114,8 +115,13 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def public_suite(self) -> Path:
-        """The suite that students run on their own machine."""
+        """The suite that students run on their own machine, built by ``release``."""
         return self.source / PUBLIC_SUITE
+
+    @property
+    def public_record(self) -> Path:
+        """What the solution answers to the public suite, built by ``release``."""
+        return self.source / PUBLIC_RECORD
 
     @property
     def fingerprints(self) -> Path:
@@ -141,6 +147,16 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
     def hidden_suite(self) -> Path:
         """The suite that grades."""
         return self.hidden / f"test_{self.module}.py"
+
+    @property
+    def shared_fixtures(self) -> Path:
+        """The fixtures that the hidden suites of all stages share; a course may have none."""
+        return self.root / "tests" / "hidden" / "conftest.py"
+
+    @property
+    def documented(self) -> Path:
+        """The documented tensors of the course."""
+        return self.root / "tests" / "hidden" / "documented.toml"
 
     @property
     def misconceptions(self) -> Path:

@@ -1,147 +1,566 @@
-"""What you can check yourself in stage 01: attention from dot products."""
+"""The checks that you can run yourself, as often as you like: `autograder check`.
 
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""
+
+import pytest
 import torch
+from torch import Tensor
 
-from autograder.suite.checks import check, expect
-from autograder.suite.compare import number_agrees, reads_like, tensor_like
+from autograder.results import Status
+from autograder.suite.checks import WrongAnswer, check, expect
+from autograder.suite.compare import agrees, number, number_agrees, tensor, tensor_like
+from autograder.suite.documented import DocumentedTensors
+from autograder.suite.forbidden import READY_SOFTMAX, avoids, avoids_running, keeps_operators
 
-INPUTS = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your
-        [0.55, 0.87, 0.66],  # journey
-        [0.57, 0.85, 0.64],  # starts
-        [0.22, 0.58, 0.33],  # with
-        [0.77, 0.25, 0.10],  # one
-        [0.05, 0.80, 0.55],  # step
-    ]
+
+@pytest.fixture
+def inputs(documented: DocumentedTensors) -> Tensor:
+    """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
+    return documented["000.inputs"].tensor.clone()
+
+
+T, D = 5, 7  # different sizes, so that no wrong axis fits by chance
+BY_HAND = frozenset(
+    {"softmax", *READY_SOFTMAX} - {"logsumexp"}
+)  # the logarithm of a sum is no softmax
+WRITE_IT_OUT = "Write softmax out here: exponentials and a sum."
+ELEMENT_BY_ELEMENT = "Multiply element by element, in plain Python."
+PRODUCTS = frozenset(
+    {"dot", "vdot", "inner", "matmul", "einsum", "tensordot", "multiply", "vecdot"}
 )
-SCORES_2 = [0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865]  # of the query "journey"
-BY_SUM_2 = [0.1455, 0.2278, 0.2249, 0.1285, 0.1077, 0.1656]
-WEIGHTS_2 = [0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581]
-CONTEXT_2 = [0.4419, 0.6515, 0.5683]
-SCORES = [
-    [0.9995, 0.9544, 0.9422, 0.4753, 0.4576, 0.6310],
-    [0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865],
-    [0.9422, 1.4754, 1.4570, 0.8296, 0.7154, 1.0605],
-    [0.4753, 0.8434, 0.8296, 0.4937, 0.3474, 0.6565],
-    [0.4576, 0.7070, 0.7154, 0.3474, 0.6654, 0.2935],
-    [0.6310, 1.0865, 1.0605, 0.6565, 0.2935, 0.9450],
-]
-WEIGHTS = [
-    [0.2098, 0.2006, 0.1981, 0.1242, 0.1220, 0.1452],
-    [0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581],
-    [0.1390, 0.2369, 0.2326, 0.1242, 0.1108, 0.1565],
-    [0.1435, 0.2074, 0.2046, 0.1462, 0.1263, 0.1720],
-    [0.1526, 0.1958, 0.1975, 0.1367, 0.1879, 0.1295],
-    [0.1385, 0.2184, 0.2128, 0.1420, 0.0988, 0.1896],
-]
-CONTEXT = [
-    [0.4421, 0.5931, 0.5790],
-    [0.4419, 0.6515, 0.5683],
-    [0.4431, 0.6496, 0.5671],
-    [0.4304, 0.6298, 0.5510],
-    [0.4671, 0.5910, 0.5266],
-    [0.4177, 0.6503, 0.5645],
-]
+ARITHMETIC = frozenset(  # of torch's operators, on whole vectors
+    {"add", "addcmul", "addmm", "addmv", "baddbmm", "bmm", "convolution", "cumsum", "div", "dot"}
+    | {"linalg_vecdot", "mean", "mm", "mul", "mul_", "mv", "nansum", "pow", "prod", "sub", "sum"}
+    | {"vdot"}
+)
 
 
-@check("dot_product", points=0, layer="documented")
-def test_dot_product_of_your_and_journey(student):
-    """The dot product of "Your" and "journey" is 0.9544, for tensors and for lists."""
-    of_tensors = student.call("dot_product", INPUTS[0], INPUTS[1])
-    of_lists = student.call("dot_product", [0.43, 0.15, 0.89], [0.55, 0.87, 0.66])
-
-    reads_like(of_tensors, 0.9544, what="The dot product of two tensors")
-    reads_like(of_lists, 0.9544, what="The dot product of two lists")
+@pytest.fixture
+def scores_2(documented):
+    """Return the scores of the query "journey", before rounding: (6,)."""
+    return documented["000.inputs"].tensor @ documented["003.query"].tensor
 
 
-@check("dot_product", points=0, layer="laws")
-def test_dot_product_refuses_unequal_lengths(student):
-    """Two sequences of different lengths raise a ValueError."""
-    student.call("dot_product", [1.0, 2.0], [3.0, 4.0])
-    refused = student.refuses("dot_product", [1.0, 2.0, 3.0], [4.0, 5.0])
+@pytest.fixture
+def same_gradients(student, reference, probe):
+    """Return a function that compares the gradients at the inputs with the reference's."""
 
-    expect(refused, "Three numbers times two numbers gave a result; it should raise ValueError.")
+    def compare(name, *args):
+        cotangent = probe.normal(*reference.call(name, *args).shape)
+        tensor_like(student.call(name, *args), tuple(cotangent.shape))
+        yours = student.gradients(name, *args, cotangent=cotangent).inputs
+        ours = reference.gradients(name, *args, cotangent=cotangent).inputs
+        for gradient, wanted in zip(yours, ours, strict=True):
+            if wanted is not None:
+                expect(gradient is not None, f"No gradient reaches the inputs of {name}.")
+                agrees(gradient, wanted, "The gradient that reaches an input")
 
-
-@check("scores_for_query", points=0, layer="documented")
-def test_scores_of_journey(student):
-    """The query "journey" gets the documented scores, one per token."""
-    reads_like(student.call("scores_for_query", INPUTS, INPUTS[1]), SCORES_2)
-
-
-@check("normalize_by_sum", points=0, layer="documented")
-def test_scores_divided_by_their_sum(student):
-    """Divided by their sum, the documented scores become the documented shares."""
-    reads_like(student.call("normalize_by_sum", INPUTS @ INPUTS[1]), BY_SUM_2)
+    return compare
 
 
-@check("softmax_naive", points=0, layer="documented")
-def test_naive_softmax_of_the_scores(student):
-    """Softmax turns the documented scores into the documented weights."""
-    reads_like(student.call("softmax_naive", INPUTS @ INPUTS[1]), WEIGHTS_2)
+# dot_product
 
 
-@check("softmax_stable", points=0, layer="documented")
-def test_stable_softmax_of_one_query_and_of_all(student):
-    """Scores of one query along dim 0, and of all along dim 1, become the documented weights."""
-    reads_like(
-        student.call("softmax_stable", INPUTS @ INPUTS[1], 0),
-        WEIGHTS_2,
-        what="With dim=0 the result",
+@check("dot_product", points=0.2, layer="documented")
+def test_dot_product_gives_the_documented_scores(student, documented, inputs):
+    """The query "journey" times each token gives the documented scores, one number each."""
+    query = documented["003.query"].tensor
+    found = [number(student.call("dot_product", token, query), "A dot product") for token in inputs]
+
+    documented["002.simple.score_12"].matches(found[0], 'The dot product of "Your" and "journey"')
+    documented["002.simple.scores_2"].matches(torch.tensor(found), "The list of dot products")
+
+
+@check("dot_product", points=0.2, layer="documented")
+def test_dot_product_takes_lists(student, documented, inputs):
+    """Plain lists of numbers work too."""
+    found = student.call("dot_product", inputs[0].tolist(), inputs[1].tolist())
+
+    documented["002.simple.score_12"].matches(found, "The dot product of two lists")
+    number_agrees(student.call("dot_product", [3, -4, 5, 2], [2, 6, -1, 7]), -9, 0.0)
+
+
+@check("dot_product", points=0.3, layer="probe")
+def test_dot_product_of_unseen_vectors(student, probe):
+    """Vectors of any length, also with negative elements or with just one, are multiplied."""
+    for length in (D, 1, 2):
+        a, b = probe.normal(length, scale=1.5), probe.normal(length, scale=1.5)
+
+        number_agrees(student.call("dot_product", a, b), float(a @ b), 1e-4)
+
+
+@check("dot_product", points=0.1, layer="laws")
+def test_dot_product_leaves_its_vectors_alone(student, probe):
+    """Both vectors are unchanged, and a second call gives the same number."""
+    a, b = probe.normal(D), probe.normal(D)
+    student.call("dot_product", b, b)
+
+    number_agrees(student.call("dot_product", a, b), float(a @ b), 1e-4, "A second dot product")
+    expect(student.keeps_inputs("dot_product", a, b), "dot_product changes one of its arguments.")
+
+
+@check("dot_product", points=0.1, layer="laws")
+def test_dot_product_refuses_unequal_lengths(student, probe):
+    """Sequences of different lengths raise an error, whichever of them is longer."""
+    long, short = probe.normal(4), probe.normal(3)
+
+    for a, b in ((long, short), (short, long), (long.tolist(), short.tolist())):
+        expect(
+            student.refuses("dot_product", a, b), "Unequal lengths give a number, no ValueError."
+        )
+
+
+@check("dot_product", points=0.35, layer="forbidden")
+def test_dot_product_is_plain_python(student, probe):
+    """The elements are multiplied one by one; no torch function does it for you."""
+    a, b = probe.normal(D), probe.normal(D)
+    number_agrees(student.call("dot_product", a, b), float(a @ b), 1e-4)
+    with_lists = student.operators("dot_product", a.tolist(), b.tolist())
+    ran = student.operators("dot_product", a, b)
+
+    if {"numpy", "__array__"} & set(ran.functions):
+        avoids(student, "dot_product", PRODUCTS, ELEMENT_BY_ELEMENT)
+    expect_by_hand(student, "dot_product", ran, PRODUCTS, ELEMENT_BY_ELEMENT)
+    whole = sorted({name.split(".")[1] for name, size in ran.operators if size > 1} & ARITHMETIC)
+    for name in whole:
+        sentence = f"Your code runs {name} on whole vectors. {ELEMENT_BY_ELEMENT}"
+        raise WrongAnswer(Status.FORBIDDEN, sentence)
+    expect(
+        not with_lists.functions and not with_lists.total,
+        "Given two lists, your code still calls torch; lists of numbers do not need it.",
+        Status.FORBIDDEN,
     )
-    reads_like(
-        student.call("softmax_stable", INPUTS @ INPUTS.T, 1), WEIGHTS, what="With dim=1 the result"
+
+
+# scores_for_query
+
+
+@check("scores_for_query", points=0.05, layer="shapes")
+def test_scores_for_query_gives_one_score_per_token(student, documented, inputs):
+    """Six tokens and one query make six scores: (6, 3) and (3,) -> (6,)."""
+    tokens = documented["003.inputs.length"].value
+
+    tensor_like(student.call("scores_for_query", inputs, inputs[1]), (tokens,))
+
+
+@check("scores_for_query", points=0.25, layer="documented")
+def test_scores_for_query_gives_the_documented_scores(student, documented, inputs):
+    """The query "journey" gets the documented scores."""
+    scores = student.call("scores_for_query", inputs, documented["003.query"].tensor)
+
+    documented["002.simple.scores_2"].matches(scores)
+
+
+@check("scores_for_query", points=0.4, layer="probe")
+def test_scores_for_query_compares_any_query(student, reference, probe):
+    """A query that is not a token of the sequence is compared with every token too."""
+    for tokens in (T, 9):
+        x, query = probe.normal(tokens, D, scale=1.5), probe.normal(D, scale=1.5)
+        ours = reference.call("scores_for_query", x, query)
+
+        agrees(student.call("scores_for_query", x, query), ours)
+
+
+@check("scores_for_query", points=0.1, layer="laws")
+def test_scores_for_query_serves_a_single_token(student, probe):
+    """One token makes one score, and the inputs are unchanged."""
+    x, query = probe.normal(1, D), probe.normal(D)
+
+    agrees(student.call("scores_for_query", x, query), (x * query).sum(dim=1))
+    unchanged = student.keeps_inputs("scores_for_query", x, query)
+    expect(unchanged, "scores_for_query changes one of its arguments.")
+
+
+@check("scores_for_query", points=0.2, layer="gradients")
+def test_scores_for_query_stays_in_the_graph(probe, same_gradients):
+    """Gradients flow from the scores back to tokens and query."""
+    same_gradients("scores_for_query", probe.normal(T, D), probe.normal(D))
+
+
+# normalize_by_sum
+
+
+@check("normalize_by_sum", points=0.25, layer="documented")
+def test_normalize_by_sum_gives_the_documented_shares(student, documented, scores_2):
+    """The documented scores become the documented shares, and these add up to 1."""
+    shares = student.call("normalize_by_sum", scores_2)
+
+    documented["002.simple.weights_2.by_sum"].matches(shares)
+    total = tensor(shares).sum()
+    documented["002.simple.weights_2.by_sum.sum"].matches(total, "The sum of the result")
+
+
+@check("normalize_by_sum", points=0.25, layer="probe")
+def test_normalize_by_sum_keeps_signs(student, reference, probe):
+    """Negative scores stay negative: the function only divides."""
+    scores = torch.cat([probe.uniform(T) + 1, -probe.uniform(2) - 0.2])
+
+    ours = reference.call("normalize_by_sum", scores)
+    agrees(student.call("normalize_by_sum", scores), ours)
+
+
+@check("normalize_by_sum", points=0.1, layer="laws")
+def test_normalize_by_sum_leaves_the_scores_alone(student, reference, probe):
+    """Scores ten times as large give the same shares; the scores are unchanged."""
+    scores = probe.uniform(T) + 0.1
+
+    ours = reference.call("normalize_by_sum", scores)
+    agrees(student.call("normalize_by_sum", 10 * scores), ours)
+    unchanged = student.keeps_inputs("normalize_by_sum", scores)
+    expect(unchanged, "normalize_by_sum changes the scores it was given.")
+
+
+@check("normalize_by_sum", points=0.15, layer="gradients")
+def test_normalize_by_sum_stays_in_the_graph(probe, same_gradients):
+    """Gradients flow back through numerator and denominator."""
+    same_gradients("normalize_by_sum", probe.uniform(T) + 0.5)
+
+
+# softmax_naive
+
+
+@check("softmax_naive", points=0.25, layer="documented")
+def test_softmax_naive_gives_the_documented_weights(student, documented, scores_2):
+    """The documented scores become the documented weights, and these add up to 1."""
+    weights = student.call("softmax_naive", scores_2)
+
+    documented["002.simple.weights_2.softmax"].matches(weights)
+    total = tensor(weights).sum()
+    documented["002.simple.weights_2.softmax.sum"].matches(total, "The sum of the weights")
+
+
+@check("softmax_naive", points=0.3, layer="probe")
+def test_softmax_naive_of_unseen_scores(student, reference, probe):
+    """Scores of any sign and number become the right weights."""
+    for tokens in (D, 2, 1):
+        scores = probe.normal(tokens, scale=2.0)
+        ours = reference.call("softmax_naive", scores)
+
+        agrees(student.call("softmax_naive", scores), ours)
+
+
+@check("softmax_naive", points=0.1, layer="laws")
+def test_softmax_naive_sees_differences_only(student, reference, probe):
+    """The same amount added to all scores changes no weight, and the scores are unchanged."""
+    scores = probe.normal(T)
+
+    ours = reference.call("softmax_naive", scores)
+    agrees(
+        student.call("softmax_naive", scores + 3),
+        ours,
+        "The softmax after adding the same amount to all scores",
+    )
+    unchanged = student.keeps_inputs("softmax_naive", scores)
+    expect(unchanged, "softmax_naive changes the scores it was given.")
+
+
+@check("softmax_naive", points=0.15, layer="gradients")
+def test_softmax_naive_stays_in_the_graph(probe, same_gradients):
+    """Gradients flow from the weights back to the scores."""
+    same_gradients("softmax_naive", probe.normal(T))
+
+
+@check("softmax_naive", points=0.2, layer="forbidden")
+def test_softmax_naive_is_written_out(student, reference, probe):
+    """It is written out with exponentials, without a ready softmax."""
+    scores = probe.normal(T)
+    agrees(student.call("softmax_naive", scores), reference.call("softmax_naive", scores))
+
+    ran = student.operators("softmax_naive", scores)
+    expect_by_hand(student, "softmax_naive", ran, BY_HAND, WRITE_IT_OUT)
+
+
+# softmax_stable
+
+
+@check("softmax_stable", points=0.2, layer="documented")
+def test_softmax_stable_gives_the_documented_weights(student, documented, inputs, scores_2):
+    """One query and all queries (along the rows) get the documented weights."""
+    of_one = student.call("softmax_stable", scores_2, 0)
+    of_all = student.call("softmax_stable", inputs @ inputs.T, 1)
+
+    documented["002.simple.weights_2.softmax"].matches(
+        of_one, "With dim=0 the softmax of one query"
+    )
+    documented["003.simple.weights"].matches(of_all, "With dim=1 the softmax of all queries")
+
+
+@check("softmax_stable", points=0.45, layer="probe")
+def test_softmax_stable_along_every_axis(student, reference, probe):
+    """Scores with one to four axes are normalised along dim, also if dim is negative."""
+    for shape in ((T,), (3, T), (2, 3, T), (2, 3, T, 4)):
+        scores = probe.normal(*shape, scale=2.0)
+        for dim in range(-len(shape), len(shape)):
+            ours = reference.call("softmax_stable", scores, dim)
+            yours = student.call("softmax_stable", scores, dim)
+
+            agrees(yours, ours, f"With {len(shape)} axes and dim={dim} the result")
+
+
+@check("softmax_stable", points=0.3, layer="laws")
+def test_softmax_stable_survives_a_thousand(student, reference, probe):
+    """Scores around 1000 and around -1000 give the weights that the same scores give around 0."""
+    scores = (probe.normal(3, T) * 8).round() / 8  # eighths: float32 keeps them beside 1000
+    ours = reference.call("softmax_stable", scores, 1)
+
+    for shift in (1000.0, -1000.0):
+        agrees(
+            student.call("softmax_stable", scores + shift, 1), ours, "The softmax of shifted scores"
+        )
+    apart = scores + torch.tensor([0.0, 1000.0, -1000.0, 1000.0, -1000.0])
+    agrees(student.call("softmax_stable", apart, 1), reference.call("softmax_stable", apart, 1))
+
+
+@check("softmax_stable", points=0.2, layer="laws")
+def test_softmax_stable_treats_each_slice_alone(student, reference, probe):
+    """Large scores in one slice do not change the weights of a slice of small scores."""
+    scores = probe.normal(3, T) + torch.tensor([[1000.0], [0.0], [-1000.0]])
+
+    agrees(student.call("softmax_stable", scores, 1), reference.call("softmax_stable", scores, 1))
+    agrees(
+        student.call("softmax_stable", scores.T, 0), reference.call("softmax_stable", scores.T, 0)
     )
 
 
-@check("softmax_stable", points=0, layer="laws")
-def test_stable_softmax_survives_large_scores(student):
-    """Adding 1000 to all scores changes no weight."""
-    raised = student.call("softmax_stable", torch.tensor([1000.0, 1001.0, 1002.0]), 0)
+@check("softmax_stable", points=0.15, layer="laws")
+def test_softmax_stable_gives_nothing_to_minus_infinity(student, reference, probe):
+    """A score of minus infinity gets the weight 0; the scores are unchanged."""
+    scores = probe.normal(3, T)
+    scores[0, 1] = scores[2, 4] = scores[2, 0] = -torch.inf
 
-    reads_like(raised, [0.0900, 0.2447, 0.6652])
-
-
-@check("context_vector", points=0, layer="documented")
-def test_context_of_journey(student):
-    """The documented weights mix the tokens into the documented context vector."""
-    weights = torch.softmax(INPUTS @ INPUTS[1], dim=0)
-
-    reads_like(student.call("context_vector", weights, INPUTS), CONTEXT_2)
+    agrees(student.call("softmax_stable", scores, 1), reference.call("softmax_stable", scores, 1))
+    unchanged = student.keeps_inputs("softmax_stable", scores, 1)
+    expect(unchanged, "softmax_stable changes the scores it was given.")
 
 
-@check("context_vector", points=0, layer="laws")
-def test_all_weight_on_one_token_gives_that_token(student):
-    """With weight 1 on "starts" and 0 elsewhere, the context vector is "starts" itself."""
-    weights = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-
-    reads_like(student.call("context_vector", weights, INPUTS), [0.57, 0.85, 0.64])
-
-
-@check("attention_scores", points=0, layer="documented")
-def test_scores_of_all_pairs(student):
-    """Every token is compared with every token: the documented scores."""
-    reads_like(student.call("attention_scores", INPUTS), SCORES)
+@check("softmax_stable", points=0.2, layer="gradients")
+def test_softmax_stable_stays_in_the_graph(probe, same_gradients):
+    """Gradients flow from the weights back to the scores, whatever the axis."""
+    same_gradients("softmax_stable", probe.normal(2, 3, T), 1)
+    same_gradients("softmax_stable", probe.normal(3, T), -1)
 
 
-@check("attention_weights", points=0, layer="documented")
-def test_weights_of_all_queries(student):
-    """The documented scores become the documented weights."""
-    reads_like(student.call("attention_weights", INPUTS @ INPUTS.T), WEIGHTS)
+@check("softmax_stable", points=0.25, layer="forbidden")
+def test_softmax_stable_is_written_out(student, reference, probe):
+    """It is written out with exponentials, without a ready softmax."""
+    scores = probe.normal(3, T)
+    agrees(student.call("softmax_stable", scores, 1), reference.call("softmax_stable", scores, 1))
+
+    for args in ((scores, 1), (scores, 0), (scores[0], 0), (scores + 1000, -1)):
+        ran = student.operators("softmax_stable", *args)
+        expect_by_hand(student, "softmax_stable", ran, BY_HAND, WRITE_IT_OUT)
 
 
-@check("attention_weights", points=0, layer="laws")
-def test_each_row_of_weights_adds_up_to_one(student):
-    """The weights of each query add up to 1, also where scores are not symmetric."""
-    scores = torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, -1.0], [-2.0, 0.5, 0.0]])
-    weights = tensor_like(student.call("attention_weights", scores), (3, 3))
-
-    for row in range(3):
-        number_agrees(weights[row].sum(), 1.0, 1e-5, f"The sum of row {row}")
+# context_vector
 
 
-@check("simple_self_attention", points=0, layer="documented")
-def test_context_of_all_tokens(student):
-    """Every token gets the documented context vector."""
-    reads_like(student.call("simple_self_attention", INPUTS), CONTEXT)
+@check("context_vector", points=0.05, layer="shapes")
+def test_context_vector_has_the_size_of_a_token(student, inputs):
+    """Six weights and six tokens of three features make one vector of three features."""
+    tensor_like(student.call("context_vector", torch.full((6,), 1 / 6), inputs), (3,))
+
+
+@check("context_vector", points=0.25, layer="documented")
+def test_context_vector_gives_the_documented_mixture(student, documented, inputs, scores_2):
+    """The documented weights of "journey" give its documented context vector."""
+    weights = torch.softmax(scores_2, dim=0)
+
+    documented["002.simple.context_2"].matches(student.call("context_vector", weights, inputs))
+
+
+@check("context_vector", points=0.35, layer="probe")
+def test_context_vector_takes_weights_as_they_are(student, reference, probe):
+    """Any weights mix any tokens, whatever their signs and their sum."""
+    for tokens in (T, 9):
+        weights, x = probe.normal(tokens), probe.normal(tokens, D, scale=1.5)
+        ours = reference.call("context_vector", weights, x)
+
+        agrees(student.call("context_vector", weights, x), ours)
+
+
+@check("context_vector", points=0.15, layer="laws")
+def test_context_vector_picks_the_token_with_all_the_weight(student, probe):
+    """All weight on one token gives that token back; weights and tokens are unchanged."""
+    x = probe.normal(T, D)
+    for index in (T - 1, 0, 2):
+        weights = torch.zeros(T)
+        weights[index] = 1.0
+
+        agrees(student.call("context_vector", weights, x), x[index])
+    unchanged = student.keeps_inputs("context_vector", weights, x)
+    expect(unchanged, "context_vector changes one of its arguments.")
+
+
+@check("context_vector", points=0.2, layer="gradients")
+def test_context_vector_stays_in_the_graph(probe, same_gradients):
+    """Gradients flow from the context vector back to weights and tokens."""
+    same_gradients("context_vector", probe.uniform(T), probe.normal(T, D))
+
+
+# attention_scores
+
+
+@check("attention_scores", points=0.05, layer="shapes")
+def test_attention_scores_compare_every_pair(student, inputs):
+    """Six tokens make six times six scores."""
+    tensor_like(student.call("attention_scores", inputs), (6, 6))
+
+
+@check("attention_scores", points=0.2, layer="documented")
+def test_attention_scores_are_the_documented_ones(student, documented, inputs):
+    """The scores of all pairs are the documented ones."""
+    documented["002.simple.scores"].matches(student.call("attention_scores", inputs))
+
+
+@check("attention_scores", points=0.25, layer="probe")
+def test_attention_scores_of_unseen_tokens(student, reference, probe):
+    """Any number of tokens is compared, also as many tokens as features, or only one."""
+    for tokens in (T, D, 1):
+        x = probe.normal(tokens, D, scale=1.5)
+
+        agrees(student.call("attention_scores", x), reference.call("attention_scores", x))
+
+
+@check("attention_scores", points=0.1, layer="laws")
+def test_attention_scores_hold_squared_lengths_on_the_diagonal(student, probe):
+    """A token's score with itself is its length squared, and the tokens are unchanged."""
+    x = probe.normal(T, D, scale=1.5)
+
+    scores = tensor_like(student.call("attention_scores", x), (T, T))
+    agrees(scores.diagonal(), x.square().sum(dim=1), "The diagonal of the scores")
+    unchanged = student.keeps_inputs("attention_scores", x)
+    expect(unchanged, "attention_scores changes the inputs it was given.")
+
+
+@check("attention_scores", points=0.2, layer="gradients")
+def test_attention_scores_stay_in_the_graph(probe, same_gradients):
+    """Gradients flow from the scores back to the tokens, as queries and as keys."""
+    same_gradients("attention_scores", probe.normal(T, D))
+
+
+@check("attention_scores", points=0.2, layer="forbidden")
+def test_attention_scores_need_no_loop(student, reference, probe):
+    """A longer sequence takes no more tensor operations than a short one."""
+    few, many = probe.normal(3, D), probe.normal(11, D)
+    agrees(student.call("attention_scores", many), reference.call("attention_scores", many))
+
+    short = student.operators("attention_scores", few)
+    long = student.operators("attention_scores", many)
+    keeps_operators(short, long, "One matrix product compares all pairs at once.")
+
+
+# attention_weights
+
+
+@check("attention_weights", points=0.05, layer="shapes")
+def test_attention_weights_are_as_many_as_scores(student, inputs):
+    """Every score becomes a weight: (6, 6) -> (6, 6)."""
+    tensor_like(student.call("attention_weights", inputs @ inputs.T), (6, 6))
+
+
+@check("attention_weights", points=0.25, layer="documented")
+def test_attention_weights_are_the_documented_ones(student, documented, inputs):
+    """The weights of all queries are the documented ones, and each row adds up to 1."""
+    answer = student.call("attention_weights", inputs @ inputs.T)
+
+    documented["003.simple.weights"].matches(answer)
+    sums = tensor(answer).sum(dim=-1)
+    documented["003.simple.row_sums"].matches(sums, "The vector of row sums")
+    documented["003.simple.row_2_sum"].matches(sums[1], 'The sum of the weights of "journey"')
+
+
+@check("attention_weights", points=0.35, layer="probe")
+def test_attention_weights_run_along_the_rows(student, reference, probe):
+    """Where row i and column i of the scores differ, the row is normalised."""
+    scores = probe.normal(T, T, scale=2.0)
+
+    agrees(student.call("attention_weights", scores), reference.call("attention_weights", scores))
+
+
+@check("attention_weights", points=0.15, layer="laws")
+def test_attention_weights_of_each_query_add_up_to_one(student, probe):
+    """The weights of each query are positive and add up to 1, also for a single token."""
+    scores = probe.normal(T, T, scale=2.0)
+
+    weights = tensor_like(student.call("attention_weights", scores), (T, T))
+    expect((weights > 0).all(), "Some weights are not positive.")
+    agrees(weights.sum(dim=1), torch.ones(T), "The vector of row sums")
+    agrees(student.call("attention_weights", scores[:1, :1]), torch.ones(1, 1), "A single weight")
+    unchanged = student.keeps_inputs("attention_weights", scores)
+    expect(unchanged, "attention_weights changes the scores it was given.")
+
+
+@check("attention_weights", points=0.2, layer="gradients")
+def test_attention_weights_stay_in_the_graph(probe, same_gradients):
+    """Gradients flow from the weights back to the scores."""
+    same_gradients("attention_weights", probe.normal(T, T))
+
+
+# simple_self_attention
+
+
+@check("simple_self_attention", points=0.05, layer="shapes")
+def test_simple_self_attention_gives_each_token_a_context_vector(student, inputs):
+    """Every token gets one context vector, as large as itself: (6, 3) -> (6, 3)."""
+    tensor_like(student.call("simple_self_attention", inputs), (6, 3))
+
+
+@check("simple_self_attention", points=0.3, layer="documented")
+def test_simple_self_attention_gives_the_documented_context(student, documented, inputs):
+    """The context vectors of all tokens are the documented ones."""
+    context = student.call("simple_self_attention", inputs)
+
+    documented["003.simple.context"].matches(context)
+    journey = tensor(context)[1]
+    documented["002.simple.context_2"].matches(journey, 'The context vector of "journey"')
+
+
+@check("simple_self_attention", points=0.4, layer="probe")
+def test_simple_self_attention_of_unseen_tokens(student, reference, probe):
+    """The context vectors are right for any number of tokens, also for as many as features."""
+    for tokens in (T, D):
+        x = probe.normal(tokens, D, scale=0.7)  # larger tokens would attend to themselves only
+        ours = reference.call("simple_self_attention", x)
+
+        agrees(student.call("simple_self_attention", x), ours)
+
+
+@check("simple_self_attention", points=0.15, layer="laws")
+def test_simple_self_attention_knows_no_order(student, reference, probe):
+    """The same tokens in another order get the same context vectors in that order."""
+    x = probe.normal(T, D, scale=0.7)
+    order = torch.tensor([3, 0, 4, 1, 2])
+
+    ours = reference.call("simple_self_attention", x)
+    student.call("simple_self_attention", x)
+    agrees(student.call("simple_self_attention", x[order]), ours[order])
+
+
+@check("simple_self_attention", points=0.1, layer="laws")
+def test_simple_self_attention_of_one_token_is_that_token(student, probe):
+    """A single token attends only to itself and is returned unchanged, as are the inputs."""
+    x = probe.normal(1, D)
+
+    agrees(student.call("simple_self_attention", x), x)
+    unchanged = student.keeps_inputs("simple_self_attention", x)
+    expect(unchanged, "simple_self_attention changes the inputs it was given.")
+
+
+@check("simple_self_attention", points=0.25, layer="gradients")
+def test_simple_self_attention_stays_in_the_graph(probe, same_gradients):
+    """Gradients flow back to the tokens as queries, as keys and as values."""
+    same_gradients("simple_self_attention", probe.normal(T, D, scale=0.7))
+
+
+def expect_by_hand(student, exercise, ran, names, why):
+    """Fail if one of *names* ran; name its line if the source shows it.
+
+    The operators that ran decide: a local variable may have the name of another function.
+    """
+    try:
+        avoids_running(ran, names, why)
+    except WrongAnswer:
+        avoids(student, exercise, names, why)
+        raise

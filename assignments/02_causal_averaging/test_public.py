@@ -1,118 +1,248 @@
-"""What you can check yourself in stage 02: causal averaging."""
+"""The checks that you can run yourself, as often as you like: `autograder check`.
 
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""
+
+import pytest
 import torch
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import reads_like, tensor_like
+from autograder.suite.compare import agrees, tensor, tensor_like
 
-X = torch.tensor(  # the first two sequences of the documented batch
-    [
-        [
-            [0.7667, 0.5314],
-            [0.9172, 0.2774],
-            [0.3465, 0.1333],
-            [0.7567, 0.7931],
-            [0.0519, 0.1533],
-            [0.1922, 0.9974],
-            [0.3706, 0.7383],
-            [0.5901, 0.1120],
-        ],
-        [
-            [0.4926, 0.9296],
-            [0.4528, 0.9448],
-            [0.4835, 0.5699],
-            [0.6518, 0.5521],
-            [0.2763, 0.4441],
-            [0.1384, 0.8170],
-            [0.1880, 0.5782],
-            [0.1035, 0.7034],
-        ],
-    ]
-)
-MEANS = [
-    [
-        [0.7667, 0.5314],
-        [0.8419, 0.4044],
-        [0.6768, 0.3140],
-        [0.6968, 0.4338],
-        [0.5678, 0.3777],
-        [0.5052, 0.4810],
-        [0.4860, 0.5177],
-        [0.4990, 0.4670],
-    ],
-    [
-        [0.4926, 0.9296],
-        [0.4727, 0.9372],
-        [0.4763, 0.8148],
-        [0.5202, 0.7491],
-        [0.4714, 0.6881],
-        [0.4159, 0.7096],
-        [0.3833, 0.6908],
-        [0.3484, 0.6924],
-    ],
-]
-WEIGHTS = [
-    [1.0000, 0.0000, 0.0000, 0.0000],
-    [0.5000, 0.5000, 0.0000, 0.0000],
-    [0.3333, 0.3333, 0.3333, 0.0000],
-    [0.2500, 0.2500, 0.2500, 0.2500],
-]
-TWICE_ROUNDED = 3  # decimals: both X and the documented means are rounded to four
+SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all different; one T below and one above the documents' 8
 
 
-@check("causal_mean_loop", points=0, layer="documented")
-def test_loop_gives_the_documented_means(student):
-    """Each token of the documented batch becomes the documented mean."""
-    reads_like(student.call("causal_mean_loop", X), MEANS, TWICE_ROUNDED)
+@pytest.fixture
+def x(documented):
+    """Return the documented batch: (4, 8, 2)."""
+    return documented["004.x"].tensor.clone()
 
 
-@check("causal_mean_loop", points=0, layer="laws")
-def test_first_token_stays_and_last_is_the_mean_of_all(student):
-    """The first token is its own mean; the last token becomes the mean of all tokens."""
-    means = tensor_like(student.call("causal_mean_loop", X), (2, 8, 2))
+@pytest.fixture
+def same_means(student, reference, probe):
+    """Return a function that compares the means of hidden batches with the reference's."""
 
-    reads_like(means[:, 0], X[:, 0].tolist(), what="The first token of each sequence")
-    reads_like(means[:, -1], X.mean(dim=1).tolist(), what="The last token of each sequence")
+    def compare(name):
+        for sizes in SIZES:
+            batch = probe.normal(*sizes, scale=1.5)
+            agrees(student.call(name, batch), reference.call(name, batch), "The batch of means")
+        single = probe.normal(3, 1, 4)
+        agrees(student.call(name, single), single, "The mean of sequences of one token")
 
-
-@check("averaging_weights", points=0, layer="documented")
-def test_weights_of_four_tokens(student):
-    """Four tokens are averaged with 1, 1/2, 1/3 and 1/4, and later tokens get the weight 0."""
-    reads_like(student.call("averaging_weights", 4), WEIGHTS)
-
-
-@check("causal_mean_matmul", points=0, layer="documented")
-def test_matmul_gives_the_documented_means(student):
-    """The matrix product gives the documented means as well."""
-    reads_like(student.call("causal_mean_matmul", X), MEANS, TWICE_ROUNDED)
+    return compare
 
 
-@check("masked_softmax_weights", points=0, layer="documented")
-def test_softmax_weights_of_four_tokens(student):
-    """The masked softmax gives the same weights, and later tokens get exactly 0."""
-    weights = student.call("masked_softmax_weights", 4)
+@pytest.fixture
+def hides_the_future(student, reference, probe):
+    """Return a check that later tokens change no earlier mean, and the batch is unchanged."""
 
-    reads_like(weights, WEIGHTS)
-    hidden = tensor_like(weights, (4, 4)).triu(diagonal=1)
-    expect((hidden == 0).all(), "A later token gets a weight that is not exactly 0.")
+    def compare(name):
+        batch = probe.normal(3, 7, 4)
+        before = reference.call(name, batch)
+        for start in (1, 4, 6):
+            changed = batch.clone()
+            changed[:, start:] += 1e4
+            means = tensor_like(student.call(name, changed), (3, 7, 4), "The batch of means")
+            agrees(means[:, :start], before[:, :start], "The part before the changed tokens")
+        expect(student.keeps_inputs(name, batch), f"{name} changes the batch that you pass to it.")
+
+    return compare
 
 
-@check("causal_mean_softmax", points=0, layer="documented")
-def test_softmax_gives_the_documented_means(student):
-    """The softmax weights give the documented means as well."""
-    reads_like(student.call("causal_mean_softmax", X), MEANS, TWICE_ROUNDED)
+@pytest.fixture
+def same_gradients(student, reference, probe):
+    """Return a function that compares the gradient at the batch with the reference's."""
+
+    def compare(name):
+        batch, cotangent = probe.normal(3, 5, 4), probe.normal(3, 5, 4)
+        tensor_like(student.call(name, batch), (3, 5, 4), "The batch of means")
+        (gradient,) = student.gradients(name, batch, cotangent=cotangent).inputs
+        (wanted,) = reference.gradients(name, batch, cotangent=cotangent).inputs
+        expect(gradient is not None, f"No gradient reaches the input of {name}.")
+        agrees(gradient, wanted, "The gradient that reaches the batch")
+
+    return compare
 
 
-@check("causal_mean_softmax", points=0, layer="laws")
-def test_later_tokens_change_nothing_before_them(student):
-    """A change of the last token changes the last row and no row before it."""
-    other = X.clone()
-    other[:, -1] += 5.0
-    means = tensor_like(student.call("causal_mean_softmax", other), (2, 8, 2))
+@pytest.fixture
+def are_causal_shares(student, reference):
+    """Return a check that the weights of visible tokens add up to 1, whatever comes later."""
 
-    reads_like(
-        means[:, :-1],
-        [rows[:-1] for rows in MEANS],
-        TWICE_ROUNDED,
-        "The part before the changed token",
-    )
+    def compare(name):
+        few, many = (tensor_like(student.call(name, T), (T, T)) for T in (5, 7))
+        expect(
+            (few.triu(diagonal=1) == 0).all(), "A later token gets a weight that is not exactly 0."
+        )
+        off = (many.sum(dim=1) - 1).abs().max()
+        expect(off < 1e-5, "The weights of a token do not add up to 1.")
+        agrees(many[:5, :5], reference.call(name, 5), "The block of the first tokens")
+        agrees(few, many[:5, :5], "The weights of fewer tokens")
+
+    return compare
+
+
+# causal_mean_loop
+
+
+@check("causal_mean_loop", points=0.05, layer="shapes")
+def test_loop_keeps_the_shape(student, documented, x):
+    """A batch of means is as large as the batch: (4, 8, 2) -> (4, 8, 2)."""
+    tensor_like(student.call("causal_mean_loop", x), tuple(documented["004.x.shape"].value))
+
+
+@check("causal_mean_loop", points=0.6, layer="documented")
+def test_loop_gives_the_documented_means(student, documented, x):
+    """The means of the documented batch are the documented ones."""
+    documented["004.xbow"].matches(student.call("causal_mean_loop", x))
+
+
+@check("causal_mean_loop", points=0.8, layer="probe")
+def test_loop_averages_unseen_batches(same_means):
+    """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
+    same_means("causal_mean_loop")
+
+
+@check("causal_mean_loop", points=0.5, layer="laws")
+def test_loop_never_looks_ahead(hides_the_future):
+    """A change of later tokens changes no mean before them; the batch is unchanged."""
+    hides_the_future("causal_mean_loop")
+
+
+@check("causal_mean_loop", points=0.55, layer="gradients")
+def test_loop_stays_in_the_graph(same_gradients):
+    """Gradients flow from each mean back to the tokens that it averages."""
+    same_gradients("causal_mean_loop")
+
+
+# averaging_weights
+
+
+@check("averaging_weights", points=0.05, layer="shapes")
+def test_weights_are_square(student):
+    """Eight tokens make eight times eight weights."""
+    tensor_like(student.call("averaging_weights", 8), (8, 8))
+
+
+@check("averaging_weights", points=0.7, layer="documented")
+def test_weights_are_the_documented_ones(student, documented):
+    """The weights of eight tokens are the documented ones, with the documented triangle visible."""
+    weights = student.call("averaging_weights", 8)
+
+    documented["004.averaging_weights"].matches(weights)
+    seen = (tensor(weights) != 0).float()
+    documented["004.mask"].matches(seen, "The triangle of weights that are not 0")
+
+
+@check("averaging_weights", points=0.45, layer="probe")
+def test_weights_of_other_lengths(student, reference):
+    """The weights are right for other numbers of tokens as well, also for a single token."""
+    for T in (5, 11, 1):
+        ours = reference.call("averaging_weights", T)
+
+        agrees(student.call("averaging_weights", T), ours, "The matrix of weights")
+
+
+@check("averaging_weights", points=0.5, layer="laws")
+def test_weights_share_one_out_among_the_past(are_causal_shares):
+    """Rows add up to 1, later tokens get exactly 0, and more tokens change no earlier row."""
+    are_causal_shares("averaging_weights")
+
+
+# causal_mean_matmul
+
+
+@check("causal_mean_matmul", points=0.05, layer="shapes")
+def test_matmul_keeps_the_shape(student, documented, x):
+    """A batch of means is as large as the batch: (4, 8, 2) -> (4, 8, 2)."""
+    tensor_like(student.call("causal_mean_matmul", x), tuple(documented["004.x.shape"].value))
+
+
+@check("causal_mean_matmul", points=0.5, layer="documented")
+def test_matmul_gives_the_documented_means(student, documented, x):
+    """The means of the documented batch are the documented ones."""
+    documented["004.xbow"].matches(student.call("causal_mean_matmul", x))
+
+
+@check("causal_mean_matmul", points=0.65, layer="probe")
+def test_matmul_averages_unseen_batches(same_means):
+    """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
+    same_means("causal_mean_matmul")
+
+
+@check("causal_mean_matmul", points=0.4, layer="laws")
+def test_matmul_never_looks_ahead(hides_the_future):
+    """A change of later tokens changes no mean before them; the batch is unchanged."""
+    hides_the_future("causal_mean_matmul")
+
+
+@check("causal_mean_matmul", points=0.4, layer="gradients")
+def test_matmul_stays_in_the_graph(same_gradients):
+    """Gradients flow from each mean back to the tokens that it averages."""
+    same_gradients("causal_mean_matmul")
+
+
+# masked_softmax_weights
+
+
+@check("masked_softmax_weights", points=0.05, layer="shapes")
+def test_softmax_weights_are_square(student):
+    """Eight tokens make eight times eight weights."""
+    tensor_like(student.call("masked_softmax_weights", 8), (8, 8))
+
+
+@check("masked_softmax_weights", points=0.7, layer="documented")
+def test_softmax_weights_are_the_documented_ones(student, documented):
+    """The softmax of the documented masked scores gives the documented weights."""
+    weights = student.call("masked_softmax_weights", 8)
+
+    documented["004.averaging_weights"].matches(weights)
+    agrees(weights, torch.softmax(documented["004.masked_scores"].tensor, dim=-1))
+
+
+@check("masked_softmax_weights", points=0.45, layer="probe")
+def test_softmax_weights_of_other_lengths(student, reference):
+    """The weights are right for other numbers of tokens as well, also for a single token."""
+    for T in (5, 11, 1):
+        ours = reference.call("masked_softmax_weights", T)
+
+        agrees(student.call("masked_softmax_weights", T), ours, "The matrix of weights")
+
+
+@check("masked_softmax_weights", points=0.5, layer="laws")
+def test_softmax_weights_share_one_out_among_the_past(are_causal_shares):
+    """Rows add up to 1, later tokens get exactly 0, and more tokens change no earlier row."""
+    are_causal_shares("masked_softmax_weights")
+
+
+# causal_mean_softmax
+
+
+@check("causal_mean_softmax", points=0.05, layer="shapes")
+def test_softmax_mean_keeps_the_shape(student, documented, x):
+    """A batch of means is as large as the batch: (4, 8, 2) -> (4, 8, 2)."""
+    tensor_like(student.call("causal_mean_softmax", x), tuple(documented["004.x.shape"].value))
+
+
+@check("causal_mean_softmax", points=0.35, layer="documented")
+def test_softmax_mean_gives_the_documented_means(student, documented, x):
+    """The means of the documented batch are the documented ones."""
+    documented["004.xbow"].matches(student.call("causal_mean_softmax", x))
+
+
+@check("causal_mean_softmax", points=0.5, layer="probe")
+def test_softmax_mean_averages_unseen_batches(same_means):
+    """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
+    same_means("causal_mean_softmax")
+
+
+@check("causal_mean_softmax", points=0.3, layer="laws")
+def test_softmax_mean_never_looks_ahead(hides_the_future):
+    """A change of later tokens changes no mean before them; the batch is unchanged."""
+    hides_the_future("causal_mean_softmax")
+
+
+@check("causal_mean_softmax", points=0.3, layer="gradients")
+def test_softmax_mean_stays_in_the_graph(same_gradients):
+    """Gradients flow from each mean back to the tokens that it averages."""
+    same_gradients("causal_mean_softmax")

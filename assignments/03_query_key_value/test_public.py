@@ -1,214 +1,509 @@
-"""What you can check yourself in stage 03: from inputs to context vectors, step by step.
+"""The checks that you can run yourself, as often as you like: `autograder check`.
 
-The numbers are those of documents 000 and 002. Each step gets its input as it is printed there, so
-you can begin with any function; where that input is rounded, three decimals of the result have to
-agree.
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
 """
 
+import pytest
 import torch
+from torch import Tensor
 
+from autograder.results import Status
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import reads_like, tensor_like
-
-INPUTS = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your
-        [0.55, 0.87, 0.66],  # journey
-        [0.57, 0.85, 0.64],  # starts
-        [0.22, 0.58, 0.33],  # with
-        [0.77, 0.25, 0.10],  # one
-        [0.05, 0.80, 0.55],  # step
-    ]
-)
-JOURNEY = INPUTS[1]
-
-# Document 000: drawn with torch.randn after torch.manual_seed(1)
-W_Q = [[0.6614, 0.2669], [0.0617, 0.6213], [-0.4519, -0.1661]]
-W_K = [[-1.5228, 0.3817], [-1.0276, -0.5631], [-0.8923, -0.0583]]
-W_V = [[-0.1955, -0.9656], [0.4224, 0.2673], [-0.4212, -0.5107]]
-
-QUERIES = [
-    [-0.1086, 0.0601],
-    [0.1191, 0.5777],
-    [0.1402, 0.5739],
-    [0.0321, 0.3643],
-    [0.4795, 0.3442],
-    [-0.1661, 0.4190],
-]
-KEYS = [
-    [-1.6031, 0.0278],
-    [-2.3205, -0.3184],
-    [-2.3125, -0.2983],
-    [-1.2255, -0.2618],
-    [-1.5187, 0.1473],
-    [-1.3890, -0.4634],
-]
-VALUES = [
-    [-0.3956, -0.8296],
-    [-0.0180, -0.6356],
-    [-0.0220, -0.6500],
-    [0.0630, -0.2259],
-    [-0.0871, -0.7278],
-    [0.0965, -0.1153],
-]
-SCORES = [
-    [0.1757, 0.2328, 0.2331, 0.1173, 0.1737, 0.1229],
-    [-0.1749, -0.4604, -0.4479, -0.2973, -0.0958, -0.4332],
-    [-0.2087, -0.5080, -0.4954, -0.3221, -0.1283, -0.4607],
-    [-0.0414, -0.1906, -0.1830, -0.1348, 0.0048, -0.2134],
-    [-0.7590, -1.2222, -1.2115, -0.6777, -0.6774, -0.8255],
-    [0.2780, 0.2521, 0.2592, 0.0939, 0.3140, 0.0366],
-]
-WEIGHTS = [
-    [0.1666, 0.1734, 0.1735, 0.1598, 0.1663, 0.1605],
-    [0.1835, 0.1500, 0.1513, 0.1683, 0.1941, 0.1529],
-    [0.1837, 0.1487, 0.1500, 0.1695, 0.1944, 0.1537],
-    [0.1767, 0.1590, 0.1599, 0.1654, 0.1826, 0.1565],
-    [0.1812, 0.1306, 0.1316, 0.1919, 0.1919, 0.1729],
-    [0.1750, 0.1718, 0.1727, 0.1536, 0.1795, 0.1475],
-]
-CONTEXT = [
-    [-0.0617, -0.5368],
-    [-0.0702, -0.5428],
-    [-0.0700, -0.5419],
-    [-0.0666, -0.5399],
-    [-0.0648, -0.5218],
-    [-0.0678, -0.5489],
-]
-
-# Document 002: drawn with torch.rand after torch.manual_seed(123); all of "journey"
-QUERY_2, KEY_2, VALUE_2 = [0.4306, 1.4551], [0.4433, 1.1419], [0.3951, 1.0037]
-SCORES_2 = [1.2705, 1.8524, 1.8111, 1.0795, 0.5577, 1.5440]
-WEIGHTS_2 = [0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820]
+from autograder.suite.compare import agrees, same_dtype, tensor_like
+from autograder.suite.documented import DocumentedTensors
 
 
-def three_matrices(answer):
-    """Unpack the result of draw_weights as W_query, W_key, W_value."""
+@pytest.fixture
+def inputs(documented: DocumentedTensors) -> Tensor:
+    """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
+    return documented["000.inputs"].tensor.clone()
+
+
+T, D_IN, D_K, D_V = 5, 7, 4, 3  # all different, so that no wrong axis fits by chance
+MODERATE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows
+ROLES = ("W_query", "W_key", "W_value")
+
+
+def three_matrices(answer, shape):
+    """Return the result of draw_weights as three tensors of *shape*, or fail the check."""
     expect(
         isinstance(answer, tuple | list) and len(answer) == 3,
         "draw_weights should return three matrices: return W_query, W_key, W_value.",
+        Status.WRONG_TYPE,
     )
-    names = ("W_query", "W_key", "W_value")
-    return [tensor_like(weight, (3, 2), name) for name, weight in zip(names, answer, strict=True)]
+    return [tensor_like(matrix, shape, role) for role, matrix in zip(ROLES, answer, strict=True)]
 
 
-@check("draw_weights", points=0, layer="shapes")
-def test_draws_three_frozen_matrices(student):
-    """Three frozen matrices of shape (d_in, d_out) are returned."""
-    answer = student.call("draw_weights", 3, 2)
+def same_gradients(yours, ours, *names):
+    """Compare the gradients of all tensor arguments with the reference's."""
+    for name, mine in zip(names, yours.inputs, strict=False):
+        expect(
+            mine is not None,
+            f"No gradient reaches {name}: something in your code detaches it from the graph.",
+        )
+    for name, mine, wanted in zip(names, yours.inputs, ours.inputs, strict=False):
+        agrees(mine, wanted, f"The gradient of {name}")
 
-    three_matrices(answer)
-    frozen = not any(weight.requires_grad for weight in answer)
+
+def drawn(reference, seed, distribution="rand"):
+    """Return the documents' three (3, 2) matrices."""
+    return reference.call("draw_weights", 3, 2, distribution, seed=seed)
+
+
+def projected(reference, inputs, seed, distribution="rand"):
+    """Return the documents' queries, keys and values: (6, 2) each."""
+    return [
+        reference.call("project", inputs, weight) for weight in drawn(reference, seed, distribution)
+    ]
+
+
+# draw_weights
+
+
+@check("draw_weights", points=0.1, layer="shapes")
+def test_draws_three_matrices(student):
+    """Three matrices of shape (d_in, d_out) are returned, in float32 and frozen."""
+    answer = student.call("draw_weights", D_IN, D_K)
+
+    for role, matrix in zip(ROLES, three_matrices(answer, (D_IN, D_K)), strict=True):
+        same_dtype(matrix, torch.float32, role)
+    frozen = not any(matrix.requires_grad for matrix in answer)
     expect(frozen, "The matrices should be frozen: requires_grad=False.")
 
 
-@check("draw_weights", points=0, layer="parameters")
-def test_draws_normally_under_seed_1(student):
-    """Seeded with 1, "randn" draws the documented matrices, in the order query, key, value."""
-    answer = student.call("draw_weights", 3, 2, "randn", seed=1)
+@check("draw_weights", points=0.4, layer="parameters")
+def test_draws_the_documented_matrices(student, documented):
+    """Seeded with 1, "randn" draws the documented W_q, W_k and W_v, in this order."""
+    weights = three_matrices(student.call("draw_weights", 3, 2, "randn", seed=1), (3, 2))
 
-    W_query, W_key, W_value = three_matrices(answer)
-    reads_like(W_query, W_Q, what="W_query")
-    reads_like(W_key, W_K, what="W_key")
-    reads_like(W_value, W_V, what="W_value")
+    for role, name, weight in zip(ROLES, ("w_q", "w_k", "w_v"), weights, strict=True):
+        documented[f"000.{name}"].matches(weight, role)
 
 
-@check("draw_weights", points=0, layer="documented")
-def test_draws_uniformly_under_seed_123(student):
-    """Seeded with 123 and without a distribution, "journey" gets its documented vectors."""
-    answer = student.call("draw_weights", 3, 2, seed=123)
+@check("draw_weights", points=0.4, layer="documented")
+def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
+    """Seeded with 123 and without a distribution, the draws are uniform: "journey" gets its
+    documented query, key and value.
+    """
+    W_query, W_key, W_value = three_matrices(student.call("draw_weights", 3, 2, seed=123), (3, 2))
 
-    W_query, W_key, W_value = three_matrices(answer)
-    reads_like(JOURNEY @ W_query, QUERY_2, what="the query of 'journey'")
-    reads_like(JOURNEY @ W_key, KEY_2, what="the key of 'journey'")
-    reads_like(JOURNEY @ W_value, VALUE_2, what="the value of 'journey'")
-
-
-@check("project", points=0, layer="documented")
-def test_projects_all_tokens(student):
-    """W_q, W_k and W_v turn the six inputs into the documented queries, keys and values."""
-    for weight, printed, what in ((W_Q, QUERIES, "queries"), (W_K, KEYS, "keys")):
-        reads_like(student.call("project", INPUTS, torch.tensor(weight)), printed, 3, what)
-
-    reads_like(student.call("project", INPUTS, torch.tensor(W_V)), VALUES, 3, "values")
+    documented["002.trainable.query_2"].matches(inputs[1] @ W_query, "inputs[1] @ W_query")
+    documented["003.trainable.key_2"].matches(inputs[1] @ W_key, "inputs[1] @ W_key")
+    documented["003.trainable.value_2"].matches(inputs[1] @ W_value, "inputs[1] @ W_value")
 
 
-@check("project", points=0, layer="documented")
-def test_projects_one_token(student):
-    """The input of "journey" alone, a vector of size 3, becomes a query of size 2."""
-    reads_like(student.call("project", JOURNEY, torch.tensor(W_Q)), QUERIES[1], 3, "the query")
+@check("draw_weights", points=0.35, layer="probe")
+def test_draws_each_matrix_on_its_own(student, reference, probe):
+    """At any size and seed, each matrix is drawn with its own call, W_query first."""
+    for distribution in ("rand", "randn"):
+        asked = {"distribution": distribution, "seed": probe.seed}
+        yours = student.call("draw_weights", D_IN, D_K, **asked)
+        ours = reference.call("draw_weights", D_IN, D_K, **asked)
+
+        mine = three_matrices(yours, (D_IN, D_K))
+        for role, weight, wanted in zip(ROLES, mine, ours, strict=True):
+            agrees(weight, wanted, f"{role} of {distribution!r}")
 
 
-@check("attention_scores", points=0, layer="documented")
-def test_scores_all_queries(student):
-    """Row i holds the scores of query i with every key."""
-    scores = student.call("attention_scores", torch.tensor(QUERIES), torch.tensor(KEYS))
+@check("draw_weights", points=0.15, layer="laws")
+def test_leaves_the_seed_to_the_caller(student, reference):
+    """Only the three draws use torch's generator, and nothing seeds it."""
+    student.call("draw_weights", D_IN, D_K, "randn", seed=5)
+    yours = student.draws_next()
+    reference.call("draw_weights", D_IN, D_K, "randn", seed=5)
 
-    reads_like(scores, SCORES, 3, "attention_scores(queries, keys)")
-
-
-@check("attention_scores", points=0, layer="documented")
-def test_scores_one_query(student):
-    """The query of "journey" alone gets six scores, one for each key."""
-    scores = student.call("attention_scores", torch.tensor(QUERIES[1]), torch.tensor(KEYS))
-
-    reads_like(scores, SCORES[1], 3, "attention_scores(query, keys)")
+    agrees(yours, reference.draws_next(), "The next number that torch draws")
 
 
-@check("attention_weights", points=0, layer="documented")
-def test_weighs_all_tokens(student):
-    """The scores, divided by the root of the key size 2, become the documented weights."""
-    weights = student.call("attention_weights", torch.tensor(SCORES), 2)
-
-    reads_like(weights, WEIGHTS, 3, "attention_weights(scores, 2)")
-
-
-@check("attention_weights", points=0, layer="documented")
-def test_weighs_for_one_query(student):
-    """The six scores of "journey" alone become its six weights."""
-    weights = student.call("attention_weights", torch.tensor(SCORES_2), 2)
-
-    reads_like(weights, WEIGHTS_2, 3, "attention_weights(scores of one query, 2)")
+@check("draw_weights", points=0.1, layer="laws")
+def test_refuses_another_distribution(student):
+    """A distribution that is neither "rand" nor "randn" raises a ValueError."""
+    for distribution in ("uniform", "xavier"):
+        expect(
+            student.refuses("draw_weights", D_IN, D_K, distribution),
+            "An unknown distribution is accepted silently; it should raise a ValueError.",
+        )
 
 
-@check("attention_weights", points=0, layer="laws")
-def test_every_query_has_one_to_give(student):
-    """Each query's weights sum to 1."""
-    weights = student.call("attention_weights", torch.tensor(SCORES), 2)
-
-    sums = tensor_like(weights, (6, 6), "attention_weights(scores, 2)").sum(dim=-1)
-    expect(((sums - 1).abs() < 1e-5).all(), "The weights of some query do not sum to 1.")
+# project
 
 
-@check("context_vectors", points=0, layer="documented")
-def test_mixes_the_values(student):
-    """The documented weights mix the documented values into the documented context vectors."""
-    context = student.call("context_vectors", torch.tensor(WEIGHTS), torch.tensor(VALUES))
+@check("project", points=0.1, layer="shapes")
+def test_projects_into_the_new_size(student, probe):
+    """(T, d_in) becomes (T, d_out), and one vector (d_in,) becomes (d_out,)."""
+    x, W = probe.normal(T, D_IN), probe.normal(D_IN, D_K)
 
-    reads_like(context, CONTEXT, 3, "context_vectors(weights, values)")
-
-
-@check("context_vectors", points=0, layer="laws")
-def test_attention_to_one_token_gives_its_value(student):
-    """A query that attends only to "starts" gets the value of "starts"."""
-    only_starts = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-
-    context = student.call("context_vectors", only_starts, torch.tensor(VALUES))
-    reads_like(context, VALUES[2], what="the context vector of attention to 'starts' alone")
+    tensor_like(student.call("project", x, W), (T, D_K), "project(inputs, weight)")
+    tensor_like(student.call("project", x[0], W), (D_K,), "project(one vector, weight)")
 
 
-@check("self_attention", points=0, layer="documented")
-def test_goes_all_the_way(student):
-    """The six inputs and three matrices give the documented context vectors."""
-    weights = [torch.tensor(weight) for weight in (W_Q, W_K, W_V)]
+@check("project", points=0.4, layer="documented")
+def test_projects_all_tokens_as_documented(student, reference, documented, inputs):
+    """Queries, keys and values of all six tokens are the documented ones."""
+    weights = drawn(reference, 1, "randn")
+    for name, weight in zip(("queries", "keys", "values"), weights, strict=True):
+        documented[f"000.{name}"].matches(student.call("project", inputs, weight), name)
 
-    reads_like(student.call("self_attention", INPUTS, *weights), CONTEXT, 3, "self_attention")
+    _, W_key, W_value = drawn(reference, 123)
+    for name, weight in (("keys", W_key), ("values", W_value)):
+        answer = tensor_like(student.call("project", inputs, weight), (6, 2), name)
+        documented[f"002.trainable.{name}.shape"].matches(torch.tensor(answer.shape), name)
 
 
-@check("self_attention", points=0, layer="laws")
-def test_a_token_alone_gets_its_own_value(student):
-    """Without other tokens, all attention of "journey" goes to "journey" itself."""
-    weights = [torch.tensor(weight) for weight in (W_Q, W_K, W_V)]
+@check("project", points=0.35, layer="documented")
+def test_projects_one_token_as_documented(student, reference, documented, inputs):
+    """Query, key and value of "journey" alone are the documented ones."""
+    for seed, distribution, names in (
+        (1, "randn", ("000.query_2", "000.key_2", "000.value_2")),
+        (123, "rand", ("002.trainable.query_2", "003.trainable.key_2", "003.trainable.value_2")),
+    ):
+        for name, weight in zip(names, drawn(reference, seed, distribution), strict=True):
+            answer = student.call("project", inputs[1], weight)
+            documented[name].matches(answer, name.rpartition(".")[2])
 
-    context = student.call("self_attention", INPUTS[1:2], *weights)
-    reads_like(context, VALUES[1:2], 3, "self_attention of one token")
+
+@check("project", points=0.4, layer="probe")
+def test_projects_at_any_size(student, reference, probe):
+    """On other sizes, also with a square weight, every token is projected by the same matrix."""
+    x = probe.normal(T, D_IN, scale=1.5)
+    for given in (x, x[:1], x[2]):
+        for weight in (probe.normal(D_IN, D_K), probe.normal(D_IN, D_IN)):
+            yours = student.call("project", given, weight)
+
+            agrees(yours, reference.call("project", given, weight), "project(inputs, weight)")
+
+
+@check("project", points=0.05, layer="laws")
+def test_project_leaves_its_arguments_alone(student, probe):
+    """Inputs and weight are the same before and after."""
+    kept = student.keeps_inputs("project", probe.normal(T, D_IN), probe.normal(D_IN, D_K))
+
+    expect(kept, "project changes one of its arguments in place.")
+
+
+@check("project", points=0.2, layer="gradients")
+def test_project_passes_gradients_on(student, reference, probe):
+    """Gradients reach the inputs and the weight."""
+    sent = {"cotangent": probe.normal(T, D_K)}
+    args = probe.normal(T, D_IN), probe.normal(D_IN, D_K)
+    yours = student.gradients("project", *args, **sent)
+
+    same_gradients(yours, reference.gradients("project", *args, **sent), "inputs", "weight")
+
+
+# attention_scores
+
+
+@check("attention_scores", points=0.1, layer="shapes")
+def test_gives_one_score_per_pair(student, probe):
+    """All queries give (T, T) scores, one query alone gives (T,)."""
+    queries, keys = probe.normal(T, D_K), probe.normal(T, D_K)
+
+    tensor_like(student.call("attention_scores", queries, keys), (T, T), "scores of all queries")
+    tensor_like(student.call("attention_scores", queries[0], keys), (T,), "scores of one query")
+
+
+@check("attention_scores", points=0.4, layer="documented")
+def test_scores_all_queries_as_documented(student, reference, documented, inputs):
+    """The 6 by 6 scores are the documented ones: a row for each query, a column for each key."""
+    queries, keys, _ = projected(reference, inputs, 1, "randn")
+
+    documented["000.scores"].matches(
+        student.call("attention_scores", queries, keys), "attention_scores(queries, keys)"
+    )
+
+
+@check("attention_scores", points=0.4, layer="documented")
+def test_scores_one_query_as_documented(student, reference, documented, inputs):
+    """The six scores of "journey" alone are the documented ones, in both documents."""
+    queries, keys, _ = projected(reference, inputs, 1, "randn")
+    scores = student.call("attention_scores", queries[1], keys)
+    documented["000.scores_2"].matches(scores, "attention_scores(queries[1], keys)")
+
+    queries, keys, _ = projected(reference, inputs, 123)
+    scores = tensor_like(student.call("attention_scores", queries[1], keys), (6,))
+    documented["002.trainable.scores_2"].matches(scores, "attention_scores(queries[1], keys)")
+    documented["002.trainable.score_22"].matches(scores[1], "The score of the query with its key")
+
+
+@check("attention_scores", points=0.5, layer="probe")
+def test_scores_at_any_size(student, reference, probe):
+    """On other sizes, also with as many tokens as features, every score is a plain dot product."""
+    for tokens, size in ((T, D_K), (4, 4), (3, 6), (1, 3)):
+        queries = probe.normal(tokens, size, scale=1.5)
+        keys = probe.normal(tokens, size, scale=1.5)
+        for asked in (queries, queries[-1]):
+            yours = student.call("attention_scores", asked, keys)
+
+            agrees(yours, reference.call("attention_scores", asked, keys), "attention_scores")
+
+
+@check("attention_scores", points=0.3, layer="laws")
+def test_scores_read_off_what_a_query_asks_for(student, probe):
+    """A query with a single 1 gets that feature of every key, in the query's own row."""
+    keys = probe.normal(T, T, scale=1.5)
+    order = torch.tensor([3, 0, 4, 1, 2])
+    scores = student.call("attention_scores", torch.eye(T)[order], keys)
+
+    agrees(scores, keys.T[order], "The scores of queries with a single 1")
+
+
+@check("attention_scores", points=0.05, layer="laws")
+def test_attention_scores_leaves_its_arguments_alone(student, probe):
+    """Queries and keys are the same before and after."""
+    kept = student.keeps_inputs("attention_scores", probe.normal(T, D_K), probe.normal(T, D_K))
+
+    expect(kept, "attention_scores changes one of its arguments in place.")
+
+
+@check("attention_scores", points=0.25, layer="gradients")
+def test_attention_scores_passes_gradients_on(student, reference, probe):
+    """Gradients reach the queries and the keys."""
+    sent = {"cotangent": probe.normal(T, T)}
+    args = probe.normal(T, D_K), probe.normal(T, D_K)
+    yours = student.gradients("attention_scores", *args, **sent)
+
+    ours = reference.gradients("attention_scores", *args, **sent)
+    same_gradients(yours, ours, "the queries", "the keys")
+
+
+# attention_weights
+
+
+@check("attention_weights", points=0.1, layer="shapes")
+def test_keeps_the_shape_of_the_scores(student, probe):
+    """Each score becomes one weight: (T, T) stays (T, T), and (T,) stays (T,)."""
+    scores = probe.normal(T, T)
+
+    tensor_like(student.call("attention_weights", scores, D_K), (T, T), "weights of all queries")
+    tensor_like(student.call("attention_weights", scores[0], D_K), (T,), "weights of one query")
+
+
+@check("attention_weights", points=0.4, layer="documented")
+def test_weighs_all_tokens_as_documented(student, reference, documented, inputs):
+    """The 6 by 6 attention weights are the documented ones, and so are the sums of their rows."""
+    queries, keys, _ = projected(reference, inputs, 1, "randn")
+    scores = reference.call("attention_scores", queries, keys)
+    weights = tensor_like(student.call("attention_weights", scores, 2), (6, 6))
+
+    documented["000.weights"].matches(weights, "attention_weights(scores, 2)")
+    documented["000.row_sums"].matches(weights.sum(dim=-1), "The sum of each row")
+
+
+@check("attention_weights", points=0.35, layer="documented")
+def test_weighs_for_one_query_as_documented(student, reference, documented, inputs):
+    """The six attention weights of "journey" alone are the documented ones."""
+    queries, keys, _ = projected(reference, inputs, 123)
+    scores = reference.call("attention_scores", queries[1], keys)
+
+    weights = student.call("attention_weights", scores, 2)
+    documented["002.trainable.weights_2"].matches(weights, "attention_weights(scores_2, 2)")
+
+
+@check("attention_weights", points=0.5, layer="probe")
+def test_weighs_at_any_key_size(student, reference, probe):
+    """Each query's weights are right for any number of tokens and any size of a key."""
+    for tokens, d_k in ((T, 4), (4, 9), (6, 1), (1, 3)):
+        scores = probe.normal(tokens, tokens, scale=3)
+        for given in (scores, scores[-1]):
+            yours = student.call("attention_weights", given, d_k)
+
+            agrees(yours, reference.call("attention_weights", given, d_k), "attention_weights")
+
+
+@check("attention_weights", points=0.3, layer="laws")
+def test_weights_are_shares_of_one(student, probe):
+    """Each query's weights are positive and sum to 1, and d_k counts by its square root."""
+    scores = probe.normal(T, T, scale=2)
+    weights = tensor_like(student.call("attention_weights", scores, 2), (T, T))
+    same = student.call("attention_weights", 3 * scores, 18)
+
+    expect((weights > 0).all(), "Some attention weights are not positive.")
+    agrees(weights.sum(dim=-1), torch.ones(T), "The sum of each query's weights")
+    agrees(same, weights, "The weights for three times the scores with nine times the key size")
+
+
+@check("attention_weights", points=0.1, layer="laws")
+def test_attention_weights_leaves_the_scores_alone(student, probe):
+    """The scores are the same before and after."""
+    kept = student.keeps_inputs("attention_weights", probe.normal(T, T), D_K)
+
+    expect(kept, "attention_weights changes the scores in place; they may be needed again.")
+
+
+@check("attention_weights", points=0.25, layer="gradients")
+def test_attention_weights_passes_gradients_on(student, reference, probe):
+    """Gradients reach the scores."""
+    sent = {"cotangent": probe.normal(T, T)}
+    scores = probe.normal(T, T, scale=1.5)
+    yours = student.gradients("attention_weights", scores, D_K, **sent)
+
+    ours = reference.gradients("attention_weights", scores, D_K, **sent)
+    same_gradients(yours, ours, "the scores")
+
+
+# context_vectors
+
+
+@check("context_vectors", points=0.1, layer="shapes")
+def test_gives_one_context_vector_per_query(student, probe):
+    """(T, T) weights give (T, d_v) context vectors, the (T,) weights of one query give (d_v,)."""
+    weights, values = probe.uniform(T, T), probe.normal(T, D_V)
+
+    tensor_like(student.call("context_vectors", weights, values), (T, D_V), "all context vectors")
+    tensor_like(student.call("context_vectors", weights[0], values), (D_V,), "one context vector")
+
+
+@check("context_vectors", points=0.3, layer="documented")
+def test_mixes_for_all_queries_as_documented(student, reference, documented, inputs):
+    """The six context vectors are the documented ones."""
+    queries, keys, values = projected(reference, inputs, 1, "randn")
+    scores = reference.call("attention_scores", queries, keys)
+    weights = reference.call("attention_weights", scores, 2)
+
+    context = student.call("context_vectors", weights, values)
+    documented["000.context"].matches(context, "context_vectors(weights, values)")
+
+
+@check("context_vectors", points=0.3, layer="documented")
+def test_mixes_for_one_query_as_documented(student, reference, documented, inputs):
+    """The context vector of "journey" alone is the documented one."""
+    queries, keys, values = projected(reference, inputs, 123)
+    scores = reference.call("attention_scores", queries[1], keys)
+    weights = reference.call("attention_weights", scores, 2)
+
+    context = student.call("context_vectors", weights, values)
+    documented["002.trainable.context_2"].matches(context, "context_vectors(weights_2, values)")
+
+
+@check("context_vectors", points=0.4, layer="probe")
+def test_mixes_at_any_size(student, reference, probe):
+    """On other sizes, also with as many tokens as features, each row of weights mixes the values
+    of all tokens.
+    """
+    for tokens, size in ((T, D_V), (4, 4), (3, 6), (1, 2)):
+        weights = torch.softmax(probe.normal(tokens, tokens, scale=1.5), dim=-1)
+        values = probe.normal(tokens, size, scale=1.5)
+        for given in (weights, weights[-1]):
+            yours = student.call("context_vectors", given, values)
+
+            agrees(yours, reference.call("context_vectors", given, values), "context_vectors")
+
+
+@check("context_vectors", points=0.2, layer="laws")
+def test_attention_to_one_token_gives_its_value(student, probe):
+    """All weight on a single token gives its value, equal weights give the mean of all values."""
+    values = probe.normal(T, D_V, scale=1.5)
+    order = torch.tensor([2, 4, 0, 3, 1])
+    picked = student.call("context_vectors", torch.eye(T)[order], values)
+    mixed = student.call("context_vectors", torch.full((T,), 1 / T), values)
+
+    agrees(picked, values[order], "The context vector of attention to a single token")
+    agrees(mixed, values.mean(dim=0), "The context vector of equal attention to all tokens")
+
+
+@check("context_vectors", points=0.05, layer="laws")
+def test_context_vectors_leaves_its_arguments_alone(student, probe):
+    """Weights and values are the same before and after."""
+    kept = student.keeps_inputs("context_vectors", probe.uniform(T, T), probe.normal(T, D_V))
+
+    expect(kept, "context_vectors changes one of its arguments in place.")
+
+
+@check("context_vectors", points=0.15, layer="gradients")
+def test_context_vectors_passes_gradients_on(student, reference, probe):
+    """Gradients reach the weights and the values."""
+    sent = {"cotangent": probe.normal(T, D_V)}
+    args = probe.uniform(T, T), probe.normal(T, D_V)
+    yours = student.gradients("context_vectors", *args, **sent)
+
+    ours = reference.gradients("context_vectors", *args, **sent)
+    same_gradients(yours, ours, "the weights", "the values")
+
+
+def tokens_and_weights(probe):
+    """Return inputs (T, d_in) and three matrices; values are narrower than queries and keys."""
+    weights = probe.weights(W_query=(D_IN, D_K), W_key=(D_IN, D_K), W_value=(D_IN, D_V))
+    return probe.normal(T, D_IN, scale=MODERATE), *weights.values()
+
+
+# self_attention
+
+
+@check("self_attention", points=0.1, layer="shapes")
+def test_gives_each_token_a_context_vector(student, probe):
+    """Each token gets a context vector of the values' size: (T, d_v)."""
+    context = student.call("self_attention", *tokens_and_weights(probe))
+
+    tensor_like(context, (T, D_V), "self_attention(inputs, W_query, W_key, W_value)")
+
+
+@check("self_attention", points=0.35, layer="documented")
+def test_reproduces_the_documented_context(student, reference, documented, inputs):
+    """With the matrices of seed 1, all six context vectors are the documented ones."""
+    context = student.call("self_attention", inputs, *drawn(reference, 1, "randn"))
+
+    documented["000.context"].matches(context, "self_attention(inputs, ...)")
+
+
+@check("self_attention", points=0.2, layer="documented")
+def test_reproduces_the_documented_context_of_journey(student, reference, documented, inputs):
+    """With the matrices of seed 123, the context vector of "journey" is the documented one, and so
+    are the others.
+    """
+    context = student.call("self_attention", inputs, *drawn(reference, 123))
+
+    second = tensor_like(context, (6, 2))[1]
+    documented["002.trainable.context_2"].matches(second, "The second context vector")
+    documented["002.sa_v1.context"].matches(context, "self_attention(inputs, ...)")
+
+
+@check("self_attention", points=0.45, layer="probe")
+def test_attends_at_any_size(student, reference, probe):
+    """On other sizes and hidden inputs, the context vectors are right too."""
+    x, *weights = tokens_and_weights(probe)
+    for given in (x, x[:3], x[:1]):
+        yours = student.call("self_attention", given, *weights)
+
+        agrees(yours, reference.call("self_attention", given, *weights), "self_attention")
+
+
+@check("self_attention", points=0.15, layer="laws")
+def test_order_of_the_tokens_does_not_matter(student, probe):
+    """Tokens in another order get the same context vectors in that order, and a single token gets
+    its own value.
+    """
+    x, *weights = tokens_and_weights(probe)
+    order = torch.tensor([3, 0, 4, 1, 2])
+    context = tensor_like(student.call("self_attention", x, *weights), (T, D_V))
+
+    agrees(
+        student.call("self_attention", x[order], *weights),
+        context[order],
+        "The result for another order",
+    )
+    agrees(
+        student.call("self_attention", x[:1], *weights),
+        x[:1] @ weights[2],
+        "The result for a single token",
+    )
+
+
+@check("self_attention", points=0.05, layer="laws")
+def test_self_attention_leaves_its_arguments_alone(student, probe):
+    """Inputs and matrices are the same before and after."""
+    kept = student.keeps_inputs("self_attention", *tokens_and_weights(probe))
+
+    expect(kept, "self_attention changes one of its arguments in place.")
+
+
+@check("self_attention", points=0.2, layer="gradients")
+def test_self_attention_passes_gradients_on(student, reference, probe):
+    """Gradients reach the inputs and all three matrices."""
+    sent = {"cotangent": probe.normal(T, D_V)}
+    args = tokens_and_weights(probe)
+    yours = student.gradients("self_attention", *args, **sent)
+
+    ours = reference.gradients("self_attention", *args, **sent)
+    same_gradients(yours, ours, "the inputs", *ROLES)

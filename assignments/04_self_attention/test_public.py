@@ -1,153 +1,474 @@
-"""What you can check yourself in stage 04, as often as you like: `autograder check`."""
+"""The checks that you can run yourself, as often as you like: `autograder check`.
 
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""
+
+import pytest
 import torch
+from torch import Tensor
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, reads_like, tensor_like
-
-INPUTS = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your
-        [0.55, 0.87, 0.66],  # journey
-        [0.57, 0.85, 0.64],  # starts
-        [0.22, 0.58, 0.33],  # with
-        [0.77, 0.25, 0.10],  # one
-        [0.05, 0.80, 0.55],  # step
-    ]
-)
+from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.documented import DocumentedTensors
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
 
 
-@check("SelfAttentionV1", points=0, layer="shapes")
-def test_v1_frozen_gives_each_token_a_context_vector(student):
-    """Six tokens of size 3 give six context vectors of size 2."""
-    context = student.new("SelfAttentionV1", 3, 2)(INPUTS)
+@pytest.fixture
+def inputs(documented: DocumentedTensors) -> Tensor:
+    """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
+    return documented["000.inputs"].tensor.clone()
+
+
+T, D_IN, D_OUT = 5, 7, 4  # all different, so that no wrong axis fits by chance
+QKV = ("W_q", "W_k", "W_v")
+LONG = ("W_query", "W_key", "W_value")
+LINEAR = tuple(f"{name}.weight" for name in LONG)
+BIASED = tuple(f"{name}.{part}" for name in LONG for part in ("weight", "bias"))
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
+
+
+def named(module, names):
+    """Return the module's parameters, after checking that all *names* exist."""
+    found = module.parameters()
+    for name in names:
+        expect(name in found, f"There is no parameter {name}: names and nn.Parameter matter here.")
+    return found
+
+
+def same_draws(yours, ours, names):
+    """Compare parameters one by one, so that the message names the first wrong one."""
+    found, wanted = named(yours, names), ours.parameters()
+    for name in names:
+        agrees(found[name].value, wanted[name].value, f"{name} right after construction")
+
+
+def caller_seeds(student, probe, name, *sizes):
+    """Expect that neither creating nor calling *name* sets a seed."""
+    drawn = []
+    for seed in (probe.seed, probe.seed + 1):
+        student.new(name, *sizes, seed=seed)(probe.normal(T, sizes[0]))
+        drawn.append(student.draws_next())
+    expect(
+        not torch.equal(*drawn),
+        f"{name} sets torch's seed itself: the caller does that, once.",
+    )
+
+
+def same_gradients(yours, ours, names):
+    """Compare the gradients of the input and of the parameters *names*."""
+    missing = [name for name in names if yours.parameters.get(name) is None]
+    expect(not missing, f"No gradient reaches {', '.join(missing)}.")
+    expect(yours.inputs[0] is not None, "No gradient reaches the input.")
+
+    agrees(yours.inputs[0], ours.inputs[0], "The gradient of the input")
+    for name in names:
+        agrees(yours.parameters[name], ours.parameters[name], f"The gradient of {name}")
+
+
+def built_by_hand(student, name, yours, ours, x):
+    """Expect right context vectors from code that does not use torch's ready attention."""
+    avoids(student, name, READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+    agrees(yours(x), ours(x), "The result")
+
+
+# SelfAttentionV1
+
+
+@check("SelfAttentionV1", points=0.1, layer="signature")
+def test_v1_frozen_takes_two_sizes(student):
+    """The constructor takes dimension_inputs and dimension_outputs."""
+    student.new("SelfAttentionV1", dimension_inputs=3, dimension_outputs=2)
+
+
+@check("SelfAttentionV1", points=0.1, layer="shapes")
+def test_v1_frozen_gives_each_token_a_context_vector(student, inputs):
+    """Inputs of shape (6, 3) give one context vector of size 2 per token: (6, 2)."""
+    context = student.new("SelfAttentionV1", 3, 2)(inputs)
 
     tensor_like(context, (6, 2), "SelfAttentionV1(3, 2)(inputs)")
 
 
-@check("SelfAttentionV1", points=0, layer="parameters")
-def test_v1_frozen_draws_the_documented_query_matrix(student):
-    """Seeded with 1, W_q is the first draw of torch.randn, and it is frozen."""
-    parameters = student.new("SelfAttentionV1", 3, 2, seed=1).parameters()
+@check("SelfAttentionV1", points=0.4, layer="parameters")
+def test_v1_frozen_draws_the_documented_matrices(student, documented):
+    """Seeded with 1, W_q, W_k and W_v are the documented draws of torch.randn, in this order."""
+    parameters = named(student.new("SelfAttentionV1", 3, 2, seed=1), QKV)
 
-    expect("W_q" in parameters, "There is no parameter W_q.")
-    reads_like(
-        parameters["W_q"].value,
-        [[0.6614, 0.2669], [0.0617, 0.6213], [-0.4519, -0.1661]],
-        what="W_q",
+    for name in QKV:
+        documented[f"000.{name.lower()}"].matches(parameters[name].value, name)
+
+
+@check("SelfAttentionV1", points=0.2, layer="parameters")
+def test_v1_frozen_draws_anew_under_another_seed(student, reference, probe):
+    """With any other seed and other sizes, the matrices are the draws of that seed."""
+    yours = student.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
+    ours = reference.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
+
+    same_draws(yours, ours, QKV)
+    caller_seeds(student, probe, "SelfAttentionV1", D_IN, D_OUT)
+
+
+@check("SelfAttentionV1", points=0.4, layer="documented")
+def test_v1_frozen_reproduces_the_documented_context(student, documented, inputs):
+    """Seeded with 1, the context vectors are the documented ones."""
+    attention = student.new("SelfAttentionV1", 3, 2, seed=1)
+
+    documented["000.context"].matches(attention(inputs), "SelfAttentionV1(3, 2)(inputs)")
+
+
+@check("SelfAttentionV1", points=0.4, layer="probe")
+def test_v1_frozen_computes_scaled_dot_product_attention(student, reference, probe):
+    """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
+    weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
+    yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+
+    for length in (T, T + 4, 1):
+        x = probe.normal(length, D_IN, scale=1.5)
+        agrees(yours(x), ours(x), "The result")
+
+
+@check("SelfAttentionV1", points=0.1, layer="laws")
+def test_v1_frozen_weights_sum_to_one(student, probe):
+    """If all tokens have the same value, it is every context vector: weights sum to one."""
+    x = torch.cat([torch.ones(T, 1), probe.normal(T, D_IN - 1)], dim=1)
+    weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
+    weights["W_v"][1:] = 0  # the value of each token uses only its leading 1
+    context = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)(x)
+
+    agrees(context, weights["W_v"][0].expand(T, D_OUT), "A mix of equal values")
+
+
+@check("SelfAttentionV1", points=0.1, layer="laws")
+def test_v1_frozen_leaves_its_input_as_it_was(student, probe):
+    """The call does not change the input tensor."""
+    attention = student.new("SelfAttentionV1", D_IN, D_OUT)
+
+    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call changes its input.")
+
+
+@check("SelfAttentionV1", points=0.2, layer="gradients")
+def test_v1_frozen_passes_gradients_on_but_keeps_none(student, reference, probe):
+    """Gradients reach the input; W_q, W_k and W_v are frozen and get none."""
+    x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
+    weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
+    yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+
+    found = yours.gradients(x, cotangent=cotangent)
+    same_gradients(found, ours.gradients(x, cotangent=cotangent), ())
+    for name in QKV:
+        expect(
+            found.parameters.get(name) is None and not named(yours, QKV)[name].requires_grad,
+            f"{name} is trainable; in this class it should be frozen, with requires_grad=False.",
+        )
+
+
+@check("SelfAttentionV1", points=0.5, layer="forbidden")
+def test_v1_frozen_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
+    yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
+
+    built_by_hand(student, "SelfAttentionV1", yours, ours, probe.normal(T, D_IN))
+
+
+# SelfAttention_v1
+
+
+@check("SelfAttention_v1", points=0.1, layer="signature")
+def test_v1_takes_two_sizes(student):
+    """The constructor takes d_in and d_out."""
+    student.new("SelfAttention_v1", d_in=3, d_out=2)
+
+
+@check("SelfAttention_v1", points=0.1, layer="shapes")
+def test_v1_gives_each_token_a_context_vector(student, inputs):
+    """Inputs of shape (6, 3) give one context vector of size 2 per token: (6, 2)."""
+    context = student.new("SelfAttention_v1", 3, 2)(inputs)
+
+    tensor_like(context, (6, 2), "SelfAttention_v1(3, 2)(inputs)")
+
+
+@check("SelfAttention_v1", points=0.4, layer="parameters")
+def test_v1_draws_query_key_value_from_rand(student, reference, probe):
+    """W_query, W_key and W_value are draws of torch.rand, in this order, with any seed."""
+    yours = student.new("SelfAttention_v1", D_IN, D_OUT, seed=probe.seed)
+    ours = reference.new("SelfAttention_v1", D_IN, D_OUT, seed=probe.seed)
+
+    same_draws(yours, ours, LONG)
+    caller_seeds(student, probe, "SelfAttention_v1", D_IN, D_OUT)
+
+
+@check("SelfAttention_v1", points=0.4, layer="documented")
+def test_v1_reproduces_the_documented_context(student, documented, inputs):
+    """Seeded with 123, the context vectors are the documented ones."""
+    attention = student.new("SelfAttention_v1", 3, 2, seed=123)
+
+    documented["002.sa_v1.context"].matches(attention(inputs), "SelfAttention_v1(3, 2)(inputs)")
+
+
+@check("SelfAttention_v1", points=0.5, layer="probe")
+def test_v1_computes_scaled_dot_product_attention(student, reference, probe):
+    """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
+    weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
+    yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+
+    for length in (T, T + 4, 1):
+        x = probe.normal(length, D_IN, scale=1.5)
+        agrees(yours(x), ours(x), "The result")
+
+
+@check("SelfAttention_v1", points=0.1, layer="laws")
+def test_v1_knows_no_order_of_tokens(student, probe):
+    """Tokens in another order give the same context vectors in that order."""
+    weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
+    x, order = probe.normal(T, D_IN), torch.tensor([3, 0, 4, 1, 2])
+    attention = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+
+    context = tensor_like(attention(x), (T, D_OUT), "The result")
+    expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
+    agrees(attention(x[order]), context[order], "The result for tokens in another order")
+
+
+@check("SelfAttention_v1", points=0.1, layer="laws")
+def test_v1_leaves_its_input_as_it_was(student, probe):
+    """The call does not change the input tensor."""
+    attention = student.new("SelfAttention_v1", D_IN, D_OUT)
+
+    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call changes its input.")
+
+
+@check("SelfAttention_v1", points=0.3, layer="gradients")
+def test_v1_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and W_query, W_key, W_value."""
+    x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
+    weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
+    yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+
+    same_gradients(
+        yours.gradients(x, cotangent=cotangent), ours.gradients(x, cotangent=cotangent), LONG
     )
-    expect(not parameters["W_q"].requires_grad, "W_q is trainable; in this class it is frozen.")
 
 
-@check("SelfAttentionV1", points=0, layer="documented")
-def test_v1_frozen_reproduces_the_documented_context(student):
-    """Seeded with 1, the context vectors are those of document 000."""
-    context = student.new("SelfAttentionV1", 3, 2, seed=1)(INPUTS)
+@check("SelfAttention_v1", points=0.5, layer="forbidden")
+def test_v1_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
+    yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
 
-    reads_like(
-        context,
-        [
-            [-0.0617, -0.5368],
-            [-0.0702, -0.5428],
-            [-0.0700, -0.5419],
-            [-0.0666, -0.5399],
-            [-0.0648, -0.5218],
-            [-0.0678, -0.5489],
-        ],
-        what="SelfAttentionV1(3, 2)(inputs)",
+    built_by_hand(student, "SelfAttention_v1", yours, ours, probe.normal(T, D_IN))
+
+
+# SelfAttention_v2
+
+
+@check("SelfAttention_v2", points=0.1, layer="signature")
+def test_v2_takes_two_sizes_and_a_switch(student):
+    """The constructor takes d_in, d_out and the option qkv_bias."""
+    student.new("SelfAttention_v2", d_in=3, d_out=2)
+    student.new("SelfAttention_v2", d_in=3, d_out=2, qkv_bias=True)
+
+
+@check("SelfAttention_v2", points=0.1, layer="shapes")
+def test_v2_gives_each_token_a_context_vector(student, inputs):
+    """Inputs of shape (6, 3) give one context vector of size 2 per token: (6, 2)."""
+    context = student.new("SelfAttention_v2", 3, 2)(inputs)
+
+    tensor_like(context, (6, 2), "SelfAttention_v2(3, 2)(inputs)")
+
+
+@check("SelfAttention_v2", points=0.4, layer="parameters")
+def test_v2_makes_query_key_value_layers(student, reference, probe):
+    """W_query, W_key and W_value are nn.Linear without bias, created in this order."""
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT, seed=probe.seed)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT, seed=probe.seed)
+
+    expect(
+        not {f"{name}.bias" for name in LONG} & set(yours.parameters()),
+        "There is a bias although qkv_bias was not given and is false by default.",
     )
+    same_draws(yours, ours, LINEAR)
+    caller_seeds(student, probe, "SelfAttention_v2", D_IN, D_OUT)
 
 
-@check("SelfAttention_v1", points=0, layer="parameters")
-def test_v1_holds_three_trainable_matrices(student):
-    """W_query, W_key and W_value are trainable and lie between 0 and 1."""
-    parameters = student.new("SelfAttention_v1", 3, 2).parameters()
+@check("SelfAttention_v2", points=0.3, layer="parameters")
+def test_v2_adds_biases_when_asked(student, reference, probe):
+    """With qkv_bias=True each of the three layers has a bias, drawn with its weight."""
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True, seed=probe.seed)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True, seed=probe.seed)
 
-    for name in ("W_query", "W_key", "W_value"):
-        expect(name in parameters, f"There is no parameter {name}.")
-        drawn = tensor_like(parameters[name].value, (3, 2), name)
-        expect(((drawn >= 0) & (drawn < 1)).all(), f"{name} was not drawn with torch.rand.")
-        expect(parameters[name].requires_grad, f"{name} is frozen; here it should be trainable.")
+    same_draws(yours, ours, BIASED)
 
 
-@check("SelfAttention_v1", points=0, layer="documented")
-def test_v1_reproduces_the_documented_context(student):
-    """Seeded with 123, the context vectors are those of document 002."""
-    context = student.new("SelfAttention_v1", 3, 2, seed=123)(INPUTS)
+@check("SelfAttention_v2", points=0.4, layer="documented")
+def test_v2_reproduces_the_documented_context(student, documented, inputs):
+    """Seeded with 789, the context vectors are the documented ones."""
+    attention = student.new("SelfAttention_v2", 3, 2, seed=789)
 
-    reads_like(
-        context,
-        [
-            [0.2996, 0.8053],
-            [0.3061, 0.8210],
-            [0.3058, 0.8203],
-            [0.2948, 0.7939],
-            [0.2927, 0.7891],
-            [0.2990, 0.8040],
-        ],
-        what="SelfAttention_v1(3, 2)(inputs)",
-    )
+    documented["002.sa_v2.context"].matches(attention(inputs), "SelfAttention_v2(3, 2)(inputs)")
 
 
-@check("SelfAttention_v1", points=0, layer="laws")
-def test_v1_gives_a_single_token_its_own_value(student):
+@check("SelfAttention_v2", points=0.5, layer="probe")
+def test_v2_computes_scaled_dot_product_attention(student, reference, probe):
+    """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+
+    for length in (T, T + 4, 1):
+        x = probe.normal(length, D_IN, scale=1.5)
+        agrees(yours(x), ours(x), "The result")
+
+
+@check("SelfAttention_v2", points=0.2, layer="probe")
+def test_v2_uses_its_biases(student, reference, probe):
+    """With qkv_bias=True the biases are added to queries, keys and values."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    weights |= probe.weights(**{f"{name}.bias": (D_OUT,) for name in LONG})
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True).load(weights)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True).load(weights)
+    x = probe.normal(T, D_IN, scale=0.5)
+
+    agrees(yours(x), ours(x), "The result with biases")
+
+
+@check("SelfAttention_v2", points=0.1, layer="laws")
+def test_v2_gives_a_single_token_its_own_value(student, probe):
     """A single token attends only to itself: its context vector is its value."""
-    attention = student.new("SelfAttention_v1", 3, 2)
-    parameters = attention.parameters()
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    token = probe.normal(1, D_IN)
+    context = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)(token)
 
-    expect("W_value" in parameters, "There is no parameter W_value.")
-    value = INPUTS[:1] @ tensor_like(parameters["W_value"].value, (3, 2), "W_value")
-    agrees(attention(INPUTS[:1]), value, "The context vector of a single token")
-
-
-@check("SelfAttention_v2", points=0, layer="parameters")
-def test_v2_has_biases_only_when_asked(student):
-    """There are three weights, and with qkv_bias=True three biases as well."""
-    plain = set(student.new("SelfAttention_v2", 3, 2).parameters())
-    biased = set(student.new("SelfAttention_v2", 3, 2, qkv_bias=True).parameters())
-
-    for name in ("W_query", "W_key", "W_value"):
-        expect(f"{name}.weight" in plain, f"There is no parameter {name}.weight.")
-        expect(f"{name}.bias" not in plain, f"{name} has a bias, but qkv_bias is false.")
-        expect(f"{name}.bias" in biased, f"{name} has no bias although qkv_bias is true.")
+    agrees(context, token @ weights["W_value.weight"].T, "The context vector of a single token")
 
 
-@check("SelfAttention_v2", points=0, layer="documented")
-def test_v2_reproduces_the_documented_context(student):
-    """Seeded with 789, the context vectors are those of document 002."""
-    context = student.new("SelfAttention_v2", 3, 2, seed=789)(INPUTS)
+@check("SelfAttention_v2", points=0.1, layer="laws")
+def test_v2_leaves_its_input_as_it_was(student, probe):
+    """The call does not change the input tensor."""
+    attention = student.new("SelfAttention_v2", D_IN, D_OUT)
 
-    reads_like(
-        context,
-        [
-            [-0.0739, 0.0713],
-            [-0.0748, 0.0703],
-            [-0.0749, 0.0702],
-            [-0.0760, 0.0685],
-            [-0.0763, 0.0679],
-            [-0.0754, 0.0693],
-        ],
-        what="SelfAttention_v2(3, 2)(inputs)",
+    expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call changes its input.")
+
+
+@check("SelfAttention_v2", points=0.3, layer="gradients")
+def test_v2_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and the weights of all three layers."""
+    x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+
+    same_gradients(
+        yours.gradients(x, cotangent=cotangent), ours.gradients(x, cotangent=cotangent), LINEAR
     )
 
 
-@check("transfer_weights", points=0, layer="laws")
-def test_transfer_makes_both_give_the_same(student):
-    """After the transfer, source and target give the same context vectors."""
+@check("SelfAttention_v2", points=0.5, layer="forbidden")
+def test_v2_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
+    yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+    ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
+
+    built_by_hand(student, "SelfAttention_v2", yours, ours, probe.normal(T, D_IN))
+
+
+BOTH = ("SelfAttention_v1", "SelfAttention_v2")
+
+
+def pair(student, probe, d_in, d_out):
+    """Make a source with large weights, and a target; return them and the source's weights."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (d_out, d_in)))
+    source = student.new("SelfAttention_v2", d_in, d_out).load(weights)
+    return source, student.new("SelfAttention_v1", d_in, d_out), weights
+
+
+def holds(target, weights):
+    """Expect the transposed *weights* in *target*."""
+    found = named(target, LONG)
+    for name in LONG:
+        agrees(found[name].value, weights[f"{name}.weight"].T, f"The target's {name}")
+
+
+# transfer_weights
+
+
+@check("transfer_weights", points=0.1, layer="signature", needs=BOTH)
+def test_transfer_takes_source_and_target(student):
+    """The function takes a source, the SelfAttention_v2, and a target, the SelfAttention_v1."""
+    source, target = student.new("SelfAttention_v2", 3, 2), student.new("SelfAttention_v1", 3, 2)
+
+    student.call("transfer_weights", source=source, target=target)
+
+
+@check("transfer_weights", points=0.5, layer="documented", needs=BOTH)
+def test_transfer_reproduces_the_documented_context(student, documented, inputs):
+    """With the weights of a v2 seeded with 123, a v1 gives the documented context vectors."""
     source = student.new("SelfAttention_v2", 3, 2, seed=123)
     target = student.new("SelfAttention_v1", 3, 2)
     student.call("transfer_weights", source, target)
 
-    agrees(target(INPUTS), tensor_like(source(INPUTS), (6, 2)), "The target's output")
+    documented["ch03.transfer.context"].matches(source(inputs), "The source's output")
+    documented["ch03.transfer.context"].matches(target(inputs), "The target's output")
 
 
-@check("transfer_weights", points=0, layer="laws")
+@check("transfer_weights", points=0.4, layer="probe", needs=BOTH)
+def test_transfer_turns_each_weight_around(student, probe):
+    """After the transfer, each weight of the target is the transposed weight of the source."""
+    source, target, weights = pair(student, probe, D_IN, D_OUT)
+    student.call("transfer_weights", source, target)
+
+    holds(target, weights)
+
+
+@check("transfer_weights", points=0.3, layer="probe", needs=BOTH)
+def test_transfer_turns_square_weights_too(student, probe):
+    """The weights are transposed also where d_in equals d_out and the shapes fit anyway."""
+    source, target, weights = pair(student, probe, D_IN, D_IN)
+    student.call("transfer_weights", source, target)
+
+    holds(target, weights)
+
+
+@check("transfer_weights", points=0.2, layer="laws", needs=BOTH)
 def test_transfer_refuses_a_bias(student):
-    """A source with biases raises a ValueError: the target has no biases."""
-    source = student.new("SelfAttention_v2", 3, 2, qkv_bias=True)
-    target = student.new("SelfAttention_v1", 3, 2)
+    """A source with biases raises a ValueError: the target can't give the same output."""
+    source = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True)
+    target = student.new("SelfAttention_v1", D_IN, D_OUT)
 
     expect(
         student.refuses("transfer_weights", source, target),
-        "A source with biases raises no error.",
+        "A source with biases raises no error, and the target gives other outputs.",
     )
+
+
+@check("transfer_weights", points=0.3, layer="laws", needs=BOTH)
+def test_transfer_leaves_two_modules_apart(student, probe):
+    """After the transfer, a change in one of the two modules does not change the other."""
+    source, target, weights = pair(student, probe, D_IN, D_OUT)
+    student.call("transfer_weights", source, target)
+    holds(target, weights)
+
+    target.load(probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT))))
+    found = named(source, LINEAR)
+    for name in LINEAR:
+        agrees(found[name].value, weights[name], f"The source's {name} after the target changed")
+
+
+@check("transfer_weights", points=0.2, layer="gradients", needs=BOTH)
+def test_transfer_keeps_the_target_trainable(student, probe):
+    """After the transfer, gradients still reach the target's W_query, W_key and W_value."""
+    source, target, weights = pair(student, probe, D_IN, D_OUT)
+    student.call("transfer_weights", source, target)
+    holds(target, weights)
+
+    x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
+    found = target.gradients(x, cotangent=cotangent).parameters
+    for name in LONG:
+        expect(found.get(name) is not None, f"No gradient reaches the target's {name} any more.")

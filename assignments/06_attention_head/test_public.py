@@ -1,38 +1,55 @@
-"""What you can check yourself in stage 06, as often as you like: `autograder check`, or pytest."""
+"""The checks that you can run yourself, as often as you like: `autograder check`.
 
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""
+
+import pytest
 import torch
+from torch import Tensor
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, reads_like, tensor_like
-
-# Two items of three tokens; four numbers in each query and key, so that the scale is 2.
-QUERIES = torch.tensor(
-    [
-        [[1.0, 0.0, 2.0, -1.0], [0.0, 1.0, 1.0, 3.0], [2.0, 2.0, 0.0, 1.0]],
-        [[3.0, 1.0, 0.0, 0.0], [0.0, -2.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]],
-    ]
-)
-KEYS = torch.tensor(
-    [
-        [[2.0, 1.0, 0.0, 1.0], [1.0, -1.0, 3.0, 0.0], [0.0, 2.0, 1.0, 2.0]],
-        [[1.0, 0.0, 0.0, 2.0], [-1.0, 3.0, 1.0, 0.0], [2.0, 0.0, 2.0, 1.0]],
-    ]
-)
-SCORES = torch.tensor(
-    [
-        [[0.5, 3.5, 0.0], [2.0, 1.0, 4.5], [3.5, 0.0, 3.0]],
-        [[1.5, 0.0, 3.0], [1.0, -2.5, 1.5], [1.5, 1.5, 2.5]],
-    ]
-)
-X = torch.tensor(  # the first three tokens of the document's first two items
-    [
-        [[0.7667, 0.5314], [0.9172, 0.2774], [0.3465, 0.1333]],
-        [[0.4926, 0.9296], [0.4528, 0.9448], [0.4835, 0.5699]],
-    ]
-)
+from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.documented import DocumentedTensors
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
 
-@check("scaled_scores", points=0, layer="shapes")
+@pytest.fixture
+def inputs(documented: DocumentedTensors) -> Tensor:
+    """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
+    return documented["000.inputs"].tensor.clone()
+
+
+B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all different, so that no wrong axis fits by chance
+SCALE = (
+    0.5  # scores then have a spread of 3: every mistake shows, and no visible weight underflows, so
+)
+BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
+AT_ONCE = "Use one matrix product for all tokens at once."
+
+
+def both_heads(student, reference, probe):
+    """Build the student's head and the reference, and load the same large weights into both."""
+    weights = probe.weights(key__weight=(HEAD, C), query__weight=(HEAD, C), value__weight=(HEAD, C))
+    yours = student.new("AttentionHead", C, HEAD, BLOCK).load(weights)
+    ours = reference.new("AttentionHead", C, HEAD, BLOCK).load(weights)
+    return yours, ours, weights
+
+
+def same_gradients(yours, ours, *inputs):
+    """Compare the gradients of the parameters and of the named *inputs*."""
+    arrivals = yours.parameters | dict(zip(inputs, yours.inputs, strict=False))
+    expected = ours.parameters | dict(zip(inputs, ours.inputs, strict=False))
+    for name, gradient in expected.items():
+        arrived = arrivals.get(name)
+        expect(arrived is not None, f"No gradient reaches {name}: is the result in the graph?")
+        agrees(arrived, gradient, f"The gradient of {name}")
+
+
+# scaled_scores
+
+
+@check("scaled_scores", points=0.2, layer="shapes")
 def test_scores_compare_every_query_with_every_key(student):
     """For 4 items of 8 tokens there is one score for each query and key of an item: (4, 8, 8)."""
     scores = student.call("scaled_scores", torch.ones(4, 8, 16), torch.ones(4, 8, 16))
@@ -40,103 +57,362 @@ def test_scores_compare_every_query_with_every_key(student):
     tensor_like(scores, (4, 8, 8), "scaled_scores of two (4, 8, 16)")
 
 
-@check("scaled_scores", points=0, layer="documented")
-def test_scores_are_scaled_dot_products(student):
-    """Row i holds the dot products of query i with all keys of its item, each halved: √4 is 2."""
-    reads_like(student.call("scaled_scores", QUERIES, KEYS), SCORES.tolist())
+@check("scaled_scores", points=1, layer="probe")
+def test_scores_are_scaled_dot_products(student, reference, probe):
+    """For hidden queries and keys of two sizes, every score is the scaled dot product."""
+    for d in (HEAD, 3):
+        queries, keys = probe.normal(B, T, d, scale=1.5), probe.normal(B, T, d, scale=1.5)
+
+        agrees(
+            student.call("scaled_scores", queries, keys),
+            reference.call("scaled_scores", queries, keys),
+        )
 
 
-@check("causal_pattern", points=0, layer="shapes")
+@check("scaled_scores", points=0.1, layer="probe")
+def test_scores_of_a_single_token(student, reference, probe):
+    """A single token has a single score, the score of its query with its own key."""
+    queries, keys = probe.normal(B, 1, HEAD), probe.normal(B, 1, HEAD)
+
+    agrees(
+        student.call("scaled_scores", queries, keys), reference.call("scaled_scores", queries, keys)
+    )
+
+
+@check("scaled_scores", points=0.4, layer="laws")
+def test_scores_vary_alike_at_every_size(student, probe):
+    """The variance of the scores does not grow with the size of the vectors."""
+    for d in (4, 64, 256):
+        queries, keys = probe.normal(B, 40, d), probe.normal(B, 40, d)
+        scores = tensor_like(student.call("scaled_scores", queries, keys), (B, 40, 40))
+
+        variance = float(scores.double().var())
+        expect(
+            0.5 < variance < 1.8,  # 1 in theory; five standard deviations of the estimate at d = 4
+            "The variance of the scores depends on the size of queries and keys.",
+        )
+
+
+@check("scaled_scores", points=0.2, layer="laws")
+def test_scores_of_a_row_belong_to_one_query(student, probe):
+    """A change of one query changes only its own row of its own item."""
+    queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
+    others = queries.clone()
+    others[1, 2] += 3
+
+    before = tensor_like(student.call("scaled_scores", queries, keys), (B, T, T))
+    after = tensor_like(student.call("scaled_scores", others, keys), (B, T, T))
+    changed = (before - after).abs() > 1e-6
+    expect(changed[1, 2].any(), "A change of one query does not change its row of scores.")
+    changed[1, 2] = False
+    expect(not changed.any(), "A change of one query changes the scores of other queries.")
+
+
+@check("scaled_scores", points=0.1, layer="laws")
+def test_scores_leave_queries_and_keys_alone(student, reference, probe):
+    """The scores are right, and queries and keys are unchanged."""
+    queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
+
+    agrees(
+        student.call("scaled_scores", queries, keys), reference.call("scaled_scores", queries, keys)
+    )
+    kept = student.keeps_inputs("scaled_scores", queries, keys)
+    expect(kept, "scaled_scores changes the queries or keys that you pass to it.")
+
+
+@check("scaled_scores", points=0.3, layer="gradients")
+def test_scores_pass_gradients_back(student, reference, probe):
+    """The right gradients reach queries and keys."""
+    queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
+    back = probe.normal(B, T, T)
+
+    same_gradients(
+        student.gradients("scaled_scores", queries, keys, cotangent=back),
+        reference.gradients("scaled_scores", queries, keys, cotangent=back),
+        "the queries",
+        "the keys",
+    )
+
+
+@check("scaled_scores", points=0.2, layer="forbidden")
+def test_scores_need_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    queries, keys = probe.normal(B, 12, HEAD), probe.normal(B, 12, HEAD)
+
+    agrees(
+        student.call("scaled_scores", queries, keys), reference.call("scaled_scores", queries, keys)
+    )
+    few = student.operators("scaled_scores", queries[:, :4], keys[:, :4])
+    keeps_operators(few, student.operators("scaled_scores", queries, keys), AT_ONCE)
+
+
+# causal_pattern
+
+
+@check("causal_pattern", points=0.2, layer="shapes")
 def test_pattern_has_a_weight_for_every_score(student):
-    """Two items of (3, 3) scores give two items of (3, 3) weights."""
-    pattern = student.call("causal_pattern", SCORES)
+    """Scores of shape (4, 8, 8) give weights of shape (4, 8, 8)."""
+    pattern = student.call("causal_pattern", torch.zeros(4, 8, 8))
 
-    tensor_like(pattern, (2, 3, 3), "causal_pattern of (2, 3, 3) scores")
+    tensor_like(pattern, (4, 8, 8), "causal_pattern of (4, 8, 8) scores")
 
 
-@check("causal_pattern", points=0, layer="documented")
-def test_pattern_is_a_softmax_over_what_is_visible(student):
-    """Each row is the softmax over the scores up to the diagonal, with zeros after it."""
-    reads_like(
-        student.call("causal_pattern", SCORES),
-        [
-            [[1.0000, 0.0000, 0.0000], [0.7311, 0.2689, 0.0000], [0.6110, 0.0184, 0.3706]],
-            [[1.0000, 0.0000, 0.0000], [0.9707, 0.0293, 0.0000], [0.2119, 0.2119, 0.5761]],
-        ],
+@check("causal_pattern", points=0.8, layer="probe")
+def test_pattern_is_a_softmax_over_what_is_visible(student, reference, probe):
+    """For hidden inputs of three lengths, every row is the softmax over its visible scores."""
+    for length in (T, 4, 1):
+        scores = probe.normal(B, length, length, scale=2)
+
+        agrees(student.call("causal_pattern", scores), reference.call("causal_pattern", scores))
+
+
+@check("causal_pattern", points=0.4, layer="laws")
+def test_pattern_shares_out_one_whole_among_the_visible(student, probe):
+    """Each row sums to one, no weight is negative, and later tokens get exactly zero."""
+    pattern = tensor_like(
+        student.call("causal_pattern", probe.normal(B, T, T, scale=2)), (B, T, T), "The pattern"
+    )
+
+    expect(not pattern.isnan().any(), "The weights hold NaN.")
+    expect((pattern >= 0).all(), "There are negative weights.")
+    expect((pattern.triu(diagonal=1) == 0).all(), "A token gives weight to tokens after it.")
+    sums = pattern.sum(dim=-1)
+    expect(torch.allclose(sums, torch.ones(B, T), atol=1e-4), "The rows do not sum to one.")
+
+
+@check("causal_pattern", points=0.2, layer="laws")
+def test_pattern_of_equal_scores_averages(student, probe):
+    """Where all scores are equal, all visible tokens get equal weights."""
+    visible = torch.tril(torch.ones(T, T))
+    averaging = (visible / visible.sum(dim=-1, keepdim=True)).expand(B, T, T)
+    equal = probe.normal(B, 1, 1).expand(B, T, T).contiguous()
+
+    agrees(student.call("causal_pattern", equal), averaging)
+
+
+@check("causal_pattern", points=0.3, layer="laws")
+def test_pattern_ignores_scores_of_the_future(student, probe):
+    """A change of hidden scores changes no weight; the last row is the softmax of all scores."""
+    scores = probe.normal(B, T, T, scale=2)
+    others = scores.tril() + probe.normal(B, T, T, scale=2).triu(diagonal=1)
+
+    pattern = tensor_like(student.call("causal_pattern", scores), (B, T, T), "The pattern")
+    agrees(
+        student.call("causal_pattern", others),
+        pattern,
+        "After a change of hidden scores the pattern",
+    )
+    agrees(pattern[:, -1], torch.softmax(scores[:, -1], dim=-1), "The last token's row")
+
+
+@check("causal_pattern", points=0.1, layer="laws")
+def test_pattern_leaves_the_scores_alone(student, reference, probe):
+    """The pattern is right, and the scores are unchanged."""
+    scores = probe.normal(B, T, T)
+
+    agrees(student.call("causal_pattern", scores), reference.call("causal_pattern", scores))
+    kept = student.keeps_inputs("causal_pattern", scores)
+    expect(kept, "causal_pattern changes the scores that you pass to it.")
+
+
+@check("causal_pattern", points=0.3, layer="gradients")
+def test_pattern_passes_gradients_back(student, reference, probe):
+    """The right gradients reach the scores."""
+    scores, back = probe.normal(B, T, T), probe.normal(B, T, T)
+
+    same_gradients(
+        student.gradients("causal_pattern", scores, cotangent=back),
+        reference.gradients("causal_pattern", scores, cotangent=back),
+        "the scores",
     )
 
 
-@check("causal_pattern", points=0, layer="documented")
-def test_pattern_of_equal_scores_averages(student):
-    """Where all scores are zero, the pattern is the causal average of stage 02."""
-    reads_like(
-        student.call("causal_pattern", torch.zeros(1, 4, 4)),
-        [
-            [
-                [1.0000, 0.0000, 0.0000, 0.0000],
-                [0.5000, 0.5000, 0.0000, 0.0000],
-                [0.3333, 0.3333, 0.3333, 0.0000],
-                [0.2500, 0.2500, 0.2500, 0.2500],
-            ]
-        ],
-    )
+@check("causal_pattern", points=0.2, layer="forbidden")
+def test_pattern_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    scores = probe.normal(B, 12, 12)
+
+    agrees(student.call("causal_pattern", scores), reference.call("causal_pattern", scores))
+    few = student.operators("causal_pattern", scores[:, :4, :4].contiguous())
+    keeps_operators(few, student.operators("causal_pattern", scores), AT_ONCE)
 
 
-@check("AttentionHead", points=0, layer="shapes")
-def test_head_gives_each_token_a_vector_of_head_size(student):
+# AttentionHead
+
+
+@check("AttentionHead", points=0.1, layer="signature")
+def test_head_is_built_by_the_names_of_its_arguments(student):
+    """The constructor takes embedding_dim, head_size and block_size, by position or by name."""
+    head = student.new("AttentionHead", embedding_dim=6, head_size=3, block_size=4)
+
+    tensor_like(head(torch.ones(2, 4, 6)), (2, 4, 3), "The head's result for (2, 4, 6)")
+
+
+@check("AttentionHead", points=0.2, layer="shapes")
+def test_head_gives_each_token_a_vector_of_head_size(student, documented):
     """With the document's sizes, input (4, 8, 32) and head_size 16, it returns (4, 8, 16)."""
     context = student.new("AttentionHead", 32, 16, 8)(torch.ones(4, 8, 32))
 
-    tensor_like(context, (4, 8, 16), "AttentionHead(32, 16, 8) of (4, 8, 32)")
+    shape = tuple(documented["004.head.context.shape"].tensor.tolist())
+    tensor_like(context, shape, "AttentionHead(32, 16, 8) of (4, 8, 32)")
 
 
-@check("AttentionHead", points=0, layer="parameters")
-def test_head_makes_the_key_first(student):
-    """Seeded with 4, the key layer is drawn first, and it has no bias."""
-    parameters = student.new("AttentionHead", 2, 4, 8, seed=4).parameters()
+@check("AttentionHead", points=0.5, layer="parameters")
+def test_head_makes_key_query_and_value_in_this_order(student, reference):
+    """Seeded with 42, the layers are created in the order key, query, value, without bias."""
+    yours = student.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
+    ours = reference.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
 
-    for name in ("key.weight", "query.weight", "value.weight"):
-        expect(name in parameters, f"There is no parameter {name}.")
-    reads_like(
-        parameters["key.weight"].value,
-        [[0.0843, 0.0836], [-0.5778, -0.4101], [-0.6969, -0.6520], [0.6971, 0.5842]],
-        what="key.weight",
+    for name, parameter in ours.items():
+        expect(name in yours, f"AttentionHead has no parameter {name}.")
+        agrees(yours[name].value, parameter.value, name)
+        layer = name.removesuffix(".weight")
+        expect(f"{layer}.bias" not in yours, f"The layer {layer} has a bias; it should have none.")
+
+
+@check("AttentionHead", points=0.6, layer="documented")
+def test_head_computes_what_the_document_computes(student, reference, documented):
+    """With the document's sizes and seed 42, the context vectors agree with its computation."""
+    shape = documented["004.head.context.shape"].tensor.tolist()
+    x = torch.randn(*shape[:2], 32, generator=torch.Generator().manual_seed(4))
+    yours = student.new("AttentionHead", 32, shape[2], shape[1], seed=42)
+    ours = reference.new("AttentionHead", 32, shape[2], shape[1], seed=42)
+
+    agrees(yours(x), ours(x), "The context")
+
+
+@check("AttentionHead", points=0.8, layer="probe")
+def test_head_attends_with_any_weights(student, reference, probe):
+    """The result is right for other weights and sizes and for fewer tokens than block_size."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+
+    agrees(yours(x), ours(x), "The context")
+
+
+@check("AttentionHead", points=0.4, layer="probe")
+def test_head_serves_every_length_in_turn(student, reference, probe):
+    """One head works for long and short inputs one after the other, also for a single token."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, BLOCK, C, scale=SCALE)
+
+    for length, batch in ((BLOCK, B), (1, B), (4, 2), (T, 1), (BLOCK, 2)):
+        part = x[:batch, :length].contiguous()
+        agrees(yours(part), ours(part), "The context")
+
+
+@check("AttentionHead", points=0.4, layer="laws")
+def test_head_never_looks_ahead(student, reference, probe):
+    """A change of the last tokens changes their own results and no earlier result."""
+    yours, _, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+    others = x.clone()
+    others[:, 4:] = probe.normal(B, T - 4, C, scale=SCALE)
+
+    before = tensor_like(yours(x), (B, T, HEAD), "The context")
+    after = tensor_like(yours(others), (B, T, HEAD), "The context")
+    expect(
+        not torch.allclose(before[:, 4:], after[:, 4:]),
+        "A change of the last tokens does not change their own results.",
     )
-    expect("key.bias" not in parameters, "The layer key has a bias; it should have none.")
-
-
-@check("AttentionHead", points=0, layer="documented")
-def test_head_computes_context_vectors(student):
-    """Seeded with 4, a head of block_size 8 gives three tokens these context vectors."""
-    reads_like(
-        student.new("AttentionHead", 2, 4, 8, seed=4)(X),
-        [
-            [
-                [0.0705, -0.5564, -0.1108, 0.1339],
-                [0.1503, -0.4939, -0.0762, 0.1412],
-                [0.1252, -0.3904, -0.0586, 0.1132],
-            ],
-            [
-                [-0.1928, -0.7414, -0.2203, 0.1054],
-                [-0.2033, -0.7409, -0.2229, 0.1026],
-                [-0.1535, -0.6637, -0.1924, 0.0992],
-            ],
-        ],
-        what="AttentionHead(2, 4, 8)(x)",
-    )
-
-
-@check("AttentionHead", points=0, layer="laws")
-def test_head_never_looks_ahead(student):
-    """A change of the last token does not change the result of the tokens before it."""
-    head = student.new("AttentionHead", 2, 4, 8, seed=4)
-    others = X.clone()
-    others[:, 2] = 5.0
-
-    before = tensor_like(head(X), (2, 3, 4), "The context")
-    after = tensor_like(head(others), (2, 3, 4), "The context")
     agrees(
-        after[:, :2],
-        before[:, :2],
-        "After a change of the last token, the result of the tokens before it",
+        after[:, :4],
+        before[:, :4],
+        "After a change of the last tokens, the result of the first tokens",
     )
+
+
+@check("AttentionHead", points=0.2, layer="laws")
+def test_head_gives_the_first_token_its_own_value(student, reference, probe):
+    """The first token attends only to itself, so its context vector is its own value."""
+    yours, _, weights = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+
+    context = tensor_like(yours(x), (B, T, HEAD), "The context")
+    agrees(context[:, 0], x[:, 0] @ weights["value.weight"].T, "The first token's context vector")
+
+
+@check("AttentionHead", points=0.2, layer="laws")
+def test_head_keeps_the_items_of_a_batch_apart(student, reference, probe):
+    """Each item of a batch gets the same result as alone, and the input is unchanged."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+
+    together = tensor_like(yours(x), (B, T, HEAD), "The context")
+    agrees(together, ours(x), "The context")
+    for item in range(B):
+        agrees(
+            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
+        )
+    expect(yours.keeps_inputs(x), "AttentionHead changes the input that you pass to it.")
+
+
+@check("AttentionHead", points=0.2, layer="laws")
+def test_head_refuses_more_tokens_than_its_block(student, probe):
+    """The head accepts block_size tokens and raises an error for one more."""
+    head = student.new("AttentionHead", C, HEAD, BLOCK)
+
+    tensor_like(head(probe.normal(B, BLOCK, C)), (B, BLOCK, HEAD), "The context of a full block")
+    for more in (1, 2, BLOCK):
+        refused = head.refuses(probe.normal(B, BLOCK + more, C))
+        expect(
+            refused, "More tokens than block_size give a result; they should raise a ValueError."
+        )
+
+
+@check("AttentionHead", points=0.2, layer="laws")
+def test_head_keeps_tril_as_a_buffer(student):
+    """`tril` is a buffer: it moves with the module and is not trained."""
+    head = student.new("AttentionHead", C, HEAD, BLOCK)
+
+    expect("tril" not in head.parameters(), "tril is a parameter; an optimizer would train it.")
+    expect("tril" in head.buffers(), "AttentionHead has no buffer named tril.")
+    place = head.move("meta").get("tril", "")
+    expect(place.startswith("meta"), "tril does not move with the module.")
+
+
+@check("AttentionHead", points=0.1, layer="laws")
+def test_head_leaves_the_seed_to_the_caller(student, probe):
+    """Neither building nor calling the head seeds torch's generator."""
+    x = probe.normal(B, T, C)
+    drawn = []
+    for seed in (5, 6):
+        head = student.new("AttentionHead", C, HEAD, BLOCK, seed=seed)
+        built = student.draws_next()
+        tensor_like(head(x, seed=seed), (B, T, HEAD), "The context")
+        drawn += [(built, student.draws_next())]
+
+    expect(not torch.equal(drawn[0][0], drawn[1][0]), "Building the head seeds torch's generator.")
+    expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling the head seeds torch's generator.")
+
+
+@check("AttentionHead", points=0.4, layer="gradients")
+def test_head_passes_gradients_back(student, reference, probe):
+    """The right gradients reach the input and the weights of key, query and value."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x, back = probe.normal(B, T, C, scale=SCALE), probe.normal(B, T, HEAD)
+
+    arrived = yours.gradients(x, cotangent=back)
+    same_gradients(arrived, ours.gradients(x, cotangent=back), "the input")
+
+
+@check("AttentionHead", points=0.5, layer="forbidden")
+def test_head_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, T, C, scale=SCALE)
+
+    agrees(yours(x), ours(x), "The context")
+    avoids(student, "AttentionHead", READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+
+
+@check("AttentionHead", points=0.2, layer="forbidden")
+def test_head_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    yours, ours, _ = both_heads(student, reference, probe)
+    x = probe.normal(B, BLOCK - 1, C, scale=SCALE)
+
+    agrees(yours(x), ours(x), "The context")
+    few = yours.operators(x[:, :4].contiguous())
+    keeps_operators(few, yours.operators(x), AT_ONCE)

@@ -1,113 +1,713 @@
-"""What you can check yourself in stage 09: heads side by side."""
+"""The checks that you can run yourself, as often as you like: `autograder check`.
 
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""
+
+from typing import NamedTuple
+
+import pytest
 import torch
+from torch import Tensor
 
+from autograder.results import Status
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, reads_like, tensor_like
-
-INPUTS = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your
-        [0.55, 0.87, 0.66],  # journey
-        [0.57, 0.85, 0.64],  # starts
-        [0.22, 0.58, 0.33],  # with
-        [0.77, 0.25, 0.10],  # one
-        [0.05, 0.80, 0.55],  # step
-    ]
-)
-BATCH = torch.stack((INPUTS, INPUTS))  # (2, 6, 3)
-CAUSAL = [  # the first two columns are CausalAttention's, all four the wrapper's, under seed 123
-    [-0.4519, 0.2216, 0.4772, 0.1063],
-    [-0.5874, 0.0058, 0.5891, 0.3257],
-    [-0.6300, -0.0632, 0.6202, 0.3860],
-    [-0.5675, -0.0843, 0.5478, 0.3589],
-    [-0.5526, -0.0981, 0.5321, 0.3428],
-    [-0.5299, -0.1081, 0.5077, 0.3493],
-]
-ENCODINGS = torch.tensor([[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]])
-MASK = torch.tril(torch.ones(3, 3))
-ONE_HEAD = [[1.0100, 1.0641], [0.2040, 0.7057], [3.4989, 2.2427]]  # all under seed 42
-MASKED = [[0.6038, 0.7434], [-0.0062, 0.6072], [3.4989, 2.2427]]
-TWO_HEADS = [
-    [1.0100, 1.0641, -0.7081, -0.8268],
-    [0.2040, 0.7057, -0.7417, -0.9193],
-    [3.4989, 2.2427, -0.7190, -0.8447],
-]
+from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.documented import DocumentedTensors
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
 
-@check("Attention", points=0, layer="documented")
-def test_attention_reproduces_the_documented_context(student):
-    """Seeded with 42, your Attention gives the documented context vectors, also with the mask."""
+@pytest.fixture
+def inputs(documented: DocumentedTensors) -> Tensor:
+    """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
+    return documented["000.inputs"].tensor.clone()
+
+
+@pytest.fixture
+def encodings(documented: DocumentedTensors) -> Tensor:
+    """Return the three token encodings of document 001: (3, 2)."""
+    return documented["001.encodings"].tensor.clone()
+
+
+MHA, WRAPPER = "MultiHeadAttention", "MultiHeadAttentionWrapper"
+SHORT, LONG = ("W_q", "W_k", "W_v"), ("W_query", "W_key", "W_value")
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
+AT_ONCE = "Use one matrix product for all tokens at once."
+OWN_LAYERS = "each head has its own layers, and nn.ModuleList registers them"
+
+
+class Sizes(NamedTuple):
+    """Sizes for checks of Attention: all different, so that no wrong axis fits by chance."""
+
+    B: int
+    T_q: int
+    T_k: int
+    H: int
+    d: int
+
+
+class Causal(NamedTuple):
+    """Sizes for checks of causal attention, also all different."""
+
+    B: int
+    T: int
+    H: int
+    d_in: int
+    d_out: int
+    context: int
+
+
+def tokens(probe, *shape):
+    """Draw encodings that are all different."""
+    return probe.normal(*shape, scale=0.6)
+
+
+def sources(probe, s, *, batched):
+    """Draw three different encodings for queries, keys and values."""
+    front = (s.B,) if batched else ()
+    lengths = (s.T_q, s.T_k, s.T_k)
+    return tuple(tokens(probe, *front, length, s.d) for length in lengths)
+
+
+def large_weights(probe, heads, layers, shape, *, bias=False):
+    """Draw large weights for the *layers* of *heads* heads; None is a single head, no prefix."""
+    prefixes = [f"heads.{h}." for h in range(heads)] or [""]
+    names = [prefix + layer for prefix in prefixes for layer in layers]
+    drawn = {f"{name}.weight": probe.normal(*shape) for name in names}
+    return drawn | {f"{name}.bias": probe.normal(shape[0]) for name in names if bias}
+
+
+def attentions(student, reference, probe, s, *, heads, batched):
+    """Build Attention or, with heads, MultiHeadAttention, twice, with the same weights."""
+    name = MHA if heads else "Attention"
+    sizes = {"d_model": s.d, "row_dim": int(batched), "col_dim": 1 + batched}
+    if heads:
+        sizes["num_heads"] = heads
+    weights = large_weights(probe, heads, SHORT, (s.d, s.d))
+    return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
+
+
+def causals(student, reference, probe, s, *, heads, bias=False):
+    """Build CausalAttention or, with heads, the wrapper, twice, with the same weights."""
+    name = WRAPPER if heads else "CausalAttention"
+    sizes = {"d_in": s.d_in, "d_out": s.d_out, "context_length": s.context, "dropout": 0.0}
+    sizes |= {"num_heads": heads} if heads else {}
+    sizes |= {"qkv_bias": True} if bias else {}
+    weights = large_weights(probe, heads, LONG, (s.d_out, s.d_in), bias=bias)
+    return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
+
+
+def no_biases(found, layers):
+    """Expect that none of the *layers* has a bias, in any head."""
+    biases = tuple(f"{layer}.bias" for layer in layers)
+    expect(
+        not any(name.endswith(biases) for name in found),
+        "A layer has a bias; it should have none.",
+    )
+
+
+def same_draws(found, drawn):
+    """Compare parameters one by one, so that the message names the first wrong one."""
+    for name, parameter in drawn.items():
+        why = f": {OWN_LAYERS}" if name.startswith("heads.") and name.endswith("weight") else ""
+        expect(name in found, f"There is no parameter {name}{why}.")
+        agrees(found[name].value, parameter.value, name)
+
+
+def same_gradients(yours, ours):
+    """Compare the gradients of the inputs and of the parameters."""
+    places = ("the first input", "the second input", "the third input")
+    named = dict(zip(places, yours.inputs, strict=False)) | yours.parameters
+    wanted = dict(zip(places, ours.inputs, strict=False)) | ours.parameters
+    for name, gradient in wanted.items():
+        found = named.get(name)
+        expect(found is not None, f"No gradient reaches {name}.")
+        agrees(found, gradient, f"The gradient of {name}")
+
+
+def built_by_hand(student, name, yours, ours, given):
+    """Expect right context vectors from code that does not use torch's ready attention."""
+    agrees(yours(*given), ours(*given), "The context")
+    avoids(student, name, READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
+
+
+def caller_seeds(student, name, sizes, given):
+    """Expect that neither building nor calling *name* seeds torch's generator."""
+    drawn = []
+    for seed in (5, 6):
+        yours = student.new(name, *sizes, seed=seed)
+        built = student.draws_next()
+        yours(*given, seed=seed)
+        drawn.append((built, student.draws_next()))
+
+    expect(not torch.equal(drawn[0][0], drawn[1][0]), "The constructor seeds torch's generator.")
+    expect(not torch.equal(drawn[0][1], drawn[1][1]), "The call seeds torch's generator.")
+
+
+ONE = Sizes(B=2, T_q=4, T_k=6, H=1, d=5)
+
+
+# Attention
+
+
+@check("Attention", points=0.1, layer="signature")
+def test_attention_is_built_with_defaults(student, encodings):
+    """The defaults are d_model=2, row_dim=0, col_dim=1: one text, 2 features per token."""
+    plain = student.new("Attention", seed=9)(encodings, encodings, encodings)
+    named = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=9)
+
+    context = tensor_like(named(encodings, encodings, encodings), (3, 2), "The context")
+    agrees(plain, context, "The context without arguments")
+
+
+@check("Attention", points=0.1, layer="parameters")
+def test_attention_makes_query_key_value_layers(student, reference, probe):
+    """W_q, W_k and W_v are created in this order, with any seed, without bias."""
+    found = student.new("Attention", 5, 0, 1, seed=probe.seed).parameters()
+
+    no_biases(found, SHORT)
+    same_draws(found, reference.new("Attention", 5, 0, 1, seed=probe.seed).parameters())
+
+
+@check("Attention", points=0.2, layer="documented")
+def test_attention_reproduces_the_documented_context(student, documented, encodings):
+    """Seeded with 42, the context vectors are the documented ones, without and with the mask."""
     attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
+    mask = documented["001.mask"].tensor
+    whole, masked = documented["001.sa.context"], documented["001.masked.context"]
 
-    reads_like(attention(ENCODINGS, ENCODINGS, ENCODINGS), ONE_HEAD, what="The context")
-    reads_like(attention(ENCODINGS, ENCODINGS, ENCODINGS, MASK), MASKED, what="The masked context")
+    whole.matches(attention(encodings, encodings, encodings), "The context")
+    masked.matches(attention(encodings, encodings, encodings, mask), "The masked context")
 
 
-@check("CausalAttention", points=0, layer="documented")
-def test_causal_reproduces_the_documented_context(student):
-    """Seeded with 123, your CausalAttention gives the documented context vectors."""
+@check("Attention", points=0.3, layer="probe")
+def test_attention_attends_with_any_weights(student, reference, probe):
+    """The result is right for other weights and three different encodings, also in a batch."""
+    for batched in (False, True):
+        yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=batched)
+        given = sources(probe, ONE, batched=batched)
+
+        agrees(yours(*given), ours(*given), "The context")
+
+
+@check("Attention", points=0.1, layer="probe")
+def test_attention_hides_what_the_mask_hides(student, reference, probe):
+    """With a mask of zeros and ones, the result is right for any weights, also in a batch."""
+    s = ONE._replace(T_q=6)
+    for batched in (False, True):
+        yours, ours = attentions(student, reference, probe, s, heads=0, batched=batched)
+        given = (*sources(probe, s, batched=batched), torch.tril(torch.ones(6, 6)))
+
+        agrees(yours(*given), ours(*given), "The masked context")
+
+
+@check("Attention", points=0.1, layer="gradients")
+def test_attention_can_be_trained(student, reference, probe):
+    """The right gradients reach the three encodings and the three layers."""
+    yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=True)
+    given, back = sources(probe, ONE, batched=True), probe.normal(ONE.B, ONE.T_q, ONE.d)
+
+    same_gradients(yours.gradients(*given, cotangent=back), ours.gradients(*given, cotangent=back))
+
+
+@check("Attention", points=0.1, layer="forbidden")
+def test_attention_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=False)
+
+    built_by_hand(student, "Attention", yours, ours, sources(probe, ONE, batched=False))
+
+
+TEXT = Causal(B=3, T=5, H=1, d_in=7, d_out=6, context=10)
+
+
+# CausalAttention
+
+
+@check("CausalAttention", points=0.1, layer="parameters")
+def test_causal_makes_query_key_value_layers(student, reference, documented):
+    """W_query, W_key and W_value are created in this order, with biases only if requested."""
+    found = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123).parameters()
+    biased = student.new("CausalAttention", 3, 2, 6, 0.0, qkv_bias=True, seed=7).parameters()
+
+    no_biases(found, LONG)
+    for layer in LONG:
+        expect(f"{layer}.weight" in found, f"There is no parameter {layer}.weight.")
+        printed = documented[f"ch03.causal.{layer.lower()}.weight"]
+        printed.matches(found[f"{layer}.weight"].value, f"{layer}.weight")
+    drawn = reference.new("CausalAttention", 3, 2, 6, 0.0, qkv_bias=True, seed=7).parameters()
+    same_draws(biased, drawn)
+
+
+@check("CausalAttention", points=0.2, layer="documented")
+def test_causal_reproduces_the_documented_context(student, documented, inputs):
+    """Seeded with 123, the context vectors are the documented ones."""
+    batch = inputs.expand(*documented["ch03.batch.shape"].value)
     attention = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123)
 
-    own = [row[:2] for row in CAUSAL]
-    reads_like(attention(BATCH), [own, own], what="The context of the batch")
+    documented["ch03.causal.context"].matches(attention(batch), "The context")
 
 
-@check("MultiHeadAttention", points=0, layer="shapes")
-def test_heads_stand_side_by_side(student):
-    """Three heads of size 2 give each of the three tokens 6 features: (3, 6)."""
-    context = student.new("MultiHeadAttention", 2, 0, 1, num_heads=3)(*[ENCODINGS] * 3)
+@check("CausalAttention", points=0.2, layer="probe")
+def test_causal_serves_every_length_with_any_weights(student, reference, probe):
+    """The result is right for other weights and biases, for long and short inputs in turn."""
+    yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
 
-    tensor_like(context, (3, 6), "MultiHeadAttention(2, 0, 1, num_heads=3)")
-
-
-@check("MultiHeadAttention", points=0, layer="parameters")
-def test_every_head_has_layers_of_its_own(student):
-    """PyTorch finds W_q, W_k and W_v of both heads: six matrices, no two of them equal."""
-    found = student.new("MultiHeadAttention", 2, 0, 1, num_heads=2, seed=42).parameters()
-
-    names = [f"heads.{h}.{layer}.weight" for h in (0, 1) for layer in ("W_q", "W_k", "W_v")]
-    for name in names:
-        expect(name in found, f"There is no parameter {name}; found: {', '.join(found) or 'none'}.")
-    for h, name in enumerate(names):
-        for other in names[:h]:
-            same = torch.equal(found[name].value, found[other].value)
-            expect(not same, f"{other} and {name} hold the same numbers.")
+    for B, T in ((3, 5), (2, TEXT.context), (3, 1), (1, 4)):
+        x = tokens(probe, B, T, TEXT.d_in)
+        agrees(yours(x), ours(x), "The context")
 
 
-@check("MultiHeadAttention", points=0, layer="documented")
-def test_heads_reproduce_the_documented_context(student):
-    """Seeded with 42, one head and two heads give the documented context vectors."""
-    for num_heads, printed in ((1, ONE_HEAD), (2, TWO_HEADS)):
-        attention = student.new("MultiHeadAttention", 2, 0, 1, num_heads=num_heads, seed=42)
-        context = attention(ENCODINGS, ENCODINGS, ENCODINGS)
+@check("CausalAttention", points=0.1, layer="laws")
+def test_causal_refuses_more_tokens_than_fit(student, reference, probe):
+    """The module accepts context_length tokens and raises an error for more."""
+    yours, ours = causals(student, reference, probe, TEXT, heads=0)
+    x = tokens(probe, 2, TEXT.context, TEXT.d_in)
 
-        reads_like(context, printed, what=f"The context for num_heads={num_heads}")
-
-
-@check("MultiHeadAttention", points=0, layer="laws")
-def test_heads_serve_a_batch_item_by_item(student):
-    """With row_dim=1 and col_dim=2, each text of a batch gets the same result as alone."""
-    x = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(9))
-    batched = student.new("MultiHeadAttention", 3, 1, 2, num_heads=2, seed=9)
-    single = student.new("MultiHeadAttention", 3, 0, 1, num_heads=2, seed=9)
-
-    context = tensor_like(batched(x, x, x), (2, 5, 6), "The context of the batch")
-    for text, alone in zip(x, context, strict=True):
-        agrees(single(text, text, text), alone, "The context of one text")
+    agrees(yours(x), ours(x), "The context")
+    refused = yours.refuses(tokens(probe, 2, TEXT.context + 1, TEXT.d_in))
+    expect(
+        refused,
+        "More tokens than context_length give a result; they should raise a ValueError.",
+        Status.NOT_REFUSED,
+    )
 
 
-@check("MultiHeadAttentionWrapper", points=0, layer="shapes")
-def test_wrapper_gives_d_out_features_per_head(student):
-    """For an input of shape (2, 6, 3), four heads of size d_out = 5 give (2, 6, 20)."""
-    context = student.new("MultiHeadAttentionWrapper", 3, 5, 6, 0.0, num_heads=4)(BATCH)
+@check("CausalAttention", points=0.1, layer="laws")
+def test_causal_keeps_mask_as_a_buffer(student):
+    """`mask` is a buffer: it moves with the module and is not trained."""
+    attention = student.new("CausalAttention", 3, 2, 6, 0.0)
 
-    tensor_like(context, (2, 6, 20), "MultiHeadAttentionWrapper(3, 5, 6, 0.0, 4)(batch)")
+    expect("mask" not in attention.parameters(), "mask is a parameter; an optimizer trains it.")
+    expect("mask" in attention.buffers(), "There is no buffer named mask.")
+    place = attention.move("meta").get("mask", "")
+    expect(place.startswith("meta"), "mask does not move with the module.")
 
 
-@check("MultiHeadAttentionWrapper", points=0, layer="documented")
-def test_wrapper_reproduces_the_documented_context(student):
+WIDE = Causal(B=3, T=12, H=2, d_in=15, d_out=24, context=13)
+P = 0.3
+
+
+def readable(student, reference, probe, *, heads):
+    """Build both modules so that their outputs show the attention weights, each weight twice."""
+    s, prefixes = WIDE, [f"heads.{h}." for h in range(heads)] or [""]
+    once = torch.cat([torch.eye(s.T), torch.zeros(s.T, s.d_in - s.T)], dim=1)  # (T, d_in)
+    names = [f"{prefix}{layer}.weight" for prefix in prefixes for layer in LONG[:2]]
+    weights = {name: probe.normal(s.d_out, s.d_in, scale=0.4) for name in names}
+    weights |= {f"{prefix}W_value.weight": once.repeat(2, 1) for prefix in prefixes}
+    x = tokens(probe, s.B, s.T, s.d_in)
+    x[..., : s.T] = torch.eye(s.T)
+    sizes = (s.d_in, s.d_out, s.context, P, *([heads] if heads else []))
+    name = WRAPPER if heads else "CausalAttention"
+    return student.new(name, *sizes).load(weights), reference.new(name, *sizes).load(weights), x
+
+
+def read(context, heads):
+    """Read the attention weights, (B, H, T, T), from both copies."""
+    s = WIDE
+    answer = tensor_like(context, (s.B, s.T, heads * s.d_out), "The context")
+    return answer.view(s.B, s.T, heads, 2, s.T).permute(3, 0, 2, 1, 4)
+
+
+def dropped_from(yours, ours, x, heads):
+    """Return which weights are dropped in training; expect that the others are rescaled."""
+    (whole, _), (weights, twice) = read(ours.eval()(x), heads), read(yours.train()(x), heads)
+    visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
+    dropped = (weights.abs() < 1e-6) & visible
+
+    expect(dropped.any(), "Nothing is dropped in training mode.")
+    expect(
+        torch.allclose(weights, twice),
+        "Only parts of a context vector are dropped; drop attention weights instead.",
+    )
+    kept = torch.where(dropped, weights, whole / (1 - P))
+    expect(
+        torch.allclose(weights, kept, atol=1e-4), "The kept weights are not divided by 1 - dropout."
+    )
+    share = float(dropped[..., visible].float().mean())  # of 234 weights: 0.03 is one deviation
+    expect(abs(share - P) < 0.2, "Far more or far fewer weights are dropped than dropout says.")
+    return dropped
+
+
+@check("CausalAttention", points=0.1, layer="laws")
+def test_causal_drops_weights_in_training_only(student, reference, probe):
+    """In training single weights are dropped and the others rescaled; in eval none is dropped."""
+    yours, ours, x = readable(student, reference, probe, heads=0)
+
+    dropped = dropped_from(yours, ours, x, 1)[
+        ..., 6:, :7
+    ]  # weights that are visible in every row here
+    alone = "Weights are dropped together: in whole rows or columns, or the same in all items."
+    expect((dropped.any(-1) & ~dropped.all(-1)).float().mean() > 0.5, alone)
+    expect((dropped.any(-2) & ~dropped.all(-2)).float().mean() > 0.5, alone)
+    expect(not torch.equal(dropped[0], dropped[1]), alone)
+    agrees(yours.eval()(x), ours.eval()(x), "The context in eval mode")
+
+
+@check("CausalAttention", points=0.1, layer="gradients")
+def test_causal_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and the three layers."""
+    yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
+    x, back = tokens(probe, 3, 5, TEXT.d_in), probe.normal(3, 5, TEXT.d_out)
+
+    same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+
+
+@check("CausalAttention", points=0.1, layer="forbidden")
+def test_causal_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours = causals(student, reference, probe, TEXT, heads=0)
+
+    built_by_hand(student, "CausalAttention", yours, ours, (tokens(probe, 3, 5, TEXT.d_in),))
+
+
+TWO = Sizes(B=3, T_q=4, T_k=6, H=2, d=5)
+THREE = Sizes(B=2, T_q=7, T_k=5, H=3, d=4)
+FOUR = Sizes(B=2, T_q=5, T_k=7, H=4, d=3)
+
+
+# MHA
+
+
+@check(MHA, points=0.1, layer="signature")
+def test_heads_are_built_and_called_by_names(student, encodings):
+    """The defaults are those of Attention, with one head; forward takes three encodings."""
+    plain = student.new(MHA, seed=9)(encodings, encodings, encodings)
+    heads = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1, seed=9)
+    x, mask = encodings, torch.ones(3, 3)
+    named = heads(encodings_for_q=x, encodings_for_k=x, encodings_for_v=x, mask=mask)
+
+    context = tensor_like(named, (3, 2), "The context")
+    agrees(plain, context, "The context without arguments")
+
+
+@check(MHA, points=0.1, layer="shapes")
+def test_heads_stand_side_by_side(student, encodings):
+    """Two heads of size 2 give three tokens a vector of size 4 each: (3, 4)."""
+    context = student.new(MHA, 2, 0, 1, num_heads=2)(encodings, encodings, encodings)
+
+    tensor_like(context, (3, 4), "MultiHeadAttention(2, 0, 1, num_heads=2)")
+
+
+@check(MHA, points=0.3, layer="parameters")
+def test_heads_have_layers_of_their_own(student, reference, probe):
+    """Each head in `heads` has its own W_q, W_k, W_v, created head after head, with any seed."""
+    found = student.new(MHA, 5, 0, 1, num_heads=3, seed=probe.seed).parameters()
+
+    same_draws(found, reference.new(MHA, 5, 0, 1, num_heads=3, seed=probe.seed).parameters())
+
+
+@check(MHA, points=0.3, layer="documented")
+def test_one_head_is_plain_attention(student, documented, encodings):
+    """Seeded with 42, one head gives the same as the documents' Attention, also with the mask."""
+    attention = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1, seed=42)
+    mask = documented["001.mask"].tensor
+    whole, masked = documented["001.sa.context"], documented["001.masked.context"]
+
+    whole.matches(attention(encodings, encodings, encodings), "The context of one head")
+    masked.matches(attention(encodings, encodings, encodings, mask), "The masked context")
+
+
+@check(MHA, points=0.6, layer="documented")
+def test_heads_reproduce_the_documented_context(student, documented, encodings):
+    """Seeded with 42, two heads give the documented context vectors."""
+    attention = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=2, seed=42)
+
+    context = attention(encodings, encodings, encodings)
+    documented["001.mha.context"].matches(context, "The context of two heads")
+
+
+@check(MHA, points=0.5, layer="probe")
+def test_heads_attend_with_any_weights(student, reference, probe):
+    """The result is right for 2, 3 and 4 heads, other weights and three different encodings."""
+    for s in (TWO, THREE, FOUR, TWO._replace(T_q=1), TWO._replace(T_k=1)):
+        yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=False)
+        given = sources(probe, s, batched=False)
+
+        agrees(yours(*given), ours(*given), "The context")
+
+
+@check(MHA, points=0.5, layer="probe")
+def test_heads_serve_batches(student, reference, probe):
+    """With row_dim=1 and col_dim=2, every item of a batch gets its own context vectors."""
+    for s in (TWO, THREE, FOUR):
+        yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=True)
+        given = sources(probe, s, batched=True)
+
+        agrees(yours(*given), ours(*given), "The context of a batch")
+
+
+@check(MHA, points=0.4, layer="probe")
+def test_heads_all_obey_the_mask(student, reference, probe):
+    """With a mask of zeros and ones, no head attends to hidden keys, also in a batch."""
+    s = THREE._replace(T_q=5)
+    for batched in (False, True):
+        yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=batched)
+        given = (*sources(probe, s, batched=batched), torch.tril(torch.ones(5, 5)))
+
+        agrees(yours(*given), ours(*given), "The masked context")
+
+
+@check(MHA, points=0.3, layer="laws")
+def test_heads_fill_each_their_own_block(student, reference, probe):
+    """Every block of d_model features is the result of an Attention with that head's weights."""
+    weights = large_weights(probe, TWO.H, SHORT, (TWO.d, TWO.d))
+    given = sources(probe, TWO, batched=False)
+    yours = student.new(MHA, TWO.d, 0, 1, num_heads=TWO.H).load(weights)
+
+    context = tensor_like(yours(*given), (TWO.T_q, TWO.H * TWO.d), "The context")
+    for h, block in enumerate(context.split(TWO.d, dim=-1)):
+        own = {f"{name}.weight": weights[f"heads.{h}.{name}.weight"] for name in SHORT}
+        alone = reference.new("Attention", TWO.d, 0, 1).load(own)
+        agrees(block, alone(*given), "The block of a head")
+
+
+@check(MHA, points=0.1, layer="laws")
+def test_heads_leave_encodings_and_mask_alone(student, reference, probe):
+    """The context is right, and encodings and mask are unchanged."""
+    s = TWO._replace(T_q=6)
+    yours, ours = attentions(student, reference, probe, s, heads=2, batched=False)
+    given = (*sources(probe, s, batched=False), torch.tril(torch.ones(6, 6)))
+
+    agrees(yours(*given), ours(*given), "The context")
+    expect(yours.keeps_inputs(*given), "The call changes its inputs.")
+
+
+@check(MHA, points=0.1, layer="laws")
+def test_heads_leave_the_seed_to_the_caller(student, reference, probe):
+    """The context is right, and neither constructor nor call seeds torch's generator."""
+    yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
+    given = sources(probe, TWO, batched=False)
+
+    agrees(yours(*given), ours(*given), "The context")
+    caller_seeds(student, MHA, (TWO.d, 0, 1, 2), given)
+
+
+@check(MHA, points=0.3, layer="gradients")
+def test_heads_can_be_trained(student, reference, probe):
+    """The right gradients reach the three encodings and the layers of every head."""
+    yours, ours = attentions(student, reference, probe, THREE, heads=3, batched=True)
+    given = sources(probe, THREE, batched=True)
+    back = probe.normal(THREE.B, THREE.T_q, THREE.H * THREE.d)
+
+    same_gradients(yours.gradients(*given, cotangent=back), ours.gradients(*given, cotangent=back))
+
+
+@check(MHA, points=0.3, layer="forbidden")
+def test_heads_are_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
+
+    built_by_hand(student, MHA, yours, ours, sources(probe, TWO, batched=False))
+
+
+@check(MHA, points=0.1, layer="forbidden")
+def test_heads_need_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
+    few = sources(probe, TWO, batched=False)
+    many = sources(probe, TWO._replace(T_q=9, T_k=11), batched=False)
+
+    agrees(yours(*many), ours(*many), "The context")
+    keeps_operators(yours.operators(*few), yours.operators(*many), AT_ONCE)
+
+
+PAIR = Causal(B=3, T=8, H=2, d_in=4, d_out=5, context=9)
+TRIO = Causal(B=2, T=6, H=3, d_in=5, d_out=4, context=11)
+QUARTET = Causal(B=3, T=5, H=4, d_in=7, d_out=6, context=10)
+
+
+# WRAPPER
+
+
+@check(WRAPPER, points=0.1, layer="signature")
+def test_wrapper_is_built_by_the_names_of_its_arguments(student):
+    """The constructor takes d_in, d_out, context_length, dropout, num_heads and qkv_bias."""
+    sizes = {"d_in": 3, "d_out": 4, "context_length": 6, "dropout": 0.0, "num_heads": 2}
+
+    student.new(WRAPPER, **sizes)
+    student.new(WRAPPER, **sizes, qkv_bias=True)
+
+
+@check(WRAPPER, points=0.1, layer="shapes")
+def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
+    """Two heads of size 2 give the batch of two texts, (2, 6, 3), context vectors (2, 6, 4)."""
+    batch = inputs.expand(*documented["ch03.batch.shape"].value)
+    context = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2)(batch)
+
+    shape = tuple(documented["ch03.wrapper.context.shape"].value)
+    tensor_like(context, shape, "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2)(batch)")
+
+
+@check(WRAPPER, points=0.3, layer="parameters")
+def test_wrapper_draws_head_after_head(student, reference, documented, probe):
+    """Each head has its own layers, created head after head; seeded with 123, as documented."""
+    found = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2, seed=123).parameters()
+
+    no_biases(found, LONG)
+    for layer in LONG:
+        name, printed = f"heads.0.{layer}.weight", documented[f"ch03.causal.{layer.lower()}.weight"]
+        expect(name in found, f"There is no parameter {name}: {OWN_LAYERS}.")
+        printed.matches(found[name].value, name)
+    sizes = (7, 5, 9, 0.0, 3)
+    found = student.new(WRAPPER, *sizes, seed=probe.seed).parameters()
+    same_draws(found, reference.new(WRAPPER, *sizes, seed=probe.seed).parameters())
+
+
+@check(WRAPPER, points=0.1, layer="parameters")
+def test_wrapper_hands_qkv_bias_on(student, reference, probe):
+    """With qkv_bias=True every layer of every head has a bias, drawn with its weight."""
+    sizes = (7, 5, 9, 0.0, 3, True)
+    found = student.new(WRAPPER, *sizes, seed=probe.seed).parameters()
+
+    same_draws(found, reference.new(WRAPPER, *sizes, seed=probe.seed).parameters())
+
+
+@check(WRAPPER, points=0.6, layer="documented")
+def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
     """Seeded with 123, two heads give the documented context vectors."""
-    attention = student.new("MultiHeadAttentionWrapper", 3, 2, 6, 0.0, num_heads=2, seed=123)
+    batch = inputs.expand(*documented["ch03.batch.shape"].value)
+    attention = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2, seed=123)
 
-    reads_like(attention(BATCH), [CAUSAL, CAUSAL], what="The context of the batch")
+    context = documented["ch03.wrapper.context"]
+    context.matches(attention(batch), "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2)(batch)")
+
+
+@check(WRAPPER, points=0.7, layer="probe")
+def test_wrapper_attends_with_any_weights(student, reference, probe):
+    """The result is right for 2, 3 and 4 heads, other weights and shorter inputs."""
+    for s in (PAIR, TRIO, QUARTET):
+        yours, ours = causals(student, reference, probe, s, heads=s.H)
+        x = tokens(probe, s.B, s.T, s.d_in)
+
+        agrees(yours(x), ours(x), "The context")
+
+
+@check(WRAPPER, points=0.4, layer="probe")
+def test_wrapper_serves_every_length_in_turn(student, reference, probe):
+    """With biases, one module works for long and short inputs in turn, also for a single token."""
+    s = QUARTET
+    yours, ours = causals(student, reference, probe, s, heads=s.H, bias=True)
+
+    for B, T in ((3, s.context), (2, 1), (3, 5), (1, 1), (2, s.context)):
+        x = tokens(probe, B, T, s.d_in)
+        agrees(yours(x), ours(x), "The context")
+
+
+@check(WRAPPER, points=0.3, layer="laws")
+def test_wrapper_fills_a_block_with_each_head(student, reference, probe):
+    """Every block of d_out features is the result of a CausalAttention with the same weights."""
+    s = TRIO
+    weights = large_weights(probe, s.H, LONG, (s.d_out, s.d_in))
+    x = tokens(probe, s.B, s.T, s.d_in)
+    yours = student.new(WRAPPER, s.d_in, s.d_out, s.context, 0.0, s.H).load(weights)
+
+    context = tensor_like(yours(x), (s.B, s.T, s.H * s.d_out), "The context")
+    for h, block in enumerate(context.split(s.d_out, dim=-1)):
+        own = {f"{name}.weight": weights[f"heads.{h}.{name}.weight"] for name in LONG}
+        alone = reference.new("CausalAttention", s.d_in, s.d_out, s.context, 0.0).load(own)
+        agrees(block, alone(x), "The block of a head")
+
+
+@check(WRAPPER, points=0.1, layer="laws")
+def test_wrapper_never_looks_ahead(student, reference, probe):
+    """A change of the last tokens changes their own results and no earlier result."""
+    s = PAIR
+    yours, _ = causals(student, reference, probe, s, heads=s.H)
+    x = tokens(probe, s.B, s.T, s.d_in)
+    others = torch.cat([x[:, :5], tokens(probe, s.B, s.T - 5, s.d_in)], dim=1)
+
+    before = tensor_like(yours(x), (s.B, s.T, s.H * s.d_out), "The context")
+    after = tensor_like(yours(others), (s.B, s.T, s.H * s.d_out), "The context")
+    expect(
+        not torch.allclose(before[:, 5:], after[:, 5:]),
+        "A change of the last tokens does not change their own results.",
+    )
+    agrees(
+        after[:, :5],
+        before[:, :5],
+        "After a change of the last tokens, the result of the first tokens",
+    )
+
+
+@check(WRAPPER, points=0.1, layer="laws")
+def test_wrapper_leaves_input_and_seed_alone(student, reference, probe):
+    """The context is right, the input is unchanged, and the module sets no seed."""
+    s = PAIR
+    yours, ours = causals(student, reference, probe, s, heads=s.H)
+    x = tokens(probe, s.B, s.T, s.d_in)
+
+    agrees(yours(x), ours(x), "The context")
+    expect(yours.keeps_inputs(x), "The call changes its input.")
+    caller_seeds(student, WRAPPER, (s.d_in, s.d_out, s.context, 0.0, s.H), (x,))
+
+
+@check(WRAPPER, points=0.1, layer="laws")
+def test_wrapper_refuses_more_tokens_than_fit(student, reference, probe):
+    """The module accepts context_length tokens and raises an error for more."""
+    s = TRIO
+    yours, ours = causals(student, reference, probe, s, heads=s.H)
+    x = tokens(probe, 2, s.context, s.d_in)
+
+    agrees(yours(x), ours(x), "The context")
+    for T in (s.context + 1, 2 * s.context):
+        refused = yours.refuses(tokens(probe, 2, T, s.d_in))
+        expect(
+            refused,
+            "More tokens than context_length give a result; they should raise a ValueError.",
+            Status.NOT_REFUSED,
+        )
+
+
+@check(WRAPPER, points=0.2, layer="laws")
+def test_wrapper_drops_nothing_in_eval_mode(student, reference, probe):
+    """In eval mode no weight is dropped; back in training, weights are dropped again."""
+    yours, ours, x = readable(student, reference, probe, heads=2)
+
+    read(yours(x), 2)
+    for _ in range(2):
+        agrees(yours.eval()(x), ours.eval()(x), "The context in eval mode")
+    dropped_from(yours, ours, x, 2)
+
+
+@check(WRAPPER, points=0.3, layer="laws")
+def test_wrapper_drops_weights_in_each_head_anew(student, reference, probe):
+    """In training, each head drops different weights, and different ones in every call."""
+    yours, ours, x = readable(student, reference, probe, heads=2)
+
+    dropped = dropped_from(yours, ours, x, 2)
+    alone = "The same weights are dropped in all heads or all items."
+    expect(not torch.equal(dropped[:, 0], dropped[:, 1]), alone)
+    expect(not torch.equal(dropped[0], dropped[1]), alone)
+    again = dropped_from(yours, ours, x, 2)
+    expect(not torch.equal(dropped, again), "The same weights are dropped in every call.")
+
+
+@check(WRAPPER, points=0.3, layer="gradients")
+def test_wrapper_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and the weights and biases of every head."""
+    s = TRIO
+    yours, ours = causals(student, reference, probe, s, heads=s.H, bias=True)
+    x, back = tokens(probe, s.B, s.T, s.d_in), probe.normal(s.B, s.T, s.H * s.d_out)
+
+    same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+
+
+@check(WRAPPER, points=0.2, layer="forbidden")
+def test_wrapper_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours = causals(student, reference, probe, PAIR, heads=2)
+
+    x = tokens(probe, PAIR.B, PAIR.T, PAIR.d_in)
+    built_by_hand(student, WRAPPER, yours, ours, (x,))
+
+
+@check(WRAPPER, points=0.1, layer="forbidden")
+def test_wrapper_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    yours, ours = causals(student, reference, probe, PAIR, heads=2)
+    few, many = tokens(probe, 3, 4, PAIR.d_in), tokens(probe, 3, PAIR.context - 1, PAIR.d_in)
+
+    agrees(yours(many), ours(many), "The context")
+    keeps_operators(yours.operators(few), yours.operators(many), AT_ONCE)

@@ -1,8 +1,9 @@
 """Builds what students receive, in one direction: solutions → source → assignments.
 
 nbgrader copies every file of ``source/<stage>/`` unchanged and strips notebooks only, so no
-solution and no hidden suite may ever be there. Instead of the misconceptions students receive
-fingerprints. These are numbers that take time to compute, so a digest of their sources shows
+solution and no hidden check may ever be there. Students receive the checks that are not hidden,
+with a record of what the solution replies to them, and fingerprints instead of misconceptions.
+Record and fingerprints are numbers that take time to compute, so a digest of their sources shows
 whether they are stale.
 """
 
@@ -11,24 +12,26 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder.authoring import lab_notebook, markers
+from autograder.authoring import lab_notebook, markers, public_suite
 from autograder.course import Course, Stage
 from autograder.errors import CourseError
 
-FINGERPRINTS_VERSION = 1  # add one when the same sources would give other fingerprints
+RECORDS_VERSION = 2  # add one when the same sources would give another record or fingerprints
 
 
 def plan(course: Course) -> dict[Path, bytes]:
     """Return the content of every built file; raises ``CourseError`` if one held secrets.
 
-    Fingerprints are taken from the disk; ``outdated_fingerprints`` says which to compute again.
+    Records and fingerprints are taken from the disk; ``outdated_stages`` says which are stale.
     """
     built: dict[Path, bytes] = {}
     for stage in course.stages:
-        stub = markers.strip_solutions(_read_solution(stage), str(stage.solution)).encode()
-        built |= {stage.stub: stub, stage.assignment / stage.stub.name: stub}
+        stub = stub_of(stage).encode()
+        suite = public_suite_of(stage).encode()
+        for path, content in ((stage.stub, stub), (stage.public_suite, suite)):
+            built |= {path: content, stage.assignment / path.name: content}
         for path in _visible_files(stage.source):
-            if path != stage.stub:
+            if path not in built:
                 _reject_secrets(path, course, stage)
                 built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
     for stage, points in _points_of_labs(course):
@@ -36,6 +39,19 @@ def plan(course: Course) -> dict[Path, bytes]:
         student_lab = lab_notebook.build_student_lab(lab)
         built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
     return built
+
+
+def stub_of(stage: Stage) -> str:
+    """Return the text of the stub of *stage*."""
+    return markers.strip_solutions(_read_solution(stage), str(stage.solution))
+
+
+def public_suite_of(stage: Stage) -> str:
+    """Return the text of the public suite of *stage*."""
+    shared = stage.shared_fixtures
+    fixtures = shared.read_text("utf-8") if shared.is_file() else ""
+    suite = _read(stage.hidden_suite, "its checks")
+    return public_suite.build(suite, fixtures, stage.hidden_suite.name)
 
 
 def _points_of_labs(course: Course) -> list[tuple[Stage, dict[str, float]]]:
@@ -51,34 +67,31 @@ def _points_of_labs(course: Course) -> list[tuple[Stage, dict[str, float]]]:
 
 def stale(course: Course) -> tuple[Path, ...]:
     """Return every built file that is missing, differs, or is surplus."""
-    fingerprints = {stage.fingerprints for stage in outdated_fingerprints(course)}
-    return tuple(sorted({*_changed_files(course, plan(course)), *fingerprints}))
+    records = {path for stage in outdated_stages(course) for path in _records(stage)}
+    return tuple(sorted({*_changed_files(course, plan(course)), *records}))
 
 
 def build(course: Course) -> tuple[Path, ...]:
     """Write stale files and remove surplus ones; return the paths of both."""
     built = plan(course)  # raises before anything is written
-    outdated = outdated_fingerprints(course)
-    _build_fingerprints(course, outdated)
-    for stage in outdated:
-        built[stage.assignment / stage.fingerprints.name] = stage.fingerprints.read_bytes()
+    outdated = outdated_stages(course)
+    _build_records(course, outdated)
+    records = {path for stage in outdated for path in _records(stage)}
+    for path in records:
+        built[course.root / "assignments" / path.parent.name / path.name] = path.read_bytes()
     changed = _changed_files(course, built)
     for path in changed:
         if path in built:
             _write(path, built[path])
         else:
             path.unlink()
-    return tuple(sorted({*changed, *(stage.fingerprints for stage in outdated)}))
+    return tuple(sorted({*changed, *records}))
 
 
 def leaks(course: Course) -> Iterator[str]:
-    """Report each line of a stage's solution that is in a file for its students.
-
-    Lines that the author shows in the public suite are not secret elsewhere.
-    """
+    """Report each line of a stage's solution that is in a file for its students."""
     for stage in course.stages:
         secret = markers.secret_lines(_read_solution(stage), str(stage.solution))
-        secret -= {markers.bare_line(line) for _, line in _located_lines(stage.public_suite)}
         for folder in (stage.source, stage.assignment):
             for path in _all_files(folder):
                 for place, line in _located_lines(path):
@@ -86,28 +99,36 @@ def leaks(course: Course) -> Iterator[str]:
                         yield f"{path}:{place}: a line of the solution, {bare!r}."
 
 
-def outdated_fingerprints(course: Course) -> list[Stage]:
-    """List the stages whose fingerprints are missing or were computed from other sources."""
+def outdated_stages(course: Course) -> list[Stage]:
+    """List the stages whose record or fingerprints are missing, or come from other sources."""
     return [
         stage
         for stage in course.stages
-        if stage.misconceptions.is_file()
-        and stage.public_suite.is_file()
-        and _recorded_digest(stage.fingerprints) != sources_digest(stage)
+        if {_recorded_digest(path) for path in _records(stage)} != {sources_digest(stage)}
     ]
 
 
+def _records(stage: Stage) -> tuple[Path, Path]:
+    return stage.public_record, stage.fingerprints
+
+
 def sources_digest(stage: Stage) -> str:
-    """Return the digest of the files from which the fingerprints of *stage* are computed."""
-    total = hashlib.sha256(b"%d" % FINGERPRINTS_VERSION)
-    for path in (stage.solution, stage.misconceptions, stage.public_suite):
-        content = path.read_bytes()
+    """Return the digest of the files from which record and fingerprints of *stage* are computed."""
+    total = hashlib.sha256(b"%d" % RECORDS_VERSION)
+    for path in (
+        stage.solution,
+        stage.hidden_suite,
+        stage.shared_fixtures,
+        stage.documented,
+        stage.misconceptions,
+    ):
+        content = path.read_bytes() if path.is_file() else b""
         total.update(b":%d:" % len(content) + content)
     return total.hexdigest()
 
 
 def _recorded_digest(path: Path) -> str:
-    """Return the digest in the fingerprints at *path*; empty if they can't be read."""
+    """Return the digest in the built file at *path*; empty if it can't be read."""
     if path.is_symlink():
         return ""
     try:
@@ -116,17 +137,17 @@ def _recorded_digest(path: Path) -> str:
         return ""
 
 
-def _build_fingerprints(course: Course, stages: Sequence[Stage]) -> None:
+def _build_records(course: Course, stages: Sequence[Stage]) -> None:
     if not stages:
         return
-    from autograder.diagnosis import fingerprints  # noqa: PLC0415  # imports torch, for this step only
-    from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # likewise
+    from autograder.authoring.recording import open_recorder  # noqa: PLC0415  # imports torch, for this step only
 
-    with open_suites(course, stages, public=True) as runner:
+    with open_recorder(course, stages) as recorder:
         for stage in stages:
-            checks, digest = runner.checks(stage.name), sources_digest(stage)
-            known = fingerprints.make(stage, checks, runner.run, digest)
-            _write(stage.fingerprints, fingerprints.to_json(known))
+            digest = sources_digest(stage)
+            known_text = public_suite_of(stage) + stub_of(stage)
+            _write(stage.public_record, recorder.record_json(stage, digest, known_text))
+            _write(stage.fingerprints, recorder.fingerprints_json(stage, digest))
 
 
 def _changed_files(course: Course, built: dict[Path, bytes]) -> tuple[Path, ...]:
@@ -156,12 +177,16 @@ def _all_files(folder: Path) -> list[Path]:
 
 
 def _read_solution(stage: Stage) -> str:
+    return _read(stage.solution, "its stub")
+
+
+def _read(path: Path, purpose: str) -> str:
     try:
-        return stage.solution.read_text("utf-8")
+        return path.read_text("utf-8")
     except FileNotFoundError:
-        msg = f"{stage.solution} is missing; stage {stage.name} needs it for its stub."
+        msg = f"{path} is missing; stage {path.parent.name} needs it for {purpose}."
     except UnicodeDecodeError as error:
-        msg = f"{stage.solution} is not UTF-8: {error}."
+        msg = f"{path} is not UTF-8: {error}."
     raise CourseError(msg)
 
 

@@ -17,19 +17,22 @@ from typing import NamedTuple
 import msgspec
 
 from autograder.authoring import markers, release
+from autograder.authoring.recording import Recorder, open_recorder
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
+from autograder.errors import UsageError
 from autograder.grading.grade import cores, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import CheckResult, Outcome, SubmissionResult
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
-from autograder.suite import documented
+from autograder.suite import documented, public_record
 from autograder.suite.checks import Layer
 
 STAGE_POINTS = 10.0
+GAP_SHARE = 0.02  # of a stage's misconceptions may pass the public suite, each with its reason
 PLACEHOLDER_SHARE = 0.2  # of the points: tensors of zeros have the right shapes, and nothing else
 
 
@@ -100,6 +103,10 @@ def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
         with open_suites(course, stages, public=True, diagnose=False) as runner:
             for stage in stages:
                 findings += StageVerifier(runner, fork_server, stage).public_findings()
+        with open_recorder(course, stages) as recorder:
+            for stage in stages:
+                findings += wrong_records(stage, recorder)
+                findings += public_gaps(stage)
     return _Share(summaries, findings, used)
 
 
@@ -233,7 +240,7 @@ class StageVerifier:
             yield f"misconception {item.id} is named {', '.join(sorted(names)) or 'nothing'}."
 
     def public_findings(self) -> Iterator[str]:
-        """Run the public suite on the solution, the stub, and what fingerprints were made from."""
+        """Run the public suite on the solution and on the stub."""
         for path, passes in ((self._stage.solution, True), (self._stage.stub, False)):
             folder = path.parent.parent.name
             result = self._grade(folder, path.read_bytes())
@@ -247,7 +254,6 @@ class StageVerifier:
                 problems = [f"no check ran. {result.message}"]
             for problem in problems:
                 yield f"{self._stage.name}, public suite on {folder}: {problem}"
-        yield from wrong_fingerprints(self._stage, self._runner)
 
     def _grade(self, name: str, module: bytes, exercise: str = "") -> SubmissionResult:
         code = Code(kind="module", cells=(module,), label=self._stage.solution.name)
@@ -259,21 +265,43 @@ def _checks(result: SubmissionResult) -> list[CheckResult]:
     return [check for exercise in result.exercises for check in exercise.checks]
 
 
-def wrong_fingerprints(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
-    """Compute the fingerprints of *stage* again; report other numbers, and lines of code."""
-    path = stage.fingerprints
-    if not path.is_file():
+def wrong_records(stage: Stage, recorder: Recorder) -> Iterator[str]:
+    """Compute the record and the fingerprints of *stage* again; report what differs."""
+    if not (stage.public_record.is_file() and stage.fingerprints.is_file()):
         return  # `stale_files` reports it
+    digest = release.sources_digest(stage)
     try:
-        known = fingerprints.from_json(path.read_bytes())
-        again = fingerprints.make(stage, runner.checks(stage.name), runner.run, known.made_from)
-        wrong = list(fingerprints.changes(known, again))
-    except (msgspec.MsgspecError, IndexError) as error:
-        wrong = [f"it can't be read, {error}"]
+        record = public_record.read(stage.public_record)
+        if differing := public_record.differs(record, recorder.record(stage, digest)):
+            yield f"{stage.name}: {stage.public_record.name} holds other numbers for {differing}."
+        known = fingerprints.from_json(stage.fingerprints.read_bytes())
+        wrong = list(fingerprints.changes(known, recorder.fingerprints(stage, digest)))
+    except (msgspec.MsgspecError, IndexError, UsageError) as error:
+        wrong = [f"a built file can't be read, {error}"]
     if wrong:
-        what = f"{stage.name}: {path.name} does not match the misconceptions"
+        what = f"{stage.name}: {stage.fingerprints.name} does not match the misconceptions"
         yield f"{what}: {wrong[0]}. Delete it and run `autograder release`."
     yield from fingerprint_leaks(stage)
+
+
+def public_gaps(stage: Stage) -> Iterator[str]:
+    """Report the misconceptions that pass the public suite, where green must mean right."""
+    try:
+        known = fingerprints.from_json(stage.fingerprints.read_bytes())
+    except (OSError, msgspec.MsgspecError, IndexError):
+        return  # `wrong_records` or `stale_files` reports it
+    bank = misconceptions.read(stage.misconceptions)
+    shown = {mistake.id for mistake in known.mistakes}
+    passing = [item for item in bank if item.id not in shown]
+    for item in passing:
+        if not item.only_hidden:
+            what = f"{stage.name}: misconception {item.id} passes the public suite"
+            yield f"{what}: add a public check, or say in `only_hidden` why no public one can."
+    for item in bank:
+        if item.only_hidden and item.id in shown:
+            yield f"{stage.name}: {item.id} fails the public suite, so `only_hidden` is false."
+    if len(passing) > GAP_SHARE * len(bank):
+        yield f"{stage.name}: {len(passing)} of {len(bank)} misconceptions pass the public suite."
 
 
 def fingerprint_leaks(stage: Stage) -> Iterator[str]:

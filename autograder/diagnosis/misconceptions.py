@@ -20,7 +20,8 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     *swaps* replace text within the exercise's definition in the solution, where each *old* must
     occur exactly once; or *code* replaces the whole definition. *explanation* says in one sentence
     what went wrong; *question* helps without showing the line. *ties* names misconceptions that no
-    answer can distinguish from this one, and *why_tied* says why.
+    answer can distinguish from this one, and *why_tied* says why. *only_hidden* is the reason why
+    only hidden inputs can show it, for one that passes the public suite.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     ties: tuple[str, ...] = ()
     why_tied: str = ""
+    only_hidden: str = ""
 
     def module(self, solution: str) -> str:
         """Return *solution* with this mistake in it; raises ``CourseError`` if it can't be."""

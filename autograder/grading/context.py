@@ -7,16 +7,17 @@ import pytest
 import torch
 
 from autograder import course as course_files
-from autograder.course import PUBLIC_SUITE, Course, Stage
+from autograder.course import PUBLIC_RECORD, PUBLIC_SUITE, Course, Stage
 from autograder.errors import UsageError
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Code, collect
-from autograder.suite import documented
+from autograder.suite import documented, public_record
 from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
-from autograder.suite.hidden_inputs import HiddenInputs, course_secret
+from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs, course_secret
 from autograder.suite.in_process import LocalChannel, ReferenceChannel, solution_channel
+from autograder.suite.public_record import ExchangeRecorder, PublicRecord
 from autograder.suite.student_proxy import Channel, Student
 
 
@@ -30,6 +31,7 @@ class SuiteContext:
         self.documented_tensors: DocumentedTensors | None = None  # read by the first check
         self._solutions: dict[Path, LocalChannel] = {}
         self._references: dict[Path, ReferenceChannel] = {}
+        self._records: dict[Path, PublicRecord] = {}
         torch.set_num_threads(1)  # tensors here are tiny, and a fork must not inherit a thread pool
 
     def channel_for(self, item: pytest.Item) -> Channel:
@@ -45,15 +47,23 @@ class SuiteContext:
         spec = spec_of(item)
         if isinstance(channel, Session) and spec is not None:
             channel.begin(spec.exercise)
-        self.last_student = Student(channel, self._seed(item))
+        self.last_student = Student(channel, self.inputs(item).seed)
         return self.last_student
 
     def reference(self, item: pytest.Item) -> Student:
-        """Return a new proxy of the instructor's solution for the check *item*."""
-        path = self.stage(item).solution
-        if path not in self._references:  # not the channel of `solution`: a check may use both
-            self._references[path] = ReferenceChannel(solution_channel(path))
-        return Student(self._references[path], self._seed(item))
+        """Return a new proxy of the instructor's solution for the check *item*.
+
+        A public suite has its replies from its record.
+        """
+        if is_public(item):
+            return Student(self.record(item).channel(item.name), self.inputs(item).seed)
+        return Student(self.reference_channel(self.stage(item)), self.inputs(item).seed)
+
+    def reference_channel(self, stage: Stage) -> ReferenceChannel:
+        """Return the channel of `reference`; a check may use that of `solution` meanwhile."""
+        if stage.solution not in self._references:
+            self._references[stage.solution] = ReferenceChannel(solution_channel(stage.solution))
+        return self._references[stage.solution]
 
     def solution(self, stage: Stage) -> LocalChannel:
         """Return the channel to the solution of *stage*, which is imported once."""
@@ -62,31 +72,55 @@ class SuiteContext:
         return self._solutions[stage.solution]
 
     def documented(self, item: pytest.Item) -> DocumentedTensors:
-        """Return the documented tensors of the course."""
+        """Return the documented tensors of the course, or those of a public suite's record."""
+        if is_public(item):
+            return self.record(item).tensors
         if self.documented_tensors is None:
             self.documented_tensors = documented.read(self._course(item).documented)
         return self.documented_tensors
 
-    def hidden_inputs(self, item: pytest.Item) -> HiddenInputs:
-        """Return the source of hidden inputs of the check *item*."""
-        secret = course_secret(self._course(item).root)
-        return HiddenInputs(secret, self.stage(item).name, item.name)
+    def inputs(self, item: pytest.Item) -> HiddenInputs:
+        """Return the source of inputs of the check *item*: public ones for a public suite."""
+        stage = self.stage(item)
+        if is_public(item):  # a student's folder may have any name, its module has not
+            return HiddenInputs(PUBLIC_SEED, stage.module, item.name)
+        return HiddenInputs(course_secret(self._course(item).root), stage.name, item.name)
+
+    def record(self, item: pytest.Item) -> PublicRecord:
+        """Return the record beside the public suite of *item*."""
+        path = item.path.with_name(PUBLIC_RECORD)
+        if path not in self._records:
+            self._records[path] = public_record.read(path)
+        return self._records[path]
 
     def stage(self, item: pytest.Item) -> Stage:
         """Return the stage whose folder contains the check *item*."""
         folder = item.path.parent
-        if self.course is None and item.path.name == PUBLIC_SUITE:  # a student's copy has no course
+        if self.course is None and is_public(item):  # a student's copy has no course
             return course_files.handout(folder).stages[0]
         return self._course(item).stage(folder.name)
-
-    def _seed(self, item: pytest.Item) -> int:
-        """Return the seed of torch's generator for the first request of the check *item*."""
-        return 0 if item.path.name == PUBLIC_SUITE else self.hidden_inputs(item).seed
 
     def _course(self, item: pytest.Item) -> Course:
         if self.course is None:
             self.course = course_files.load(course_files.find_root(item.path.parent))
         return self.course
+
+
+class RecordingContext(SuiteContext):
+    """The context of hidden suites on public inputs: ``release`` records the solution's replies."""
+
+    def __init__(self, course: Course) -> None:
+        super().__init__(course)
+        self.recorder: ExchangeRecorder | None = None  # of the last check that used the solution
+
+    def reference(self, item: pytest.Item) -> Student:
+        """Return a proxy of the solution whose requests and replies are kept."""
+        self.recorder = ExchangeRecorder(self.reference_channel(self.stage(item)))
+        return Student(self.recorder, self.inputs(item).seed)
+
+    def inputs(self, item: pytest.Item) -> HiddenInputs:
+        """Return the source of public inputs."""
+        return HiddenInputs(PUBLIC_SEED, self.stage(item).module, item.name)
 
 
 class StandaloneContext(SuiteContext):
@@ -106,7 +140,7 @@ class StandaloneContext(SuiteContext):
         """Return the session of the item's suite, which is opened on first use."""
         if item.path not in self._sessions:
             stage = self.stage(item)
-            public = item.path.name == PUBLIC_SUITE
+            public = is_public(item)
             beside_suite = item.path.with_name(f"{stage.module}.py")
             code = self._code(stage, beside_suite if public else stage.solution)
             self._sessions[item.path] = self._open(stage, code, public=public)
@@ -138,3 +172,8 @@ class StandaloneContext(SuiteContext):
         if found.code is None:
             raise UsageError(found.problem)
         return found.code
+
+
+def is_public(item: pytest.Item) -> bool:
+    """Whether *item* is a check of a public suite, which students have."""
+    return item.path.name == PUBLIC_SUITE

@@ -86,5 +86,5 @@ def documented(context: "SuiteContext", request: pytest.FixtureRequest) -> "Docu
 
 @pytest.fixture
 def probe(request: pytest.FixtureRequest, context: "SuiteContext") -> "HiddenInputs":
-    """The source of hidden inputs of this check."""
-    return context.hidden_inputs(request.node)
+    """The source of inputs of this check: hidden ones, or public ones in a public suite."""
+    return context.inputs(request.node)

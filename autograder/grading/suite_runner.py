@@ -17,7 +17,7 @@ from autograder.course import Course, Handout, Stage
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.observation import Observation, status_of
-from autograder.errors import CourseError, GraderError
+from autograder.errors import CourseError, GraderError, UsageError
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
 from autograder.grading.outcomes import (
@@ -40,14 +40,19 @@ INI = Path(__file__).with_name("grading.ini")
 
 @contextmanager
 def open_suites(
-    course: Course, stages: Sequence[Stage], *, public: bool = False, diagnose: bool = True
+    course: Course,
+    stages: Sequence[Stage],
+    *,
+    public: bool = False,
+    diagnose: bool = True,
+    context: SuiteContext | None = None,
 ) -> Iterator["SuiteRunner"]:
     """Collect the hidden (or public) suites of *stages* once; yield their runner.
 
     Raises ``CourseError`` if a suite can't be collected or has no check.
     """
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
-    plugin = GradingPlugin(SuiteContext(course))
+    plugin = GradingPlugin(context or SuiteContext(course))
     with _pytest_session(course.root, suites, plugin) as session:
         runner = SuiteRunner(course, plugin, session.items, diagnose=diagnose)
         for stage in stages:
@@ -258,6 +263,8 @@ class SuiteRunner:
             return outcome.passed()
         if known := outcome.failed(error):
             return known
+        if isinstance(error, UsageError):  # the public suite itself can't be used
+            raise error
         item = outcome.check.item
         if isinstance(error, Exception) and (
             isinstance(self.course, Handout) or self._solution_passes(item)

@@ -104,7 +104,8 @@ class Feedback:
 class SelfCheckFeedback:
     """A student's own run of the public suite, and of the *hidden* one where it is there.
 
-    In the public suite points mean nothing: an exercise is done when all its checks passed.
+    An exercise is done when all its checks passed. Of the stage's *points*, *hidden_points* come
+    from checks that stay with the instructor.
     """
 
     stage: str
@@ -115,6 +116,8 @@ class SelfCheckFeedback:
     notices: tuple[str, ...]
     passed: int
     checks: int
+    points: float = 0.0
+    hidden_points: float = 0.0
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:

@@ -60,7 +60,13 @@ def build_exercise_feedback(
 
 
 def build_self_check(
-    stage: Stage, result: SubmissionResult, file: Path, *, hidden: bool
+    stage: Stage,
+    result: SubmissionResult,
+    file: Path,
+    *,
+    hidden: bool,
+    points: float = 0.0,
+    hidden_points: float = 0.0,
 ) -> SelfCheckFeedback:
     """Build the feedback about a student's own run on *file*."""
     checks = [check for exercise in result.exercises for check in exercise.checks]
@@ -73,6 +79,8 @@ def build_self_check(
         notices=result.notices,
         passed=sum(check.outcome is Outcome.PASSED for check in checks),
         checks=len(checks),
+        points=points,
+        hidden_points=hidden_points,
     )
 
 

@@ -70,7 +70,8 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
         yield Text(f"Note: {_sentence(notice)}", style="dim")
     yield ""
     if feedback.complete:
-        yield Text.assemble(("Stage complete. ", "bold green"), "Every check passes. Well done!")
+        every = "Every check passes." if feedback.hidden else "Every public check passes."
+        yield Text.assemble((every, "bold green"), " Well done!")
     else:
         hint = " Stuck? Its first hint, in stage.toml, only asks you a question."
         names = [exercise.name for exercise in feedback.open]
@@ -79,9 +80,17 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     if feedback.hidden:
         suites = f"The public suite and the hidden suite ran: {count}"
     else:
-        stays = "The hidden suite, which gives the points, stays with your instructor."
-        suites = f"The public suite ran: {count} {stays}"
+        suites = f"The public suite ran: {count} {_not_proven(feedback)}"
     yield Text(suites, style="dim")
+
+
+def _not_proven(feedback: SelfCheckFeedback) -> str:
+    """Say what a run of the public suite does not prove."""
+    same = "Your grade comes from the same checks on other inputs"
+    if not feedback.hidden_points:
+        return f"{same}."
+    others = f"{feedback.hidden_points:g} of {feedback.points:g} points"
+    return f"{same}, and {others} from checks that stay with your instructor."
 
 
 def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:

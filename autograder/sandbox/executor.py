@@ -127,6 +127,17 @@ class RequestExecutor:
             place=place,
             line=line,
             code=code[:200],
+            refusal=isinstance(error, ValueError) or self._is_raised_here(error.__traceback__),
+        )
+
+    def _is_raised_here(self, trace: TracebackType | None) -> bool:
+        """Whether a ``raise`` or ``assert`` of the student's own file raised the exception."""
+        frames = traceback.extract_tb(trace)
+        last = frames[-1] if frames else None
+        return (
+            last is not None
+            and last.filename in self._files
+            and (last.line or "").startswith(("raise", "assert"))
         )
 
     def _place(self, trace: TracebackType | None) -> tuple[str, int, str]:

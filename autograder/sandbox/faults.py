@@ -18,9 +18,15 @@ class Fault(Exception):  # noqa: N818  # a student's fault; becomes a result
 
 
 class Raised(Fault):
-    """The student's code raised an exception: *kind* is its type's name, *text* its text."""
+    """The student's code raised an exception: *kind* is its type's name, *text* its text.
 
-    def __init__(self, kind: str, text: str, message: str, *, public: str) -> None:
+    *refusal* says that it was no accident.
+    """
+
+    def __init__(
+        self, kind: str, text: str, message: str, *, public: str, refusal: bool = False
+    ) -> None:
         super().__init__(Status.RAISED, message, public=public)
         self.kind = kind
         self.text = text
+        self.refusal = refusal

@@ -86,7 +86,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong in the student's code; *line* 0 means that no line of their file is known."""
+    """What went wrong in the student's code; *line* 0 means that no line of their file is known.
+
+    *refusal* says that the exception was no accident: a ``ValueError``, or raised in their file.
+    """
 
     kind: ProblemKind
     type: Annotated[str, msgspec.Meta(max_length=80)] = ""
@@ -94,6 +97,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     place: Annotated[str, msgspec.Meta(max_length=120)] = ""
     line: Annotated[int, msgspec.Meta(ge=0, le=MAX_LINE)] = 0
     code: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    refusal: bool = False
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,7 +25,17 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
         if target.course:
             results.append(check_with_suite(target.course, submission, fork_server, public=False))
     merged = _merge(stage, results)
-    return build_self_check(stage, merged, target.file, hidden=target.course is not None)
+    from autograder.suite import public_record  # noqa: PLC0415  # imports torch
+
+    record = public_record.read(stage.public_record)
+    return build_self_check(
+        stage,
+        merged,
+        target.file,
+        hidden=target.course is not None,
+        points=record.points,
+        hidden_points=record.hidden_points,
+    )
 
 
 def check_with_suite(

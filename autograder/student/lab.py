@@ -23,7 +23,7 @@ from autograder.submission import collect
 __all__ = ["Lab", "heatmaps"]
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
-PUBLIC_ONLY = "The hidden suite, which gives the points, stays with your instructor."
+PUBLIC_ONLY = "Your grade comes from the same checks on other inputs."
 MAX_ERROR = 200  # characters of an exception, on one line
 
 

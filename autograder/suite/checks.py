@@ -37,6 +37,8 @@ class CheckSpec(NamedTuple):
     points: float
     layer: Layer
     needs: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+    hidden: str = ""
 
 
 class CollectedCheck(NamedTuple):
@@ -63,12 +65,16 @@ def check(
     points: float,
     layer: Layer | str = Layer.DOCUMENTED,
     needs: tuple[str, ...] = (),
+    rules: tuple[str, ...] = (),
+    hidden: str = "",
 ) -> pytest.MarkDecorator:
     """Mark a pytest function as a check of *exercise*; its docstring is what students read.
 
     *needs* names other exercises that the check uses: it is skipped if one of them is missing.
+    *rules* names the rules of ``rules.toml`` that it grades; the stub states them. *hidden* is
+    the reason why students must not have this check; without one it is in the public suite too.
     """
-    return pytest.mark.check(CheckSpec(exercise, points, Layer(layer), needs))
+    return pytest.mark.check(CheckSpec(exercise, points, Layer(layer), needs, rules, hidden))
 
 
 def spec_of(item: pytest.Item) -> CheckSpec | None:

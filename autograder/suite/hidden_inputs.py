@@ -10,6 +10,7 @@ from torch import Tensor
 
 SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # names the secret, is none
 SECRET_FILE = ".course-secret"  # noqa: S105  # likewise
+PUBLIC_SEED = b"public suite"  # never the secret of a course: a public suite shows these inputs
 
 
 def course_secret(root: Path) -> bytes:
@@ -23,7 +24,10 @@ def course_secret(root: Path) -> bytes:
 
 
 class HiddenInputs:
-    """Draws the inputs of one check of one stage; the same secret gives the same inputs."""
+    """Draws the inputs of one check of one stage; the same secret gives the same inputs.
+
+    With ``PUBLIC_SEED`` as the secret these are the inputs that students have.
+    """
 
     def __init__(self, secret: bytes, stage: str, check: str) -> None:
         digest = hmac.new(secret, f"{stage}/{check}".encode(), hashlib.sha256).digest()

@@ -111,12 +111,20 @@ class Student:
     def is_refused(
         self, verb: Verb, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], handle: int = -1
     ) -> bool:
-        """Whether the code raises an exception of its own on this request."""
+        """Whether the code raises a ``ValueError``, or an exception of its own, on this request.
+
+        Raises ``WrongAnswer`` for an exception that came by accident.
+        """
         try:
             self.ask(verb, name, args, kwargs, handle=handle)
         except Fault as fault:
-            if fault.status is not Status.RAISED:
+            if not isinstance(fault, Raised):
                 raise
+            if not fault.refusal:
+                what = f"{name or 'Your module'} does not check this: it should raise a ValueError"
+                sentence = f"{what}, but the code goes on until an error stops it. {fault.message}"
+                public = f"{what}, but the code goes on until an error stops it."
+                raise WrongAnswer(Status.NOT_REFUSED, sentence, public=public) from None
             self._answers.append(("refused", True))
             return True
         return False
@@ -150,7 +158,7 @@ class Student:
         return _operators(self.ask("operators", name, args, kwargs))
 
     def refuses(self, name: str, *args: Any, **kwargs: Any) -> bool:
-        """Whether function or class *name* raises, whatever it raises, on these arguments."""
+        """Whether function or class *name* refuses these arguments with a ``ValueError``."""
         return self.is_refused("call", name, args, kwargs)
 
     def keeps_inputs(self, name: str, *args: Any, **kwargs: Any) -> bool:
@@ -244,7 +252,7 @@ class RemoteModule:
         return _operators(self._ask("operators", "", args, kwargs))
 
     def refuses(self, *args: Any, **kwargs: Any) -> bool:
-        """Whether ``forward`` raises, whatever it raises, on these arguments."""
+        """Whether ``forward`` refuses these arguments with a ``ValueError``."""
         return self._student.is_refused("forward", "", args, kwargs, self.handle)
 
     def keeps_inputs(self, *args: Any, **kwargs: Any) -> bool:
@@ -275,6 +283,7 @@ def fault_of(problem: Problem, name: str) -> Fault:
         problem.text,
         f"{name} raised {problem.type}{where}{code}\n{problem.text}".rstrip(),
         public=f"{name} raised an exception{where}.",
+        refusal=problem.refusal,
     )
 
 

@@ -1,87 +1,383 @@
-"""What you can check yourself in stage 05, as often as you like: `autograder check`."""
+"""The checks that you can run yourself, as often as you like: `autograder check`.
 
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""
+
+import pytest
 import torch
+from torch import Tensor
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, reads_like, tensor_like
-
-ENCODINGS = torch.tensor([[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]])
-MASK = torch.tril(torch.ones(3, 3))
-
-
-@check("SelfAttention", points=0, layer="parameters")
-def test_makes_three_layers_without_bias(student):
-    """W_q, W_k and W_v are linear layers of size d_model without bias."""
-    parameters = student.new("SelfAttention", d_model=5).parameters()
-
-    for name in ("W_q", "W_k", "W_v"):
-        expect(f"{name}.weight" in parameters, f"There is no parameter {name}.weight.")
-        tensor_like(parameters[f"{name}.weight"].value, (5, 5), f"{name}.weight")
-        expect(f"{name}.bias" not in parameters, f"{name} has a bias, but qkv_bias is false.")
+from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.documented import DocumentedTensors
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
 
 
-@check("SelfAttention", points=0, layer="documented")
-def test_reproduces_the_documented_context(student):
-    """Seeded with 42, the context vectors are those of document 001."""
+@pytest.fixture
+def encodings(documented: DocumentedTensors) -> Tensor:
+    """Return the three token encodings of document 001: (3, 2)."""
+    return documented["001.encodings"].tensor.clone()
+
+
+B, T, D = 3, 6, 4  # all different, so that no wrong axis fits by chance
+LINEAR = ("W_q.weight", "W_k.weight", "W_v.weight")
+BATCHED = {"row_dim": 1, "col_dim": 2}
+SMALL = 0.7  # still large enough for scores above 1
+BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
+
+
+def named(module):
+    """Return the module's parameters, after checking that the three weights exist."""
+    found = module.parameters()
+    for name in LINEAR:
+        expect(name in found, f"There is no parameter {name}: names and nn.Linear matter here.")
+        bias = name.replace("weight", "bias")
+        expect(bias not in found, f"There is a parameter {bias}; these layers have no bias.")
+    return found
+
+
+def same_draws(yours, ours):
+    """Compare parameters one by one, so that the message names the first wrong one."""
+    found, wanted = named(yours), ours.parameters()
+    for name in LINEAR:
+        agrees(found[name].value, wanted[name].value, f"{name} right after construction")
+
+
+def like_documents(module, documented):
+    """Compare the weights with the documents', which print them transposed."""
+    found = named(module)
+    for name in ("w_q", "w_k", "w_v"):
+        weight = tensor_like(found[f"W{name[1:]}.weight"].value, (2, 2), f"W{name[1:]}.weight")
+        documented[f"001.{name}.transposed"].matches(weight.T, f"W{name[1:]}.weight.T")
+
+
+def caller_seeds(student, probe, name, *more):
+    """Expect that neither creating nor calling *name* sets a seed."""
+    drawn = []
+    for seed in (probe.seed, probe.seed + 1):
+        student.new(name, D, seed=seed)(probe.normal(T, D), *more)
+        drawn.append(student.draws_next())
+    expect(
+        not torch.equal(*drawn),
+        f"{name} sets torch's seed itself: the caller does that, once.",
+    )
+
+
+def same_gradients(yours, ours):
+    """Compare the gradients of the input and of the three weights."""
+    missing = [name for name in LINEAR if yours.parameters.get(name) is None]
+    expect(not missing, f"No gradient reaches {', '.join(missing)}.")
+    expect(yours.inputs[0] is not None, "No gradient reaches the input.")
+
+    agrees(yours.inputs[0], ours.inputs[0], "The gradient of the input")
+    for name in LINEAR:
+        agrees(yours.parameters[name], ours.parameters[name], f"The gradient of {name}")
+
+
+def both_modules(student, reference, probe, name, **axes):
+    """Make *name* in the student's module and the reference, with the same large weights."""
+    weights = probe.weights(**dict.fromkeys(LINEAR, (D, D)))
+    yours, ours = student.new(name, D, **axes), reference.new(name, D, **axes)
+    return yours.load(weights), ours.load(weights), weights
+
+
+def past(size):
+    """Make the causal mask in the way of the documents."""
+    return torch.ones(size, size).tril()
+
+
+def same_mask(student, size):
+    """Expect the mask of *size* tokens; its dtype is free."""
+    answer = tensor_like(student.call("causal_mask", size), (size, size), "The mask")
+    agrees(answer.float(), past(size), "The mask")
+
+
+# SelfAttention
+
+
+@check("SelfAttention", points=0.1, layer="signature")
+def test_takes_size_and_axes(student):
+    """The constructor takes d_model, row_dim and col_dim; each is optional."""
+    student.new("SelfAttention", d_model=3, row_dim=0, col_dim=1)
+    student.new("SelfAttention")
+
+
+@check("SelfAttention", points=0.1, layer="shapes")
+def test_keeps_the_shape(student, encodings):
+    """A sequence (3, 2) gives (3, 2); a batch (4, 3, 2), on axes 1 and 2, gives (4, 3, 2)."""
+    single, batched = student.new("SelfAttention"), student.new("SelfAttention", 2, **BATCHED)
+
+    tensor_like(single(encodings), (3, 2), "SelfAttention()(encodings)")
+    tensor_like(batched(encodings.expand(4, 3, 2)), (4, 3, 2), "The result for a batch")
+
+
+@check("SelfAttention", points=0.4, layer="parameters")
+def test_makes_the_documented_layers(student, documented, encodings):
+    """Seeded with 42, W_q, W_k and W_v hold the documented weights and give its queries."""
     attention = student.new("SelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
-    reads_like(
-        attention(ENCODINGS),
-        [[1.0100, 1.0641], [0.2040, 0.7057], [3.4989, 2.2427]],
-        what="SelfAttention()(encodings)",
-    )
+    like_documents(attention, documented)
+    queries = encodings @ named(attention)["W_q.weight"].value.T
+    documented["001.queries"].matches(queries, "W_q(encodings)")
 
 
-@check("SelfAttention", points=0, layer="laws")
-def test_attends_within_each_item_of_a_batch(student):
-    """Each item of a batch gets the same result as without the batch."""
-    batch = torch.stack([ENCODINGS, -ENCODINGS, ENCODINGS.flip(0), ENCODINGS / 2])
-    alone = student.new("SelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
-    batched = student.new("SelfAttention", d_model=2, row_dim=1, col_dim=2, seed=42)
+@check("SelfAttention", points=0.3, layer="parameters")
+def test_makes_other_layers_under_another_seed(student, reference, probe):
+    """With any other seed and another d_model, the weights are the draws of that seed."""
+    yours = student.new("SelfAttention", D, seed=probe.seed)
 
-    together = tensor_like(batched(batch), (4, 3, 2), "The result for a batch")
-    for i in range(4):
-        item = tensor_like(alone(batch[i]), (3, 2), "The result for one item")
-        agrees(together[i], item, f"Item {i} of the batch")
+    same_draws(yours, reference.new("SelfAttention", D, seed=probe.seed))
+    caller_seeds(student, probe, "SelfAttention")
 
 
-@check("causal_mask", points=0, layer="documented")
-def test_mask_of_three_is_the_documented_one(student):
-    """causal_mask(3) has ones on and below the diagonal, and zeros above."""
+@check("SelfAttention", points=0.5, layer="documented")
+def test_reproduces_the_documented_context(student, documented, encodings):
+    """Seeded with 42, the context vectors are the documented ones."""
+    attention = student.new("SelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+
+    documented["001.sa.context"].matches(attention(encodings), "SelfAttention()(encodings)")
+
+
+@check("SelfAttention", points=0.2, layer="documented")
+def test_gives_a_single_token_its_documented_value(student, documented, encodings):
+    """Seeded with 42, a single token gets its own value, the documented one."""
+    attention = student.new("SelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+    alone = [attention(encodings[i : i + 1]) for i in range(3)]
+    values = torch.cat([tensor_like(value, (1, 2), "A single token's result") for value in alone])
+
+    documented["001.values"].matches(values, "The result of single tokens")
+
+
+@check("SelfAttention", points=0.6, layer="probe")
+def test_computes_scaled_dot_product_attention(student, reference, probe):
+    """The result is right for another size, larger weights and hidden inputs of any length."""
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
+
+    for length in (T, T + 3, 1):
+        x = probe.normal(length, D, scale=1.5)
+        agrees(yours(x), ours(x))
+
+
+@check("SelfAttention", points=0.7, layer="probe")
+def test_attends_within_each_item_of_a_batch(student, reference, probe):
+    """With row_dim=1 and col_dim=2, each item of a batch gets the same result as alone."""
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", **BATCHED)
+
+    for length in (T, T + 3):
+        x = probe.normal(B, length, D, scale=1.5)
+        agrees(yours(x), ours(x))
+
+
+@check("SelfAttention", points=0.2, layer="laws")
+def test_knows_no_order_of_tokens(student, reference, probe):
+    """Tokens in another order give the same context vectors in that order."""
+    yours, _, _ = both_modules(student, reference, probe, "SelfAttention")
+    x, order = probe.normal(T, D), torch.tensor([3, 0, 5, 4, 1, 2])
+
+    context = tensor_like(yours(x), (T, D))
+    expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
+    agrees(yours(x[order]), context[order], "The result for tokens in another order")
+
+
+@check("SelfAttention", points=0.1, layer="laws")
+def test_leaves_its_input_as_it_was(student, probe):
+    """The call does not change the input tensor."""
+    attention = student.new("SelfAttention", D)
+
+    expect(attention.keeps_inputs(probe.normal(T, D)), "The call changes its input.")
+
+
+@check("SelfAttention", points=0.4, layer="gradients")
+def test_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and the weights of all three layers."""
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", **BATCHED)
+    x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
+
+    same_gradients(yours.gradients(x, cotangent=cotangent), ours.gradients(x, cotangent=cotangent))
+
+
+@check("SelfAttention", points=0.4, layer="forbidden")
+def test_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
+    x = probe.normal(T, D)
+
+    avoids(student, "SelfAttention", READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+    agrees(yours(x), ours(x))
+
+
+# causal_mask
+
+
+@check("causal_mask", points=0.1, layer="shapes")
+def test_mask_is_a_square(student):
+    """causal_mask(5) has a row and a column for each of five tokens: (5, 5)."""
+    tensor_like(student.call("causal_mask", 5), (5, 5), "causal_mask(5)")
+
+
+@check("causal_mask", points=0.4, layer="documented")
+def test_mask_of_three_is_the_documented_one(student, documented):
+    """causal_mask(3) is the documented mask: ones on and below the diagonal."""
     answer = tensor_like(student.call("causal_mask", 3), (3, 3), "causal_mask(3)")
 
-    reads_like(answer.float(), [[1, 0, 0], [1, 1, 0], [1, 1, 1]], what="causal_mask(3)")
+    documented["001.mask"].matches(answer.float(), "causal_mask(3)")  # any dtype of 0 and 1
 
 
-@check("MaskedSelfAttention", points=0, layer="documented")
-def test_masked_reproduces_the_documented_context(student):
-    """Seeded with 42, with the causal mask, the context vectors are those of document 001."""
+@check("causal_mask", points=0.4, layer="documented")
+def test_mask_of_eight_is_the_documented_one(student, documented):
+    """causal_mask(8) is the triangle that document 004 uses for its averages."""
+    answer = tensor_like(student.call("causal_mask", 8), (8, 8), "causal_mask(8)")
+
+    documented["004.mask"].matches(answer.float(), "causal_mask(8)")  # any dtype of 0 and 1
+
+
+@check("causal_mask", points=0.4, layer="probe")
+def test_mask_is_right_for_any_size(student):
+    """The mask is right for any number of tokens, also for a single one."""
+    for size in (1, 2, 5, 13):
+        same_mask(student, size)
+
+
+# MaskedSelfAttention
+
+
+@check("MaskedSelfAttention", points=0.1, layer="signature")
+def test_masked_takes_size_and_axes(student):
+    """The constructor takes d_model, row_dim and col_dim; each is optional."""
+    student.new("MaskedSelfAttention", d_model=3, row_dim=0, col_dim=1)
+    student.new("MaskedSelfAttention")
+
+
+@check("MaskedSelfAttention", points=0.1, layer="shapes")
+def test_masked_keeps_the_shape(student, encodings):
+    """A sequence (3, 2) gives (3, 2); a batch (4, 3, 2), on axes 1 and 2, gives (4, 3, 2)."""
+    single = student.new("MaskedSelfAttention")
+    batched = student.new("MaskedSelfAttention", 2, **BATCHED)
+
+    tensor_like(single(encodings, past(3)), (3, 2), "MaskedSelfAttention()(encodings, mask)")
+    batch = encodings.expand(4, 3, 2)
+    tensor_like(batched(batch, past(3)), (4, 3, 2), "The result for a batch")
+
+
+@check("MaskedSelfAttention", points=0.3, layer="parameters")
+def test_masked_makes_the_documented_layers(student, documented):
+    """Seeded with 42, W_q, W_k and W_v hold the documented weights."""
     attention = student.new("MaskedSelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
-    reads_like(
-        attention(ENCODINGS, mask=MASK),
-        [[0.6038, 0.7434], [-0.0062, 0.6072], [3.4989, 2.2427]],
-        what="MaskedSelfAttention()(encodings, mask)",
+    like_documents(attention, documented)
+
+
+@check("MaskedSelfAttention", points=0.2, layer="parameters")
+def test_masked_makes_other_layers_under_another_seed(student, reference, probe):
+    """With any other seed and another d_model, the weights are the draws of that seed."""
+    yours = student.new("MaskedSelfAttention", D, seed=probe.seed)
+
+    same_draws(yours, reference.new("MaskedSelfAttention", D, seed=probe.seed))
+    caller_seeds(student, probe, "MaskedSelfAttention", past(T))
+
+
+@check("MaskedSelfAttention", points=0.5, layer="documented")
+def test_masked_reproduces_the_documented_context(student, documented, encodings):
+    """Seeded with 42, with the causal mask, the context vectors are the documented ones."""
+    attention = student.new("MaskedSelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+
+    context = attention(encodings, mask=past(3))
+    documented["001.masked.context"].matches(context, "MaskedSelfAttention()(encodings, mask)")
+
+
+@check("MaskedSelfAttention", points=0.2, layer="documented")
+def test_masked_gives_values_where_each_sees_itself(student, documented, encodings):
+    """If each token may attend only to itself, the result is the documented values."""
+    attention = student.new("MaskedSelfAttention", d_model=2, row_dim=0, col_dim=1, seed=42)
+
+    documented["001.values"].matches(attention(encodings, torch.eye(3)), "The result")
+
+
+@check("MaskedSelfAttention", points=0.6, layer="probe")
+def test_masked_hides_the_future(student, reference, probe):
+    """For another size and hidden inputs of several lengths, the causal mask hides the future."""
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+
+    for length in (T, T - 1, 1):
+        x = probe.normal(length, D, scale=SMALL)
+        agrees(yours(x, past(length)), ours(x, past(length)))
+
+
+@check("MaskedSelfAttention", points=0.6, layer="probe")
+def test_masked_hides_the_future_in_each_item(student, reference, probe):
+    """With row_dim=1 and col_dim=2, the mask applies to each item of a batch."""
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention", **BATCHED)
+
+    for length in (T, T - 1):
+        x = probe.normal(B, length, D, scale=SMALL)
+        agrees(yours(x, past(length)), ours(x, past(length)))
+
+
+@check("MaskedSelfAttention", points=0.4, layer="probe")
+def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
+    """A mask that hides other tokens than the future works as well."""
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
+    some = (probe.uniform(T, T) < 0.5).float().fill_diagonal_(1)  # every token sees at least itself
+    some[0, 1:], some[1:, 0] = 1, 0  # not symmetric, and never a triangle
+
+    agrees(yours(x, some), ours(x, some))
+
+
+@check("MaskedSelfAttention", points=0.2, layer="laws")
+def test_masked_first_sees_itself_and_last_sees_all(student, reference, probe):
+    """The first token gets its own value; the last one gets the same as without a mask."""
+    yours, _, weights = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
+
+    masked = tensor_like(yours(x, past(T)), (T, D))
+    everything = tensor_like(yours(x, torch.ones(T, T)), (T, D), "The result with a mask of ones")
+    agrees(masked[0], x[0] @ weights["W_v.weight"].T, "The first token's result")
+    agrees(masked[-1], everything[-1], "The last token's result")
+
+
+@check("MaskedSelfAttention", points=0.3, layer="laws")
+def test_masked_past_does_not_know_the_future(student, reference, probe):
+    """A change of the last token changes its own context vector and none before it."""
+    yours, _, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
+    other = torch.cat([x[:-1], probe.normal(1, D)])
+
+    before = tensor_like(yours(x, past(T)), (T, D))
+    after = tensor_like(yours(other, past(T)), (T, D))
+    agrees(after[:-1], before[:-1], "The result of earlier tokens after a change of the last one")
+    expect(not torch.allclose(after[-1], before[-1]), "The last token has no effect on itself.")
+
+
+@check("MaskedSelfAttention", points=0.1, layer="laws")
+def test_masked_leaves_input_and_mask_as_they_were(student, probe):
+    """The call does not change the input and the mask."""
+    attention = student.new("MaskedSelfAttention", D)
+
+    kept = attention.keeps_inputs(probe.normal(T, D), past(T))
+    expect(kept, "The call changes its input or the mask.")
+
+
+@check("MaskedSelfAttention", points=0.4, layer="gradients")
+def test_masked_can_be_trained(student, reference, probe):
+    """The right gradients reach the input and all three layers, and none is NaN."""
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention", **BATCHED)
+    x, cotangent = probe.normal(B, T, D, scale=0.5), probe.normal(B, T, D)
+
+    same_gradients(
+        yours.gradients(x, cotangent=cotangent, mask=past(T)),
+        ours.gradients(x, cotangent=cotangent, mask=past(T)),
     )
 
 
-@check("MaskedSelfAttention", points=0, layer="laws")
-def test_masked_past_does_not_know_the_future(student):
-    """A change of the last token does not change the result of the tokens before it."""
-    attention = student.new("MaskedSelfAttention", seed=42)
-    other = torch.cat([ENCODINGS[:2], torch.tensor([[-3.0, 2.0]])])
+@check("MaskedSelfAttention", points=0.5, layer="forbidden")
+def test_masked_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
+    x = probe.normal(T, D, scale=SMALL)
 
-    before = tensor_like(attention(ENCODINGS, MASK), (3, 2), "The result")
-    after = tensor_like(attention(other, MASK), (3, 2), "The result")
-    agrees(
-        after[:2], before[:2], "The result of the first two tokens after a change of the last one"
-    )
-
-
-@check("MaskedSelfAttention", points=0, layer="laws")
-def test_masked_without_gaps_is_plain_attention(student):
-    """With a mask of ones, nothing is hidden: the result is the same as from SelfAttention."""
-    masked = student.new("MaskedSelfAttention", seed=42)(ENCODINGS, torch.ones(3, 3))
-
-    plain = tensor_like(student.new("SelfAttention", seed=42)(ENCODINGS), (3, 2), "SelfAttention")
-    agrees(masked, plain, "The result with a mask of ones")
+    avoids(student, "MaskedSelfAttention", READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x, past(T)), READY_ATTENTION, BY_HAND)
+    agrees(yours(x, past(T)), ours(x, past(T)))

@@ -1,121 +1,526 @@
-"""What you can check yourself in stage 07, as often as you like: `autograder check`, or pytest."""
+"""The checks that you can run yourself, as often as you like: `autograder check`.
 
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""
+
+import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, reads_like, tensor_like
-
-INPUTS = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your
-        [0.55, 0.87, 0.66],  # journey
-        [0.57, 0.85, 0.64],  # starts
-        [0.22, 0.58, 0.33],  # with
-        [0.77, 0.25, 0.10],  # one
-        [0.05, 0.80, 0.55],  # step
-    ]
-)
-BATCH = torch.stack((INPUTS, INPUTS))  # (2, 6, 3)
-CAUSAL_WEIGHTS = [
-    [1.0000, 0.0000, 0.0000, 0.0000, 0.0000, 0.0000],
-    [0.5517, 0.4483, 0.0000, 0.0000, 0.0000, 0.0000],
-    [0.3800, 0.3097, 0.3103, 0.0000, 0.0000, 0.0000],
-    [0.2758, 0.2460, 0.2462, 0.2319, 0.0000, 0.0000],
-    [0.2175, 0.1983, 0.1984, 0.1888, 0.1971, 0.0000],
-    [0.1935, 0.1663, 0.1666, 0.1542, 0.1666, 0.1529],
-]
+from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.documented import DocumentedTensors
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
 
-def raw_scores():
-    """Return the scores of SelfAttention_v2(3, 2) on the inputs, drawn with seed 789."""
+@pytest.fixture
+def inputs(documented: DocumentedTensors) -> Tensor:
+    """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
+    return documented["000.inputs"].tensor.clone()
+
+
+B, T, D_IN, D_OUT, CONTEXT = 3, 5, 13, 4, 9  # all different, so that no wrong axis fits by chance
+SCALE = 0.5  # scores then spread by 3: every mistake shows, and no visible weight underflows, so
+# that masking after softmax with a new normalisation is as exact as minus infinity
+LAYERS = ("W_query", "W_key", "W_value")
+BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
+AT_ONCE = "Use one matrix product for all tokens at once."
+DROP = 0.3  # not 0.5: the probabilities of keeping and dropping must differ
+ITEMS, TOKENS = 5, 16  # 680 visible weights: the measured share is within 0.02 of the probability
+
+
+def document_scores(inputs):
+    """Return the raw scores of chapter 3.5.1: query and key layers drawn with seed 789."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(789)
-        queries, keys = (nn.Linear(3, 2, bias=False)(INPUTS) for _ in range(2))
+        queries, keys = (nn.Linear(3, 2, bias=False)(inputs) for _ in range(2))
         return queries @ keys.T
 
 
-@check("mask_then_renormalize", points=0, layer="documented")
-def test_renormalized_weights_are_the_documented_ones(student):
-    """The weights of SelfAttention_v2 become causal, and every row sums to one again."""
-    weights = torch.softmax(raw_scores() / 2**0.5, dim=-1)
+def both_attentions(student, reference, probe, **shapes):
+    """Build the student's attention and the reference, and load the same large weights."""
+    shapes |= {f"{layer}__weight": (D_OUT, D_IN) for layer in LAYERS}
+    weights = probe.weights(**shapes)
+    arguments = (D_IN, D_OUT, CONTEXT, 0.0, len(weights) > len(LAYERS))
+    yours = student.new("CausalAttention", *arguments).load(weights)
+    ours = reference.new("CausalAttention", *arguments).load(weights)
+    return yours, ours, weights
 
-    reads_like(student.call("mask_then_renormalize", weights), CAUSAL_WEIGHTS)
+
+def in_the_open(student, reference, probe):
+    """Build modules whose context vectors contain their own attention weights twice.
+
+    Token j has a one at position j, and the value layer copies it to two positions.
+    """
+    here = torch.eye(TOKENS).expand(ITEMS, TOKENS, TOKENS)
+    x = torch.cat((here, probe.normal(ITEMS, TOKENS, 6)), dim=-1)
+    once = torch.cat((torch.eye(TOKENS), torch.zeros(TOKENS, 6)), dim=-1)
+    weights = probe.weights(W_query__weight=(32, 22), W_key__weight=(32, 22))
+    weights = {name: 0.4 * weight for name, weight in weights.items()}  # no weight near zero
+    weights["W_value.weight"] = torch.cat((once, once))
+    yours = student.new("CausalAttention", 22, 32, 20, DROP).load(weights)
+    ours = reference.new("CausalAttention", 22, 32, 20, DROP).load(weights)
+    return yours, ours, x
 
 
-@check("mask_then_renormalize", points=0, layer="documented")
-def test_equal_weights_stay_equal_among_the_visible(student):
-    """Three equal weights per row become 1, then two halves, then three thirds."""
-    reads_like(
-        student.call("mask_then_renormalize", torch.full((3, 3), 1 / 3)),
-        [[1.0000, 0.0000, 0.0000], [0.5000, 0.5000, 0.0000], [0.3333, 0.3333, 0.3333]],
+def weights_left(attention, x, seed):
+    """Return the attention weights that reach the values in a call in training."""
+    context = tensor_like(attention(x, seed=seed), (ITEMS, TOKENS, 2 * TOKENS), "The context")
+    first, second = context.split(TOKENS, dim=-1)
+    expect(
+        torch.equal(first == 0, second == 0),
+        "In training, parts of values or contexts are dropped; drop attention weights instead.",
+    )
+    return first
+
+
+def visible(left):
+    """Return the weights on and below the diagonal, in one row."""
+    return left[:, *torch.tril_indices(TOKENS, TOKENS)]
+
+
+def same_gradients(yours, ours):
+    """Compare the gradients of the parameters and of the input."""
+    arrivals = yours.parameters | {"the input": yours.inputs[0]}
+    for name, gradient in (ours.parameters | {"the input": ours.inputs[0]}).items():
+        arrived = arrivals.get(name)
+        expect(arrived is not None, f"No gradient reaches {name}: is the result in the graph?")
+        agrees(arrived, gradient, f"The gradient of {name}")
+
+
+# mask_then_renormalize
+
+
+@check("mask_then_renormalize", points=0.1, layer="shapes")
+def test_renormalized_weights_keep_their_shape(student):
+    """Weights of shape (6, 6) give weights of shape (6, 6)."""
+    weights = student.call("mask_then_renormalize", torch.full((6, 6), 1 / 6))
+
+    tensor_like(weights, (6, 6), "mask_then_renormalize of (6, 6) weights")
+
+
+@check("mask_then_renormalize", points=0.5, layer="documented")
+def test_renormalized_weights_are_the_documented_ones(student, documented, inputs):
+    """The weights drawn with seed 789 become the documented causal weights, in all digits."""
+    weights = torch.softmax(document_scores(inputs) / 2**0.5, dim=-1)
+
+    documented["ch03.weights_renormalized"].matches(
+        student.call("mask_then_renormalize", weights), "The result"
     )
 
 
-@check("mask_with_infinity", points=0, layer="documented")
-def test_masked_softmax_gives_the_documented_weights(student):
-    """With raw scores and d_k = 2, minus infinity and one softmax give the same weights."""
-    reads_like(student.call("mask_with_infinity", raw_scores(), 2), CAUSAL_WEIGHTS)
+@check("mask_then_renormalize", points=0.3, layer="documented")
+def test_renormalized_weights_from_the_printed_ones(student, documented):
+    """Printed weights become the documented ones too, before or after zeroing the future."""
+    expected = documented["ch03.weights_renormalized"].tensor
+    for name in ("ch03.weights", "ch03.weights_times_mask"):
+        # the input has printed digits: the 1e-4 of `agrees` allows for them, half a unit does not
+        agrees(student.call("mask_then_renormalize", documented[name].tensor), expected)
 
 
-@check("mask_with_infinity", points=0, layer="documented")
-def test_masked_softmax_reads_d_k(student):
-    """Scores four times as large give the same weights if d_k is 16 times as large."""
+@check("mask_then_renormalize", points=0.5, layer="probe")
+def test_renormalized_weights_of_any_rows(student, reference, probe):
+    """For hidden inputs of three lengths, the visible weights are normalised again."""
+    for length in (T, 8, 1):
+        weights = torch.softmax(probe.normal(length, length, scale=1.5), dim=-1)
+
+        agrees(
+            student.call("mask_then_renormalize", weights),
+            reference.call("mask_then_renormalize", weights),
+        )
+
+
+@check("mask_then_renormalize", points=0.2, layer="laws")
+def test_renormalized_rows_sum_to_one_and_keep_proportions(student, probe):
+    """Rows sum to one, later tokens get zero, and visible weights keep their ratios."""
+    weights = torch.softmax(probe.normal(T, T), dim=-1)
+    result = tensor_like(student.call("mask_then_renormalize", weights), (T, T))
+
+    expect((result.triu(diagonal=1) == 0).all(), "A token gives weight to tokens after it.")
+    expect(torch.allclose(result.sum(dim=-1), torch.ones(T), atol=1e-4), "Rows do not sum to one.")
+    ratios = (result[:, :1] * weights).tril(), (weights[:, :1] * result).tril()
+    expect(torch.allclose(*ratios, atol=1e-4), "Visible weights do not keep their ratios.")
+
+
+@check("mask_then_renormalize", points=0.1, layer="laws")
+def test_renormalizing_leaves_the_weights_alone(student, reference, probe):
+    """The result is right, and the caller's weights are unchanged."""
+    weights = torch.softmax(probe.normal(T, T), dim=-1)
+
     agrees(
-        student.call("mask_with_infinity", 4 * raw_scores(), 32),
-        torch.tensor(CAUSAL_WEIGHTS),
-        "The result for d_k = 32",
+        student.call("mask_then_renormalize", weights),
+        reference.call("mask_then_renormalize", weights),
+    )
+    kept = student.keeps_inputs("mask_then_renormalize", weights)
+    expect(kept, "mask_then_renormalize changes the weights that you pass to it.")
+
+
+@check("mask_then_renormalize", points=0.2, layer="gradients")
+def test_renormalizing_passes_gradients_back(student, reference, probe):
+    """The right gradients reach the weights."""
+    weights, back = torch.softmax(probe.normal(T, T), dim=-1), probe.normal(T, T)
+
+    same_gradients(
+        student.gradients("mask_then_renormalize", weights, cotangent=back),
+        reference.gradients("mask_then_renormalize", weights, cotangent=back),
     )
 
 
-@check("CausalAttention", points=0, layer="parameters")
-def test_attention_makes_the_query_first(student):
-    """Seeded with 123, W_query is drawn first, and it has no bias."""
+@check("mask_then_renormalize", points=0.1, layer="forbidden")
+def test_renormalizing_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    few, many = (torch.softmax(probe.normal(size, size), dim=-1) for size in (4, 12))
+
+    agrees(
+        student.call("mask_then_renormalize", many), reference.call("mask_then_renormalize", many)
+    )
+    few_ran = student.operators("mask_then_renormalize", few)
+    keeps_operators(few_ran, student.operators("mask_then_renormalize", many), AT_ONCE)
+
+
+# mask_with_infinity
+
+
+@check("mask_with_infinity", points=0.1, layer="shapes")
+def test_masked_softmax_has_a_weight_for_every_score(student):
+    """Scores of shape (6, 6) give weights of shape (6, 6)."""
+    weights = student.call("mask_with_infinity", torch.zeros(6, 6), 2)
+
+    tensor_like(weights, (6, 6), "mask_with_infinity of (6, 6) scores")
+
+
+@check("mask_with_infinity", points=0.5, layer="documented")
+def test_masked_softmax_gives_the_documented_weights(student, documented, inputs):
+    """The raw scores drawn with seed 789 become the documented weights, in all digits."""
+    weights = student.call("mask_with_infinity", document_scores(inputs), 2)
+
+    documented["ch03.weights_renormalized"].matches(weights, "The result")
+
+
+@check("mask_with_infinity", points=0.3, layer="documented")
+def test_masked_softmax_of_the_printed_scores(student, documented):
+    """Only the printed, visible scores count: scores of later tokens have no effect."""
+    printed = documented["ch03.masked_scores"].tensor
+    scores = torch.where(printed.isinf(), torch.tensor(0.7), printed)
+
+    # the input has printed digits: the 1e-4 of `agrees` allows for them, half a unit does not
+    expected = documented["ch03.weights_renormalized"].tensor
+    agrees(student.call("mask_with_infinity", scores, 2), expected)
+
+
+@check("mask_with_infinity", points=0.5, layer="probe")
+def test_masked_softmax_of_any_scores(student, reference, probe):
+    """For hidden inputs of three lengths and key sizes, the weights are right."""
+    for length, d_k in ((T, 12), (8, 3), (1, 2)):
+        scores = probe.normal(length, length, scale=4)
+
+        agrees(
+            student.call("mask_with_infinity", scores, d_k),
+            reference.call("mask_with_infinity", scores, d_k),
+        )
+
+
+@check("mask_with_infinity", points=0.2, layer="laws")
+def test_both_routes_come_to_the_same(student, reference, probe):
+    """Masking the scores gives the same as masking the weights and normalising them again."""
+    scores = probe.normal(T, T, scale=3)
+    weights = torch.softmax(scores / 11**0.5, dim=-1)
+
+    agrees(
+        student.call("mask_with_infinity", scores, 11),
+        reference.call("mask_then_renormalize", weights),
+        "The result of mask_with_infinity",
+    )
+
+
+@check("mask_with_infinity", points=0.1, layer="laws")
+def test_masked_softmax_leaves_the_scores_alone(student, reference, probe):
+    """The weights are right, and the scores are unchanged."""
+    scores = probe.normal(T, T)
+
+    agrees(
+        student.call("mask_with_infinity", scores, 3),
+        reference.call("mask_with_infinity", scores, 3),
+    )
+    kept = student.keeps_inputs("mask_with_infinity", scores, 3)
+    expect(kept, "mask_with_infinity changes the scores that you pass to it.")
+
+
+@check("mask_with_infinity", points=0.2, layer="gradients")
+def test_masked_softmax_passes_gradients_back(student, reference, probe):
+    """The right gradients reach the scores."""
+    scores, back = probe.normal(T, T), probe.normal(T, T)
+
+    same_gradients(
+        student.gradients("mask_with_infinity", scores, 3, cotangent=back),
+        reference.gradients("mask_with_infinity", scores, 3, cotangent=back),
+    )
+
+
+@check("mask_with_infinity", points=0.1, layer="forbidden")
+def test_masked_softmax_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    few, many = probe.normal(4, 4), probe.normal(12, 12)
+
+    agrees(
+        student.call("mask_with_infinity", many, 3), reference.call("mask_with_infinity", many, 3)
+    )
+    few_ran = student.operators("mask_with_infinity", few, 3)
+    keeps_operators(few_ran, student.operators("mask_with_infinity", many, 3), AT_ONCE)
+
+
+# CausalAttention
+
+
+@check("CausalAttention", points=0.1, layer="signature")
+def test_attention_is_built_by_the_names_of_its_arguments(student):
+    """The constructor takes d_in, d_out, context_length, dropout and qkv_bias."""
+    attention = student.new(
+        "CausalAttention", d_in=6, d_out=3, context_length=4, dropout=0.0, qkv_bias=True
+    )
+
+    tensor_like(attention(torch.ones(2, 4, 6)), (2, 4, 3), "The result for (2, 4, 6)")
+
+
+@check("CausalAttention", points=0.2, layer="shapes")
+def test_attention_gives_each_token_a_context_vector(student, documented):
+    """A batch of two texts, (2, 6, 3), becomes (2, 6, 2)."""
+    batch = torch.ones(*documented["ch03.batch.shape"].tensor.tolist())
+    context = student.new("CausalAttention", 3, 2, 6, 0.0)(batch)
+
+    shape = tuple(documented["ch03.causal.context.shape"].tensor.tolist())
+    tensor_like(context, shape, "CausalAttention(3, 2, 6, 0.0)(batch)")
+
+
+@check("CausalAttention", points=0.4, layer="parameters")
+def test_attention_draws_the_documented_weights(student, documented):
+    """Seeded with 123, W_query, W_key and W_value are created in this order, without bias."""
     parameters = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123).parameters()
 
-    for name in ("W_query.weight", "W_key.weight", "W_value.weight"):
-        expect(name in parameters, f"There is no parameter {name}.")
-    reads_like(
-        parameters["W_query.weight"].value,
-        [[-0.2354, 0.0191, -0.2867], [0.2177, -0.4919, 0.4232]],
-        what="W_query.weight",
-    )
-    expect("W_query.bias" not in parameters, "W_query has a bias, but qkv_bias is false.")
+    for layer in LAYERS:
+        name = f"{layer}.weight"
+        expect(name in parameters, f"CausalAttention has no parameter {name}.")
+        documented[f"ch03.causal.{name.lower()}"].matches(parameters[name].value, name)
+        expect(f"{layer}.bias" not in parameters, f"{layer} has a bias, but qkv_bias is false.")
 
 
-@check("CausalAttention", points=0, layer="documented")
-def test_attention_reproduces_the_documented_context(student):
-    """Seeded with 123, each of two equal texts gets the documented context vectors."""
-    text = [
-        [-0.4519, 0.2216],
-        [-0.5874, 0.0058],
-        [-0.6300, -0.0632],
-        [-0.5675, -0.0843],
-        [-0.5526, -0.0981],
-        [-0.5299, -0.1081],
-    ]
+@check("CausalAttention", points=0.1, layer="parameters")
+def test_attention_has_biases_on_request(student, reference):
+    """With qkv_bias=True, each of the three layers has a bias."""
+    arguments = (D_IN, D_OUT, CONTEXT, 0.0, True)
+    yours = student.new("CausalAttention", *arguments, seed=42).parameters()
+    ours = reference.new("CausalAttention", *arguments, seed=42).parameters()
 
-    context = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123)(BATCH)
-    reads_like(context, [text, text], what="CausalAttention(3, 2, 6, 0.0)(batch)")
+    for name, parameter in ours.items():
+        expect(name in yours, f"With qkv_bias=True there is no parameter {name}.")
+        agrees(yours[name].value, parameter.value, name)
 
 
-@check("CausalAttention", points=0, layer="laws")
-def test_attention_serves_the_beginning_of_a_text(student):
-    """The first four tokens alone get the same context vectors as in the whole text."""
+@check("CausalAttention", points=0.6, layer="documented")
+def test_attention_reproduces_the_documented_context(student, documented, inputs):
+    """Seeded with 123, a batch of two equal texts gets the documented context vectors."""
+    size, *_ = documented["ch03.batch.shape"].tensor.tolist()
     attention = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123)
 
-    whole = tensor_like(attention(BATCH), (2, 6, 2), "The context")
-    agrees(attention(BATCH[:, :4]), whole[:, :4], "The context of the first four tokens")
+    documented["ch03.causal.context"].matches(attention(inputs.repeat(size, 1, 1)), "The context")
 
 
-@check("CausalAttention", points=0, layer="laws")
-def test_attention_drops_weights_in_training_only(student):
-    """With dropout, two calls in training differ; two calls in eval mode agree."""
-    attention = student.new("CausalAttention", 3, 2, 6, 0.5, seed=123)
+@check("CausalAttention", points=0.7, layer="probe")
+def test_attention_attends_with_any_weights(student, reference, probe):
+    """The result is right for other weights and sizes, different items and shorter inputs."""
+    yours, ours, _ = both_attentions(student, reference, probe)
+    x = probe.normal(B, T, D_IN, scale=SCALE)
 
-    first = tensor_like(attention(BATCH, seed=1), (2, 6, 2), "The context")
-    second = tensor_like(attention(BATCH, seed=2), (2, 6, 2), "The context")
-    expect(not torch.allclose(first, second), "Two calls in training agree: nothing is dropped.")
-    attention.eval()
-    once = tensor_like(attention(BATCH), (2, 6, 2), "The context")
-    agrees(attention(BATCH), once, "A second call in eval mode")
+    agrees(yours(x), ours(x), "The context")
+
+
+@check("CausalAttention", points=0.2, layer="probe")
+def test_attention_uses_its_biases(student, reference, probe):
+    """With qkv_bias=True, the biases are added to queries, keys and values."""
+    biases = {f"{layer}__bias": (D_OUT,) for layer in LAYERS}
+    yours, ours, _ = both_attentions(student, reference, probe, **biases)
+    x = probe.normal(B, T, D_IN, scale=SCALE)
+
+    agrees(yours(x), ours(x), "The context")
+
+
+@check("CausalAttention", points=0.3, layer="probe")
+def test_attention_serves_every_length_in_turn(student, reference, probe):
+    """One module works for long and short inputs one after the other, also for a single token."""
+    yours, ours, _ = both_attentions(student, reference, probe)
+    x = probe.normal(B, CONTEXT, D_IN, scale=SCALE)
+
+    for length, batch in ((CONTEXT, B), (1, B), (6, 2), (T, 1), (CONTEXT, 2)):
+        part = x[:batch, :length].contiguous()
+        agrees(yours(part), ours(part), "The context")
+
+
+@check("CausalAttention", points=0.3, layer="laws")
+def test_attention_never_looks_ahead(student, reference, probe):
+    """The last tokens change only their own results; the first token attends only to itself."""
+    yours, _, weights = both_attentions(student, reference, probe)
+    x = probe.normal(B, T, D_IN, scale=SCALE)
+    others = x.clone()
+    others[:, 3:] = probe.normal(B, T - 3, D_IN, scale=SCALE)
+
+    before = tensor_like(yours(x), (B, T, D_OUT), "The context")
+    after = tensor_like(yours(others), (B, T, D_OUT), "The context")
+    unchanged = torch.allclose(before[:, 3:], after[:, 3:])
+    expect(not unchanged, "A change of the last tokens does not change their own results.")
+    sentence = "After a change of the last tokens, the result of the first tokens"
+    agrees(after[:, :3], before[:, :3], sentence)
+    agrees(before[:, 0], x[:, 0] @ weights["W_value.weight"].T, "The first token's context vector")
+
+
+@check("CausalAttention", points=0.2, layer="laws")
+def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
+    """Each item of a batch gets the same result as alone, and the input is unchanged."""
+    yours, ours, _ = both_attentions(student, reference, probe)
+    x = probe.normal(B, T, D_IN, scale=SCALE)
+
+    together = tensor_like(yours(x), (B, T, D_OUT), "The context")
+    agrees(together, ours(x), "The context")
+    for item in range(B):
+        agrees(
+            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
+        )
+    expect(yours.keeps_inputs(x), "CausalAttention changes the input that you pass to it.")
+
+
+@check("CausalAttention", points=0.1, layer="laws")
+def test_attention_refuses_more_tokens_than_its_context(student, probe):
+    """The module accepts context_length tokens and raises an error for one more."""
+    attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
+
+    full = attention(probe.normal(B, CONTEXT, D_IN))
+    tensor_like(full, (B, CONTEXT, D_OUT), "The result for a full context")
+    for more in (1, 2, CONTEXT):
+        refused = attention.refuses(probe.normal(B, CONTEXT + more, D_IN))
+        expect(
+            refused,
+            "More tokens than context_length give a result; they should raise a ValueError.",
+        )
+
+
+@check("CausalAttention", points=0.2, layer="laws")
+def test_attention_keeps_its_mask_as_a_buffer(student):
+    """`mask` is a buffer: it moves with the module and is not trained."""
+    attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
+
+    expect("mask" not in attention.parameters(), "mask is a parameter; it would be trained.")
+    expect("mask" in attention.buffers(), "CausalAttention has no buffer named mask.")
+    place = attention.move("meta").get("mask", "")
+    expect(place.startswith("meta"), "mask does not move with the module.")
+
+
+@check("CausalAttention", points=0.1, layer="laws")
+def test_attention_leaves_the_seed_to_the_caller(student, probe):
+    """Neither building nor calling the module seeds torch's generator."""
+    x = probe.normal(B, T, D_IN)
+    drawn = []
+    for seed in (5, 6):
+        attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, DROP, seed=seed)
+        built = student.draws_next()
+        tensor_like(attention(x, seed=seed), (B, T, D_OUT), "The context")
+        drawn += [(built, student.draws_next())]
+
+    expect(not torch.equal(drawn[0][0], drawn[1][0]), "Building the module seeds the generator.")
+    expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling the module seeds the generator.")
+
+
+@check("CausalAttention", points=0.3, layer="laws")
+def test_nothing_drops_in_eval_mode(student, reference, probe):
+    """In eval mode nothing is dropped: every call gives the full context vectors."""
+    yours, ours, x = in_the_open(student, reference, probe)
+    yours.eval()
+
+    for _ in range(2):
+        agrees(yours(x), ours.eval()(x), "In eval mode the context")
+
+
+@check("CausalAttention", points=0.5, layer="laws")
+def test_weights_drop_whole_and_the_others_grow(student, reference, probe):
+    """In training, each weight after softmax is either set to zero or divided by 1 - dropout."""
+    yours, ours, x = in_the_open(student, reference, probe)
+    left = weights_left(yours, x, probe.seed)
+    full = weights_left(ours.eval(), x, probe.seed)
+
+    expect((visible(left) == 0).any(), "In training, no weight is dropped.")
+    expect((visible(left) != 0).any(), "In training, every weight is dropped.")
+    agrees(
+        left, torch.where(left == 0, left, full / (1 - DROP)), "The weights that are not dropped"
+    )
+
+
+@check("CausalAttention", points=0.2, layer="laws")
+def test_weights_drop_as_often_as_told(student, reference, probe):
+    """In training, the share of dropped weights is about `dropout`."""
+    yours, _, x = in_the_open(student, reference, probe)
+    dropped = (visible(weights_left(yours, x, probe.seed)) == 0).float().mean()
+
+    # six standard deviations of a share of 680
+    expect(abs(float(dropped) - DROP) < 0.11, "The share of dropped weights is not `dropout`.")
+
+
+@check("CausalAttention", points=0.3, layer="laws")
+def test_weights_drop_each_on_its_own(student, reference, probe):
+    """Every weight of every item is dropped independently, not in whole rows, columns or items."""
+    yours, _, x = in_the_open(student, reference, probe)
+    gone = weights_left(yours, x, probe.seed) == 0
+
+    expect(
+        0 < visible(gone).sum() < visible(gone).numel(),
+        "In training, either all weights are dropped or none.",
+    )
+    expect((gone[0] != gone[1:]).any(), "The same weights are dropped in every item.")
+    last = gone[:, -1]
+    expect(
+        last.any(dim=-1).ne(last.all(dim=-1)).any(), "All weights of a token are dropped together."
+    )
+    lower = gone[:, TOKENS // 2 :, : TOKENS // 2]  # rows in which all these columns are visible
+    expect((lower[:, :1] != lower[:, 1:]).any(), "The same columns are dropped in every row.")
+
+
+@check("CausalAttention", points=0.2, layer="laws")
+def test_every_call_in_training_drops_anew(student, reference, probe):
+    """Each call in training drops different weights, also after a change to eval mode and back."""
+    yours, _, x = in_the_open(student, reference, probe)
+    first = weights_left(yours, x, probe.seed) == 0
+    second = weights_left(yours, x, probe.seed + 1) == 0
+
+    expect((first != second).any(), "Two calls in training drop the same weights.")
+    yours.eval()(x)
+    left = visible(weights_left(yours.train(), x, probe.seed))
+    expect((left == 0).any(), "After eval mode, training does not drop weights any more.")
+
+
+@check("CausalAttention", points=0.3, layer="gradients")
+def test_attention_passes_gradients_back(student, reference, probe):
+    """The right gradients reach the input and the weights of query, key and value."""
+    yours, ours, _ = both_attentions(student, reference, probe)
+    x, back = probe.normal(B, T, D_IN, scale=SCALE), probe.normal(B, T, D_OUT)
+
+    same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
+
+
+@check("CausalAttention", points=0.5, layer="forbidden")
+def test_attention_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours, _ = both_attentions(student, reference, probe)
+    x = probe.normal(B, T, D_IN, scale=SCALE)
+
+    agrees(yours(x), ours(x), "The context")
+    avoids(student, "CausalAttention", READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
+
+
+@check("CausalAttention", points=0.2, layer="forbidden")
+def test_attention_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few tokens and for many."""
+    yours, ours, _ = both_attentions(student, reference, probe)
+    x = probe.normal(B, CONTEXT - 1, D_IN, scale=SCALE)
+
+    agrees(yours(x), ours(x), "The context")
+    few = yours.operators(x[:, :4].contiguous())
+    keeps_operators(few, yours.operators(x), AT_ONCE)

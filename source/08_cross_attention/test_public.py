@@ -1,121 +1,473 @@
-"""What you can check yourself in stage 08: attention across two sequences, and padding."""
+"""The checks that you can run yourself, as often as you like: `autograder check`.
 
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""
+
+import pytest
 import torch
+from torch import Tensor
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import reads_like, same_dtype, tensor_like
-
-# Document 001: three encodings, layers drawn after torch.manual_seed(42)
-ENCODINGS = torch.tensor([[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]])
-W_Q_TRANSPOSED = [[0.5406, -0.1657], [0.5869, 0.6496]]
-W_K_TRANSPOSED = [[-0.1549, -0.3443], [0.1427, 0.4153]]
-W_V_TRANSPOSED = [[0.6233, 0.6146], [-0.5188, 0.1323]]
-CONTEXT = [[1.0100, 1.0641], [0.2040, 0.7057], [3.4989, 2.2427]]
-MASK = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
-MASKED_CONTEXT = [[0.6038, 0.7434], [-0.0062, 0.6072], [3.4989, 2.2427]]
-
-BATCH = torch.stack([ENCODINGS, ENCODINGS.flip(0)])  # the same tokens, then in reverse order
+from autograder.suite.compare import agrees, same_dtype, tensor_like
+from autograder.suite.documented import DocumentedTensors
+from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
 
-@check("Attention", points=0, layer="shapes")
+@pytest.fixture
+def encodings(documented: DocumentedTensors) -> Tensor:
+    """Return the three token encodings of document 001: (3, 2)."""
+    return documented["001.encodings"].tensor.clone()
+
+
+B, T_Q, T_K, D_MODEL = 2, 3, 5, 4  # all different, so that no wrong axis fits by chance
+D_DECODER, D_ENCODER, D_OUT = 6, 7, 4
+SCALE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows
+BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
+AT_ONCE = "Use one matrix product for all tokens at once."
+
+
+def same_gradients(yours, ours, *sources):
+    """Compare the gradients of the inputs, named by *sources*, and of the parameters."""
+    mine = dict(zip(sources, yours.inputs, strict=False)) | yours.parameters
+    wanted = dict(zip(sources, ours.inputs, strict=False)) | ours.parameters
+    for name in wanted:
+        expect(
+            mine.get(name) is not None,
+            f"No gradient reaches {name}: something in your code detaches it from the graph.",
+        )
+    for name, gradient in wanted.items():
+        agrees(mine[name], gradient, f"The gradient of {name}")
+
+
+def same_parameters(yours, ours, what):
+    """Compare names and values of parameters; report a bias with its own message."""
+    for name, parameter in ours.items():
+        expect(name in yours, f"{what} has no parameter {name}.")
+        agrees(yours[name].value, parameter.value, name)
+        layer = name.removesuffix(".weight")
+        expect(f"{layer}.bias" not in yours, f"{layer} has a bias; it should have none.")
+
+
+def both_attentions(student, reference, probe, **dims):
+    """Build the student's Attention and the reference, and load the same weights into both."""
+    names = ("W_q__weight", "W_k__weight", "W_v__weight")
+    weights = probe.weights(**dict.fromkeys(names, (D_MODEL, D_MODEL)))
+    yours = student.new("Attention", d_model=D_MODEL, **dims).load(weights)
+    return yours, reference.new("Attention", d_model=D_MODEL, **dims).load(weights)
+
+
+def sources(probe, *batch, t_q=T_Q, t_k=T_K):
+    """Return encodings for queries, keys and values, all of them different."""
+    lengths = (t_q, t_k, t_k)
+    return [probe.normal(*batch, length, D_MODEL, scale=SCALE) for length in lengths]
+
+
+# Attention
+
+
+@check("Attention", points=0.2, layer="shapes")
 def test_attention_answers_every_query(student):
-    """Two queries give two context vectors and three queries three, for any number of keys."""
-    attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1)
+    """There is one context vector for each query, for any number of keys."""
+    flat = student.new("Attention", D_MODEL)
+    batched = student.new("Attention", D_MODEL, row_dim=1, col_dim=2)
 
-    two = attention(ENCODINGS[:2], ENCODINGS, ENCODINGS)
-    tensor_like(two, (2, 2), "The context of 2 queries and 3 keys")
-    three = attention(ENCODINGS, ENCODINGS[:2], ENCODINGS[:2])
-    tensor_like(three, (3, 2), "The context of 3 queries and 2 keys")
+    for t_q, t_k in ((T_Q, T_K), (T_K, T_Q)):
+        for_q, for_k = torch.ones(t_q, D_MODEL), torch.ones(t_k, D_MODEL)
+        tensor_like(flat(for_q, for_k, for_k), (t_q, D_MODEL), "The context")
+        items = [x.expand(B, -1, -1).contiguous() for x in (for_q, for_k, for_k)]
+        tensor_like(batched(*items), (B, t_q, D_MODEL), "The context of a batch")
 
 
-@check("Attention", points=0, layer="parameters")
-def test_attention_makes_the_documented_layers(student):
-    """Seeded with 42, W_q, W_k and W_v are the documented layers, without bias."""
-    parameters = student.new("Attention", d_model=2, seed=42).parameters()
+@check("Attention", points=0.4, layer="parameters")
+def test_attention_makes_the_documented_layers(student, documented, encodings):
+    """Seeded with 42, W_q, W_k and W_v, created in this order, are the documented layers."""
+    parameters = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42).parameters()
 
-    for name, printed in (
-        ("W_q", W_Q_TRANSPOSED),
-        ("W_k", W_K_TRANSPOSED),
-        ("W_v", W_V_TRANSPOSED),
-    ):
+    for name in ("W_q", "W_k", "W_v"):
         expect(f"{name}.weight" in parameters, f"Attention has no parameter {name}.weight.")
         expect(f"{name}.bias" not in parameters, f"{name} has a bias; it should have none.")
         weight = tensor_like(parameters[f"{name}.weight"].value, (2, 2), f"{name}.weight")
-        reads_like(weight.T, printed, what=f"{name}.weight.T")
+        documented[f"001.{name.lower()}.transposed"].matches(weight.T, f"{name}.weight.T")
+    for name, what in (("W_q", "queries"), ("W_v", "values")):
+        projected = encodings @ parameters[f"{name}.weight"].value.T
+        documented[f"001.{what}"].matches(projected, f"{name}(encodings)")
 
 
-@check("Attention", points=0, layer="documented")
-def test_attention_to_oneself_is_self_attention(student):
-    """Seeded with 42, the same encodings three times give the documented context vectors."""
+@check("Attention", points=0.5, layer="documented")
+def test_attention_to_oneself_is_self_attention(student, documented, encodings):
+    """Seeded with 42, the same encodings three times give the documented context."""
     attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
 
-    reads_like(attention(ENCODINGS, ENCODINGS, ENCODINGS), CONTEXT, what="The context")
+    documented["001.sa.context"].matches(attention(encodings, encodings, encodings), "The context")
 
 
-@check("Attention", points=0, layer="documented")
-def test_attention_follows_the_mask(student):
-    """With the documented mask, no token attends to a later one."""
-    attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
+@check("Attention", points=0.4, layer="documented")
+def test_attention_hides_what_the_mask_hides(student, documented, encodings):
+    """Created without arguments and seeded with 42, the module gives the documented masked context
+    for the documented mask.
+    """
+    attention = student.new("Attention", seed=42)
+    mask = documented["001.mask"].tensor.float()
 
-    context = attention(ENCODINGS, ENCODINGS, ENCODINGS, mask=MASK)
-    reads_like(context, MASKED_CONTEXT, what="The masked context")
-
-
-@check("Attention", points=0, layer="laws")
-def test_attention_serves_a_batch(student):
-    """In a batch, with row_dim 1 and col_dim 2, each item gets its own context vectors."""
-    attention = student.new("Attention", d_model=2, row_dim=1, col_dim=2, seed=42)
-
-    context = attention(BATCH[:, :2], BATCH, BATCH)
-    reads_like(context, [CONTEXT[:2], [CONTEXT[2], CONTEXT[1]]], what="The context of a batch")
+    context = attention(encodings, encodings, encodings, mask=mask)
+    documented["001.masked.context"].matches(context, "The masked context")
 
 
-@check("padding_mask", points=0, layer="documented")
+@check("Attention", points=0.5, layer="probe")
+def test_attention_takes_each_part_from_its_source(student, reference, probe):
+    """With three different sources, queries, keys and values each use their own source."""
+    yours, ours = both_attentions(student, reference, probe)
+
+    for t_q, t_k in ((T_Q, T_K), (6, 2), (1, 3), (2, 1)):
+        given = sources(probe, t_q=t_q, t_k=t_k)
+        agrees(yours(*given), ours(*given), "The context")
+
+
+@check("Attention", points=0.5, layer="probe")
+def test_attention_serves_a_batch(student, reference, probe):
+    """With row_dim 1 and col_dim 2, every item of a batch gets its own context vectors."""
+    yours, ours = both_attentions(student, reference, probe, row_dim=1, col_dim=2)
+
+    for batch, t_q, t_k in ((B, T_Q, T_K), (3, 6, 2), (5, 1, 2)):
+        given = sources(probe, batch, t_q=t_q, t_k=t_k)
+        agrees(yours(*given), ours(*given), "The context of a batch")
+
+
+@check("Attention", points=0.4, layer="probe")
+def test_attention_takes_any_mask(student, reference, probe):
+    """A mask with a row for each query and a column for each key is applied, in a batch too."""
+    flat = both_attentions(student, reference, probe)
+    batched = both_attentions(student, reference, probe, row_dim=1, col_dim=2)
+
+    for (yours, ours), batch in ((flat, ()), (batched, (B,))):
+        for t_q, t_k in ((T_Q, T_K), (6, 2)):
+            given = sources(probe, *batch, t_q=t_q, t_k=t_k)
+            for mask in (torch.tril(torch.ones(t_q, t_k)), torch.ones(t_q, t_k)):
+                mask[-1, -1] = (
+                    0.0  # no triangle, so that a causal mask made inside the module shows
+                )
+                agrees(yours(*given, mask), ours(*given, mask), "The masked context")
+
+
+@check("Attention", points=0.2, layer="laws")
+def test_attention_hears_nothing_from_what_is_hidden(student, reference, probe):
+    """A change of hidden keys and values changes nothing; without a mask it does."""
+    yours, ours = both_attentions(student, reference, probe)
+    q, k, v = sources(probe)
+    mask = torch.ones(T_Q, T_K)
+    mask[:, 2] = 0.0
+    others = [x.index_copy(0, torch.tensor([2]), x[:1] + 1) for x in (k, v)]
+
+    before = tensor_like(yours(q, k, v, mask), (T_Q, D_MODEL), "The masked context")
+    agrees(yours(q, *others, mask), before, "After a change of hidden keys and values the context")
+    agrees(yours(q, *others), ours(q, *others), "The context without a mask, after one with a mask")
+
+
+@check("Attention", points=0.1, layer="laws")
+def test_attention_knows_no_order_among_the_asked(student, reference, probe):
+    """The order of keys and values does not matter; the order of the queries does."""
+    yours, _ = both_attentions(student, reference, probe)
+    q, k, v = sources(probe)
+    key_order, query_order = torch.tensor([3, 0, 4, 1, 2]), torch.tensor([2, 0, 1])
+    reordered = yours(q, k[key_order], v[key_order])
+
+    context = tensor_like(yours(q, k, v), (T_Q, D_MODEL), "The context")
+    agrees(reordered, context, "The context with keys and values in another order")
+    reordered = yours(q[query_order], k, v)
+    agrees(reordered, context[query_order], "The context with queries in another order")
+    expect(context.abs().max() > 0, "The context is zero.")
+
+
+@check("Attention", points=0.1, layer="laws")
+def test_attention_leaves_seed_and_inputs_alone(student, reference, probe):
+    """The context is right, inputs and mask are unchanged, and nothing seeds the generator."""
+    yours, ours = both_attentions(student, reference, probe)
+    given = [*sources(probe), torch.tril(torch.ones(T_Q, T_K))]
+    agrees(yours(*given), ours(*given), "The masked context")
+    expect(yours.keeps_inputs(*given), "Attention changes one of its arguments.")
+
+    drawn = []
+    for seed in (5, 6):
+        student.new("Attention", D_MODEL, seed=seed)(*given)
+        drawn += [student.draws_next()]
+    expect(not torch.equal(*drawn), "Attention seeds torch's generator; the caller should do that.")
+
+
+@check("Attention", points=0.2, layer="gradients")
+def test_attention_passes_gradients_on(student, reference, probe):
+    """Gradients reach all three sources and all three layers, with a mask too."""
+    yours, ours = both_attentions(student, reference, probe)
+    given, back = sources(probe), probe.normal(T_Q, D_MODEL)
+    names = ("encodings_for_q", "encodings_for_k", "encodings_for_v")
+
+    for mask in (None, torch.tril(torch.ones(T_Q, T_K))):
+        mine = yours.gradients(*given, mask=mask, cotangent=back)
+        same_gradients(mine, ours.gradients(*given, mask=mask, cotangent=back), *names)
+
+
+@check("Attention", points=0.4, layer="forbidden")
+def test_attention_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours = both_attentions(student, reference, probe)
+    given = sources(probe)
+
+    agrees(yours(*given), ours(*given), "The context")
+    avoids(student, "Attention", READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
+
+
+@check("Attention", points=0.1, layer="forbidden")
+def test_attention_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few and for many queries and keys."""
+    yours, ours = both_attentions(student, reference, probe)
+    few, many = sources(probe), sources(probe, t_q=11, t_k=13)
+
+    agrees(yours(*many), ours(*many), "The context")
+    keeps_operators(yours.operators(*few), yours.operators(*many), AT_ONCE)
+
+
+def same_mask(answer, wanted):
+    """Compare a padding mask with a list of rows."""
+    mask = tensor_like(answer, (len(wanted), len(wanted[0])), "The padding mask")
+    same_dtype(mask, torch.bool, "The padding mask")
+    agrees(mask.int(), torch.tensor(wanted).int(), "The padding mask")
+
+
+def rows(lengths, max_length):
+    """Return what padding_mask should give, as lists."""
+    return [[position < length for position in range(max_length)] for length in lengths]
+
+
+# padding_mask
+
+
+@check("padding_mask", points=0.1, layer="shapes")
+def test_mask_has_a_row_for_each_item(student):
+    """B lengths and max_length give a bool tensor of shape (B, max_length)."""
+    mask = student.call("padding_mask", [3, 1], 5)
+
+    same_dtype(tensor_like(mask, (2, 5), "padding_mask([3, 1], 5)"), torch.bool, "The mask")
+
+
+@check("padding_mask", points=0.5, layer="probe")
 def test_mask_keeps_tokens_and_hides_padding(student):
-    """A length of 3 in 5 positions is three times True, then twice False."""
-    mask = tensor_like(student.call("padding_mask", [3, 5, 1], 5), (3, 5), "padding_mask")
-
-    same_dtype(mask, torch.bool, "padding_mask")
-    kept = [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 0, 0, 0, 0]]
-    reads_like(mask.float(), kept, what="padding_mask([3, 5, 1], 5), as numbers,")
+    """Each row is True at its first positions, as many as its length, and False after them."""
+    for lengths, longest in (([4, 1, 3], 5), ([2, 6], 6), ([1, 2, 1, 3, 2], 7), ([3], 4)):
+        same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
 
-@check("padding_mask", points=0, layer="laws")
-def test_mask_refuses_what_does_not_fit(student):
-    """A length of 6 in 5 positions raises a ValueError, and so does a length of -1."""
-    for length in (6, -1):
-        refused = student.refuses("padding_mask", [2, length], 5)
-        expect(refused, f"A length of {length} in 5 positions should raise a ValueError.")
+@check("padding_mask", points=0.3, layer="probe")
+def test_mask_takes_every_length_from_none_to_all(student):
+    """An item may consist of padding only, or have no padding."""
+    same_mask(student.call("padding_mask", [0, 4, 2], 4), rows([0, 4, 2], 4))
 
 
-@check("CrossAttention", points=0, layer="shapes")
-def test_cross_attention_answers_every_decoder_token(student):
-    """2 items of 3 decoder tokens and 5 encoder tokens give a result of shape (2, 3, d_out)."""
-    cross = student.new("CrossAttention", d_decoder=6, d_encoder=7, d_out=4)
-
-    context = cross(torch.ones(2, 3, 6), torch.ones(2, 5, 7))
-    tensor_like(context, (2, 3, 4), "The context of the decoder tokens")
-
-
-@check("CrossAttention", points=0, layer="documented")
-def test_cross_attention_contains_attention(student):
-    """Seeded with 42, two documented tokens that attend to all three get the documented context."""
-    cross = student.new("CrossAttention", d_decoder=2, d_encoder=2, d_out=2, seed=42)
-
-    context = cross(BATCH[:1, :2], BATCH[:1])
-    reads_like(context, [CONTEXT[:2]], what="The context of two tokens")
+@check("padding_mask", points=0.4, layer="probe")
+def test_mask_takes_a_tensor_of_lengths(student):
+    """Lengths may also be a 1-D tensor of integers."""
+    for lengths, longest in (([4, 1, 3], 5), ([0, 6], 6)):
+        for dtype in (torch.int64, torch.int32):
+            mask = student.call("padding_mask", torch.tensor(lengths, dtype=dtype), longest)
+            same_mask(mask, rows(lengths, longest))
 
 
-@check("CrossAttention", points=0, layer="laws")
-def test_cross_attention_skips_padding(student):
-    """The states after an item's length do not change the result of its decoder tokens."""
-    cross = student.new("CrossAttention", d_decoder=2, d_encoder=2, d_out=2, seed=42)
-    keep = torch.tensor([[True, True, True], [True, True, False]])
-    padded = BATCH.clone()
-    padded[1, 2] = 3.0
+@check("padding_mask", points=0.25, layer="laws")
+def test_mask_refuses_lengths_out_of_range(student):
+    """A length below 0 or above max_length raises a ValueError; max_length itself does not."""
+    same_mask(student.call("padding_mask", [1, 4], 4), rows([1, 4], 4))
 
-    before = tensor_like(cross(BATCH[:, :1], BATCH, keep), (2, 1, 2), "The context")
-    after = tensor_like(cross(BATCH[:, :1], padded, keep), (2, 1, 2), "The context")
-    expect(
-        torch.allclose(before, after, atol=1e-5), "Padding is not skipped: it changes the context."
+    for lengths in ([2, 5], [-1, 3]):
+        for given in (lengths, torch.tensor(lengths)):
+            side = "below 0" if min(lengths) < 0 else "above max_length"
+            refused = student.refuses("padding_mask", given, 4)
+            expect(refused, f"A length {side} gives a mask; it should raise a ValueError.")
+
+
+@check("padding_mask", points=0.05, layer="laws")
+def test_mask_leaves_the_lengths_alone(student):
+    """The mask is right, and the tensor of lengths is unchanged."""
+    lengths = torch.tensor([3, 1])
+    same_mask(student.call("padding_mask", lengths, 4), rows([3, 1], 4))
+
+    kept = student.keeps_inputs("padding_mask", lengths, 4)
+    expect(kept, "padding_mask changes the lengths that you pass to it.")
+
+
+@check("padding_mask", points=0.2, layer="forbidden")
+def test_mask_needs_no_loop_over_positions(student):
+    """The number of tensor operations is the same for short sequences and for long ones."""
+    same_mask(student.call("padding_mask", [20, 11], 23), rows([20, 11], 23))
+
+    few = student.operators("padding_mask", [2, 1], 3)
+    keeps_operators(few, student.operators("padding_mask", [20, 11], 23), AT_ONCE)
+
+
+def both_crossings(student, reference, probe):
+    """Build the student's CrossAttention and the reference, and load the same weights."""
+    weights = probe.weights(
+        W_query__weight=(D_OUT, D_DECODER),
+        W_key__weight=(D_OUT, D_ENCODER),
+        W_value__weight=(D_OUT, D_ENCODER),
     )
+    yours = student.new("CrossAttention", D_DECODER, D_ENCODER, D_OUT).load(weights)
+    return yours, reference.new("CrossAttention", D_DECODER, D_ENCODER, D_OUT).load(weights)
+
+
+def states(probe, batch=B, t_q=T_Q, t_k=T_K):
+    """Return decoder states and encoder states."""
+    decoder = probe.normal(batch, t_q, D_DECODER, scale=SCALE)
+    return decoder, probe.normal(batch, t_k, D_ENCODER, scale=SCALE)
+
+
+# CrossAttention
+
+
+@check("CrossAttention", points=0.2, layer="shapes")
+def test_cross_attention_answers_every_decoder_token(student):
+    """Each of the T_q decoder tokens gets a context vector of size d_out: (B, T_q, d_out)."""
+    cross = student.new("CrossAttention", d_decoder=D_DECODER, d_encoder=D_ENCODER, d_out=D_OUT)
+
+    for t_q, t_k in ((T_Q, T_K), (T_K, T_Q), (1, T_K)):
+        context = cross(torch.ones(B, t_q, D_DECODER), torch.ones(B, t_k, D_ENCODER))
+        tensor_like(context, (B, t_q, D_OUT), "The context")
+
+
+@check("CrossAttention", points=0.4, layer="parameters")
+def test_cross_attention_makes_its_layers_in_order(student, reference):
+    """Seeded with 42, W_query, W_key and W_value are created in this order, without bias."""
+    sizes = (D_DECODER, D_ENCODER, D_OUT)
+    yours = student.new("CrossAttention", *sizes, seed=42).parameters()
+
+    ours = reference.new("CrossAttention", *sizes, seed=42).parameters()
+    same_parameters(yours, ours, "CrossAttention")
+
+
+@check("CrossAttention", points=0.4, layer="documented")
+def test_cross_attention_contains_document_001(student, documented, encodings):
+    """Seeded with 42, tokens that attend to the whole documented sequence get their documented
+    context vectors.
+    """
+    cross = student.new("CrossAttention", 2, 2, 2, seed=42)
+    encoder = encodings[None]
+
+    two = tensor_like(cross(encoder[:, :2], encoder), (1, 2, 2), "The context of two tokens")
+    one = tensor_like(cross(encoder[:, 2:], encoder), (1, 1, 2), "The context of one token")
+    documented["001.sa.context"].matches(torch.cat([two[0], one[0]]), "The context")
+
+
+@check("CrossAttention", points=0.7, layer="probe")
+def test_cross_attention_attends_across(student, reference, probe):
+    """For hidden inputs of any lengths, decoder tokens get the right mix of encoder values."""
+    yours, ours = both_crossings(student, reference, probe)
+
+    for batch, t_q, t_k in ((B, T_Q, T_K), (3, 8, 2), (5, 1, 3), (1, 2, 1)):
+        given = states(probe, batch, t_q, t_k)
+        agrees(yours(*given), ours(*given), "The context")
+
+
+@check("CrossAttention", points=0.6, layer="probe")
+def test_cross_attention_skips_padding(student, reference, probe):
+    """With a padding mask, each item mixes the values of its own tokens only."""
+    yours, ours = both_crossings(student, reference, probe)
+
+    for t_q, t_k, lengths in ((T_Q, T_K, [5, 2]), (3, 5, [1, 4, 3]), (1, 6, [2, 6, 1, 3])):
+        given = states(probe, len(lengths), t_q, t_k)
+        mask = torch.tensor(rows(lengths, t_k))
+        agrees(yours(*given, mask), ours(*given, mask), "The context with padding")
+
+
+@check("CrossAttention", points=0.25, layer="laws")
+def test_cross_attention_takes_padding_as_if_cut_off(student, reference, probe):
+    """A padded item gets the same result as alone, without its padding."""
+    yours, _ = both_crossings(student, reference, probe)
+    decoder, encoder = states(probe)
+    lengths = [3, 4]
+
+    together = yours(decoder, encoder, padding_mask=torch.tensor(rows(lengths, T_K)))
+    together = tensor_like(together, (B, T_Q, D_OUT), "The context with padding")
+    for item, length in enumerate(lengths):
+        alone = yours(decoder[item : item + 1], encoder[item : item + 1, :length])
+        agrees(alone, together[item : item + 1], "The context of an item without its padding")
+    expect(together.abs().max() > 0, "The context is zero.")
+
+
+@check("CrossAttention", points=0.15, layer="laws")
+def test_cross_attention_without_padding_needs_no_mask(student, reference, probe):
+    """A mask that keeps everything changes nothing, and no mask is kept for the next call."""
+    yours, ours = both_crossings(student, reference, probe)
+    given = states(probe)
+    expected = ours(*given)
+
+    tensor_like(yours(*given, torch.tensor(rows([2, 4], T_K))), (B, T_Q, D_OUT), "The context")
+    agrees(yours(*given), expected, "The context without a mask, after one with a mask")
+    agrees(
+        yours(*given, torch.ones(B, T_K) == 1), expected, "With a mask of True only, the context"
+    )
+
+
+@check("CrossAttention", points=0.2, layer="laws")
+def test_cross_attention_hides_no_future(student, reference, probe):
+    """Every decoder token attends to every encoder token, in any order of the tokens."""
+    yours, _ = both_crossings(student, reference, probe)
+    decoder, encoder = (x / 5 for x in states(probe))  # no weight so small that float32 drops it
+    others = encoder.clone()
+    others[:, -1] += 0.1
+
+    context = tensor_like(yours(decoder, encoder), (B, T_Q, D_OUT), "The context")
+    agrees(
+        yours(decoder, encoder.flip(1)), context, "The context with encoder states in another order"
+    )
+    changed = tensor_like(yours(decoder, others), (B, T_Q, D_OUT), "The context") != context
+    expect(changed.any(-1).all(), "Some decoder token does not attend to the last encoder token.")
+
+
+@check("CrossAttention", points=0.1, layer="laws")
+def test_cross_attention_leaves_seed_and_inputs_alone(student, reference, probe):
+    """The context is right, states and mask are unchanged, and nothing seeds the generator."""
+    yours, ours = both_crossings(student, reference, probe)
+    given = [*states(probe), torch.tensor(rows([2, 4], T_K))]
+    agrees(yours(*given), ours(*given), "The context with padding")
+    expect(yours.keeps_inputs(*given), "CrossAttention changes one of its arguments.")
+
+    drawn = []
+    for seed in (5, 6):
+        student.new("CrossAttention", D_DECODER, D_ENCODER, D_OUT, seed=seed)(*given)
+        drawn += [student.draws_next()]
+    expect(
+        not torch.equal(*drawn),
+        "CrossAttention seeds torch's generator; the caller should do that.",
+    )
+
+
+@check("CrossAttention", points=0.3, layer="gradients")
+def test_cross_attention_passes_gradients_on(student, reference, probe):
+    """Gradients reach both sequences and all three layers, with padding too."""
+    yours, ours = both_crossings(student, reference, probe)
+    given, back = states(probe), probe.normal(B, T_Q, D_OUT)
+    names = ("decoder_states", "encoder_states")
+
+    for mask in (None, torch.tensor(rows([2, 4], T_K))):
+        mine = yours.gradients(*given, padding_mask=mask, cotangent=back)
+        same_gradients(mine, ours.gradients(*given, padding_mask=mask, cotangent=back), *names)
+
+
+@check("CrossAttention", points=0.5, layer="forbidden")
+def test_cross_attention_is_built_by_hand(student, reference, probe):
+    """Attention is computed step by step, not by torch's ready attention."""
+    yours, ours = both_crossings(student, reference, probe)
+    given = [*states(probe), torch.tensor(rows([2, 4], T_K))]
+
+    agrees(yours(*given), ours(*given), "The context with padding")
+    avoids(student, "CrossAttention", READY_ATTENTION, BY_HAND)
+    avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
+
+
+@check("CrossAttention", points=0.2, layer="forbidden")
+def test_cross_attention_needs_no_loop_over_tokens(student, reference, probe):
+    """The number of tensor operations is the same for few and for many queries and keys."""
+    yours, ours = both_crossings(student, reference, probe)
+    few, many = states(probe), states(probe, t_q=11, t_k=13)
+
+    agrees(yours(*many), ours(*many), "The context")
+    keeps_operators(yours.operators(*few), yours.operators(*many), AT_ONCE)

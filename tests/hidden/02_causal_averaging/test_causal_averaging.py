@@ -6,7 +6,13 @@ import torch
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor, tensor_like
 
+A_TABLE_WOULD_PASS = "a table of the public lengths would pass"
 SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all different; one T below and one above the documents' 8
+
+
+def unseen(probe):
+    """Return two numbers of tokens that depend on the course's secret."""
+    return 12 + probe.seed % 7, 20 + probe.seed % 11
 
 
 @pytest.fixture
@@ -130,10 +136,19 @@ def test_weights_are_the_documented_ones(student, documented):
     documented["004.mask"].matches(seen, "The triangle of weights that are not 0")
 
 
-@check("averaging_weights", points=0.75, layer="probe")
+@check("averaging_weights", points=0.45, layer="probe")
 def test_weights_of_other_lengths(student, reference):
     """The weights are right for other numbers of tokens as well, also for a single token."""
     for T in (5, 11, 1):
+        ours = reference.call("averaging_weights", T)
+
+        agrees(student.call("averaging_weights", T), ours, "The matrix of weights")
+
+
+@check("averaging_weights", points=0.3, layer="probe", hidden=A_TABLE_WOULD_PASS)
+def test_weights_of_unseen_lengths(student, reference, probe):
+    """The weights are right for numbers of tokens that no student knows."""
+    for T in unseen(probe):
         ours = reference.call("averaging_weights", T)
 
         agrees(student.call("averaging_weights", T), ours, "The matrix of weights")
@@ -196,10 +211,19 @@ def test_softmax_weights_are_the_documented_ones(student, documented):
     agrees(weights, torch.softmax(documented["004.masked_scores"].tensor, dim=-1))
 
 
-@check("masked_softmax_weights", points=0.75, layer="probe")
+@check("masked_softmax_weights", points=0.45, layer="probe")
 def test_softmax_weights_of_other_lengths(student, reference):
     """The weights are right for other numbers of tokens as well, also for a single token."""
     for T in (5, 11, 1):
+        ours = reference.call("masked_softmax_weights", T)
+
+        agrees(student.call("masked_softmax_weights", T), ours, "The matrix of weights")
+
+
+@check("masked_softmax_weights", points=0.3, layer="probe", hidden=A_TABLE_WOULD_PASS)
+def test_softmax_weights_of_unseen_lengths(student, reference, probe):
+    """The weights are right for numbers of tokens that no student knows."""
+    for T in unseen(probe):
         ours = reference.call("masked_softmax_weights", T)
 
         agrees(student.call("masked_softmax_weights", T), ours, "The matrix of weights")

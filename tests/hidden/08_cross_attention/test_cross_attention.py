@@ -236,11 +236,20 @@ def test_mask_has_a_row_for_each_item(student):
     same_dtype(tensor_like(mask, (2, 5), "padding_mask([3, 1], 5)"), torch.bool, "The mask")
 
 
-@check("padding_mask", points=0.7, layer="probe")
+@check("padding_mask", points=0.5, layer="probe")
 def test_mask_keeps_tokens_and_hides_padding(student):
     """Each row is True at its first positions, as many as its length, and False after them."""
     for lengths, longest in (([4, 1, 3], 5), ([2, 6], 6), ([1, 2, 1, 3, 2], 7), ([3], 4)):
         same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
+
+
+@check("padding_mask", points=0.2, layer="probe", hidden="a table of the public lengths would pass")
+def test_mask_of_unseen_lengths(student, probe):
+    """The mask is right for lengths that no student knows."""
+    longest = 8 + probe.seed % 9
+    lengths = [1 + probe.seed % longest, longest - 1, 2 + probe.seed % 5]
+
+    same_mask(student.call("padding_mask", lengths, longest), rows(lengths, longest))
 
 
 @check("padding_mask", points=0.3, layer="probe")

@@ -1,0 +1,173 @@
+"""Builds the public suite of a stage from its hidden suite: the checks that are not hidden.
+
+The text keeps what these checks use: imports, constants, helpers, and fixtures, also those of
+``conftest.py``, which students do not have.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from autograder.errors import CourseError
+
+DOCSTRING = '''"""The checks that you can run yourself, as often as you like: `autograder check`.
+
+Built from the suite that grades: it asks the same questions about other inputs.
+What the solution answers to the inputs here is in public.json.
+"""'''
+WIDTH = 100  # columns; a longer import is written with one name per line
+GROUPS = ("standard library", "installed", "autograder")  # of imports, in this order
+
+
+class Definition(NamedTuple):
+    """A statement at module level: the names that it binds and uses, and its text."""
+
+    binds: frozenset[str]
+    uses: frozenset[str]
+    text: str
+    exercise: str = ""  # of a check that students receive
+    is_check: bool = False
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it is a function or a class, with empty lines around it."""
+        return self.text.startswith(("def ", "class ", "@"))
+
+
+def build(suite: str, conftest: str, name: str) -> str:
+    """Return the public suite; raises ``CourseError`` if no check of *suite* is public."""
+    own = [*_definitions(suite, name)]
+    shared = [*_definitions(conftest, "conftest.py")]
+    checks = [item for item in own if item.is_check and item.exercise]
+    if not checks:
+        msg = f"{name} has no check that students receive: all are hidden."
+        raise CourseError(msg)
+    helpers = [item for item in (*shared, *own) if not item.is_check]
+    used = _reachable(checks, helpers)
+    text = DOCSTRING + _imports([suite, conftest], {name for item in used for name in item.uses})
+    gap, exercise = "\n", ""
+    for item in (item for item in (*shared, *own) if item in used):
+        if item.exercise not in {"", exercise}:
+            exercise = item.exercise
+            text += f"\n\n# {exercise}\n"
+        text += ("\n\n" if item.is_block else gap) + item.text + "\n"
+        gap = "\n\n" if item.is_block else ""
+    return text
+
+
+def _definitions(text: str, name: str) -> Iterator[Definition]:
+    """List the statements of *text* that bind names, without imports."""
+    lines = text.splitlines()
+    try:
+        body = ast.parse(text).body
+    except SyntaxError as error:
+        msg = f"{name}:{error.lineno}: {error.msg}."
+        raise CourseError(msg) from None
+    constants: dict[str, str] = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            mark = _check_mark(node)
+            hidden = mark is not None and any(word.arg == "hidden" for word in mark.keywords)
+            exercise = _exercise(mark, constants) if mark and not hidden else ""
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+            extent = "\n".join(lines[first - 1 : node.end_lineno])
+            names = frozenset({node.name})
+            yield Definition(names, _uses(node), extent, exercise, mark is not None)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            extent = "\n".join([*lines[node.lineno - 1 : node.end_lineno], *_comment(lines, node)])
+            if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                constants |= dict.fromkeys(_bound(node), node.value.value)
+            yield Definition(_bound(node), _uses(node), extent)
+
+
+def _exercise(mark: ast.Call, constants: dict[str, str]) -> str:
+    """Return the exercise that *mark* names, by a string or by a constant."""
+    named = mark.args[0]
+    if isinstance(named, ast.Name):
+        return constants.get(named.id, named.id)
+    return str(ast.literal_eval(named))
+
+
+def _comment(lines: Sequence[str], node: ast.stmt) -> Iterator[str]:
+    """Yield the lines that continue a comment behind *node*."""
+    end = node.end_lineno or node.lineno
+    if "#" in lines[end - 1][node.end_col_offset or 0 :]:
+        for line in lines[end:]:
+            if not line.startswith("# "):
+                return
+            yield line
+
+
+def _check_mark(node: ast.FunctionDef | ast.ClassDef) -> ast.Call | None:
+    """Return the ``@check(...)`` of *node*."""
+    for mark in node.decorator_list:
+        if (
+            isinstance(mark, ast.Call)
+            and isinstance(mark.func, ast.Name)
+            and mark.func.id == "check"
+        ):
+            return mark
+    return None
+
+
+def _bound(node: ast.Assign | ast.AnnAssign) -> frozenset[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    inner = (part for target in targets for part in ast.walk(target))
+    return frozenset(part.id for part in inner if isinstance(part, ast.Name))
+
+
+def _uses(node: ast.AST) -> frozenset[str]:
+    """Return the names that *node* uses; a parameter may be the name of a fixture."""
+    return frozenset(
+        part.id if isinstance(part, ast.Name) else part.arg
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name | ast.arg)
+    )
+
+
+def _reachable(checks: Sequence[Definition], helpers: Sequence[Definition]) -> list[Definition]:
+    """Return *checks* and every helper that they use, directly or not."""
+    found = list(checks)
+    for item in found:  # grows meanwhile
+        found += [other for other in helpers if other.binds & item.uses and other not in found]
+    return found
+
+
+def _imports(texts: Sequence[str], used: set[str]) -> str:
+    """Return the imports of *texts* that bind a *used* name, in the order of the formatter."""
+    plain: dict[str, None] = {}
+    named: dict[str, set[str]] = {}
+    for node in (node for text in texts for node in ast.parse(text).body):
+        if isinstance(node, ast.Import):
+            plain |= dict.fromkeys(item.name for item in node.names if item.name in used)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            kept = {item.name for item in node.names if item.name in used}
+            if kept:
+                named.setdefault(node.module, set()).update(kept)
+    groups: dict[str, list[str]] = {group: [] for group in GROUPS}
+    for module in sorted(plain):
+        groups[_group(module)].append(f"import {module}")
+    for module in sorted(named):
+        groups[_group(module)].append(_from(module, sorted(named[module], key=_constant_first)))
+    blocks = ["\n".join(lines) for lines in groups.values() if lines]
+    return "\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def _group(module: str) -> str:
+    root = module.partition(".")[0]
+    if root == "autograder":
+        return "autograder"
+    return "standard library" if root in sys.stdlib_module_names else "installed"
+
+
+def _constant_first(name: str) -> tuple[int, str]:
+    """Sort as the formatter does: constants, classes, functions."""
+    return (0 if name.isupper() else 1 if name[:1].isupper() else 2), name
+
+
+def _from(module: str, names: Sequence[str]) -> str:
+    line = f"from {module} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join([f"from {module} import (", *(f"    {name}," for name in names), ")"])

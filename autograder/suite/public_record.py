@@ -1,0 +1,286 @@
+"""The record of numbers beside a public suite: what the solution replies to its checks.
+
+A student's machine has no solution. ``release`` runs the public checks with the public seed, and
+records the solution's replies and the documented values that they use. The record holds numbers,
+and no word that the public suite and the stub do not hold already.
+"""
+
+import functools
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import torch
+from msgspec.structs import replace
+from torch import Tensor
+
+from autograder.errors import CourseError, UsageError
+from autograder.sandbox import protocol
+from autograder.sandbox.protocol import Reply, Request, TensorValue, Value, Verb
+from autograder.sandbox.static_names import Definition
+from autograder.sandbox.tensors import DTYPES, decode_tensor
+from autograder.suite.documented import DocumentedTensor, DocumentedTensors
+from autograder.suite.in_process import ReferenceChannel, request_of
+
+RECORD_VERSION = 1  # add one when the same sources would give another record
+MAX_BYTES = 1 << 20  # of one record: students download it, and every check reads it
+DIGITS = 7  # significant ones: a float32 has 7, and a check compares 4
+STRUCTURE = frozenset(
+    {"inf", "-inf", "nan", "dtype", "shape", "values", "requires_grad", "module"}
+    | {"items", "list", "tuple", "output", "gradients", *(f"input {n}" for n in range(9))}
+)
+DOCUMENTED_FIELDS = ("decimals", "value", "exact", "from_printed", "tokens")
+
+
+class RecordedReply(msgspec.Struct, frozen=True, array_like=True):
+    """The reply to one request; *request* is a number that shows which request it was."""
+
+    request: int
+    value: Any
+
+
+class PublicRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """``public.json``; *made_from* is the digest of the files that it was built from.
+
+    *hidden_points* and *points* are those of the checks that students do not have, and of all.
+    """
+
+    format_version: Literal[1] = 1
+    made_from: str
+    points: float
+    hidden_points: float
+    documented: dict[str, dict[str, Any]]
+    replies: dict[str, tuple[RecordedReply, ...]]
+
+    @functools.cached_property
+    def tensors(self) -> DocumentedTensors:
+        """The documented tensors that the public checks use."""
+        where = {"document": "", "cell": "", "drawn": "", "stage": ()}
+        return DocumentedTensors(
+            msgspec.convert(
+                {"name": name} | where | fields | {"value": _numbers(fields["value"])},
+                DocumentedTensor,
+            )
+            for name, fields in self.documented.items()
+        )
+
+    def channel(self, check: str) -> "RecordedChannel":
+        """Return the channel that answers the requests of *check* to the solution."""
+        return RecordedChannel(check, self.replies.get(check, ()))
+
+
+class RecordedChannel:
+    """Answers the requests of one check, in their order, from a record."""
+
+    definitions: tuple[Definition, ...] = ()
+
+    def __init__(self, check: str, replies: Sequence[RecordedReply]) -> None:
+        self._check = check
+        self._replies = iter(replies)
+
+    def ask(self, verb: Verb, **fields: object) -> Reply:
+        """Return the next reply; raises ``UsageError`` if another request was recorded."""
+        found = next(self._replies, None)
+        if found is None or found.request != _outline(request_of(verb, fields)):
+            msg = f"{self._check} and the record of numbers beside its suite do not fit together."
+            raise UsageError(msg)
+        return Reply(number=0, value=_from_json(found.value))
+
+
+class Exchange(NamedTuple):
+    """A request to the solution and its reply."""
+
+    request: Request
+    reply: Reply
+
+
+class ExchangeRecorder:
+    """A channel to the solution that keeps what one check asks of it."""
+
+    def __init__(self, channel: ReferenceChannel) -> None:
+        self.definitions = channel.definitions
+        self.exchanges: list[Exchange] = []
+        self._channel = channel
+
+    def ask(self, verb: Verb, **fields: object) -> Reply:
+        """Do one request, and keep it with its reply."""
+        reply = self._channel.ask(verb, **fields)
+        self.exchanges.append(Exchange(request_of(verb, fields), reply))
+        return reply
+
+
+def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, ...]:
+    """Return what a record holds of the *exchanges* of one check; raises ``CourseError``."""
+    found = []
+    for exchange in exchanges:
+        if exchange.reply.problem is not None:
+            msg = f"{check}: the solution raises {exchange.reply.problem.type}: mark it as hidden."
+            raise CourseError(msg)
+        found.append(RecordedReply(_outline(exchange.request), _to_json(exchange.reply.value)))
+    return tuple(found)
+
+
+def documented_fields(tensor: DocumentedTensor) -> dict[str, Any]:
+    """Return what a check needs of a documented tensor, without where it was printed."""
+    fields = msgspec.to_builtins(tensor)
+    kept = {name: fields[name] for name in DOCUMENTED_FIELDS}
+    return kept | {"value": _json_numbers(tensor.value)}
+
+
+def read(path: Path) -> PublicRecord:
+    """Read the record at *path*; raises ``UsageError`` if it is missing or damaged."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=PublicRecord)
+    except (OSError, msgspec.MsgspecError):
+        msg = f"{path} is missing or damaged. Replace it by the file that you received."
+        raise UsageError(msg) from None
+
+
+def to_json(record: PublicRecord) -> bytes:
+    """Encode with one check per line, so that a diff shows each change."""
+    fields = msgspec.to_builtins(record)
+    lines = [
+        f"{json.dumps(name)}: {_lined(value) if isinstance(value, dict) else _compact(value)}"
+        for name, value in fields.items()
+    ]
+    body = ",\n".join(lines)
+    return f"{{\n{body}\n}}\n".encode()
+
+
+def words(record: PublicRecord) -> Iterator[str]:
+    """Yield every text in the replies but dtypes and the structure of the record itself."""
+    own = {*DTYPES, *STRUCTURE}
+    replies = msgspec.to_builtins(list(record.replies.values()))
+    yield from (text for text in _texts(replies) if text not in own)
+
+
+def differs(left: PublicRecord, right: PublicRecord) -> str:
+    """Name the first check whose replies differ by more than float32 noise; empty if none does."""
+    if left.documented != right.documented or left.points != right.points:
+        return "the documented values or the points"
+    for check in sorted(left.replies.keys() | right.replies.keys()):
+        mine, other = (record.replies.get(check, ()) for record in (left, right))
+        if not _same(msgspec.to_builtins(mine), msgspec.to_builtins(other)):
+            return check
+    return ""
+
+
+def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-5)  # as `agrees` compares
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    return bool(left == right)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts([*value, *value.values()])
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def _outline(request: Request) -> int:
+    """Return a number that two equal requests share, whatever the values of their tensors.
+
+    Random draws may differ in the last bit between machines.
+    """
+    arguments = replace(request, number=0, args=(), kwargs={})
+    shapes = [*map(_shape, request.args), *map(_shape, request.kwargs.values())]
+    text = msgspec.msgpack.encode([arguments, shapes, list(request.kwargs)])
+    return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big")
+
+
+def _shape(value: Value) -> Any:
+    if isinstance(value, TensorValue):
+        return [value.dtype, value.shape]
+    if isinstance(value, protocol.ListValue | protocol.TupleValue):
+        return list(map(_shape, value.items))
+    if isinstance(value, protocol.DictValue):
+        return {key: _shape(item) for key, item in value.items.items()}
+    return 0.0 if isinstance(value, float) else value
+
+
+def _to_json(value: Value) -> Any:
+    """Turn a reply's value into numbers; a module becomes its number."""
+    match value:
+        case TensorValue():
+            tensor = decode_tensor(value)
+            return {
+                "dtype": value.dtype,
+                "shape": list(value.shape),
+                "values": [_number(entry) for entry in tensor.detach().flatten().tolist()],
+                "requires_grad": value.requires_grad,
+            }
+        case protocol.ObjectValue():
+            return {"module": value.handle}
+        case protocol.ListValue() | protocol.TupleValue():
+            kind = "list" if isinstance(value, protocol.ListValue) else "tuple"
+            return {kind: list(map(_to_json, value.items))}
+        case protocol.DictValue():
+            return {"items": {key: _to_json(item) for key, item in value.items.items()}}
+        case None | bool() | int() | float():
+            return _number(value)
+        case _:
+            msg = f"a record can't hold {value!r}"
+            raise CourseError(msg)
+
+
+def _from_json(value: Any) -> Value:
+    """Undo ``_to_json``."""
+    match value:
+        case {"values": values, "dtype": dtype, "shape": shape, "requires_grad": requires_grad}:
+            tensor = torch.tensor([_value(entry) for entry in values], dtype=DTYPES[dtype])
+            return TensorValue(dtype, tuple(shape), _bytes(tensor), requires_grad)
+        case {"module": handle}:
+            return protocol.ObjectValue(handle)
+        case {"list": items}:
+            return protocol.ListValue(tuple(map(_from_json, items)))
+        case {"tuple": items}:
+            return protocol.TupleValue(tuple(map(_from_json, items)))
+        case {"items": items}:
+            return protocol.DictValue({key: _from_json(item) for key, item in items.items()})
+        case _:
+            return _value(value)  # type: ignore[no-any-return]  # a number or None
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    return tensor.view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else str(value)
+
+
+def _value(entry: Any) -> Any:
+    return float(entry) if isinstance(entry, str) else entry
+
+
+def _numbers(value: Any) -> Any:
+    return list(map(_numbers, value)) if isinstance(value, list) else _value(value)
+
+
+def _json_numbers(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_json_numbers, value))
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _lined(value: dict[str, Any]) -> str:
+    inner = ",\n".join(f"{json.dumps(key)}: {_compact(item)}" for key, item in value.items())
+    return f"{{\n{inner}\n}}"
