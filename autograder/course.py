@@ -149,6 +149,11 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return self.hidden / f"test_{self.module}.py"
 
     @property
+    def rules(self) -> Path:
+        """The rules that checks of all stages grade; a course may have none."""
+        return self.root / "tests" / "hidden" / "rules.toml"
+
+    @property
     def shared_fixtures(self) -> Path:
         """The fixtures that the hidden suites of all stages share; a course may have none."""
         return self.root / "tests" / "hidden" / "conftest.py"

@@ -7,6 +7,15 @@ and its *context vector* is the mixture of all tokens by these weights.
 
 Scores are called omega, similarities or affinities elsewhere. In every matrix of scores or
 weights the rows are queries: row i belongs to the query, column j to the token it attends to.
+
+Rules, which are graded like the results:
+
+- Results have the dtype of the floating-point tensors that go in. (All but dot_product.)
+- A call leaves its arguments as they were: no operation in place on what the caller passed.
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but dot_product.)
+- Softmax is written out with exponentials: torch's own softmax functions and layers are not
+  allowed. (softmax_naive, softmax_stable.)
 """
 
 from collections.abc import Sequence
@@ -22,6 +31,10 @@ def dot_product(a: Sequence[float] | Tensor, b: Sequence[float] | Tensor) -> flo
     number, a Python number or a tensor without axes. Write it in plain Python, one element
     after the other: no torch function, no product of whole vectors.
     Raises ``ValueError`` if the lengths differ.
+    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
+    accident does not count.
+    The elements are multiplied and added one by one, in plain Python: no function or operator of
+    torch does it for you, and lists of numbers need no torch at all.
     """
     raise NotImplementedError
 
@@ -53,6 +66,7 @@ def softmax_stable(scores: Tensor, dim: int) -> Tensor:
 
     Every slice along *dim* adds up to 1, also for scores of 1000 or -1000: softmax stays the same
     if all scores of a slice are shifted by the same amount. Write it out: no ready softmax.
+    A score of minus infinity gets the weight 0.
     """
     raise NotImplementedError
 
@@ -69,6 +83,7 @@ def attention_scores(inputs: Tensor) -> Tensor:
     """Compare every token with every token: (T, d) -> (T, T), row i holds the scores of query i.
 
     One matrix product does it: the number of tensor operations must not grow with T.
+    The number of tensor operations does not grow with the number of tokens: no loop over tokens.
     """
     raise NotImplementedError
 

@@ -91,7 +91,7 @@ def test_dot_product_of_unseen_vectors(student, probe):
         number_agrees(student.call("dot_product", a, b), float(a @ b), 1e-4)
 
 
-@check("dot_product", points=0.1, layer="laws")
+@check("dot_product", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_dot_product_leaves_its_vectors_alone(student, probe):
     """Both vectors are unchanged, and a second call gives the same number."""
     a, b = probe.normal(D), probe.normal(D)
@@ -101,7 +101,7 @@ def test_dot_product_leaves_its_vectors_alone(student, probe):
     expect(student.keeps_inputs("dot_product", a, b), "dot_product changes one of its arguments.")
 
 
-@check("dot_product", points=0.1, layer="laws")
+@check("dot_product", points=0.1, layer="laws", rules=("refuses",))
 def test_dot_product_refuses_unequal_lengths(student, probe):
     """Sequences of different lengths raise an error, whichever of them is longer."""
     long, short = probe.normal(4), probe.normal(3)
@@ -112,7 +112,7 @@ def test_dot_product_refuses_unequal_lengths(student, probe):
         )
 
 
-@check("dot_product", points=0.35, layer="forbidden")
+@check("dot_product", points=0.35, layer="forbidden", rules=("plain_python",))
 def test_dot_product_is_plain_python(student, probe):
     """The elements are multiplied one by one; no torch function does it for you."""
     a, b = probe.normal(D), probe.normal(D)
@@ -153,7 +153,7 @@ def test_scores_for_query_gives_the_documented_scores(student, documented, input
     documented["002.simple.scores_2"].matches(scores)
 
 
-@check("scores_for_query", points=0.4, layer="probe")
+@check("scores_for_query", points=0.4, layer="probe", rules=("dtype",))
 def test_scores_for_query_compares_any_query(student, reference, probe):
     """A query that is not a token of the sequence is compared with every token too."""
     for tokens in (T, 9):
@@ -163,7 +163,7 @@ def test_scores_for_query_compares_any_query(student, reference, probe):
         agrees(student.call("scores_for_query", x, query), ours)
 
 
-@check("scores_for_query", points=0.1, layer="laws")
+@check("scores_for_query", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_scores_for_query_serves_a_single_token(student, probe):
     """One token makes one score, and the inputs are unchanged."""
     x, query = probe.normal(1, D), probe.normal(D)
@@ -173,7 +173,7 @@ def test_scores_for_query_serves_a_single_token(student, probe):
     expect(unchanged, "scores_for_query changes one of its arguments.")
 
 
-@check("scores_for_query", points=0.2, layer="gradients")
+@check("scores_for_query", points=0.2, layer="gradients", rules=("gradients",))
 def test_scores_for_query_stays_in_the_graph(probe, same_gradients):
     """Gradients flow from the scores back to tokens and query."""
     same_gradients("scores_for_query", probe.normal(T, D), probe.normal(D))
@@ -192,7 +192,7 @@ def test_normalize_by_sum_gives_the_documented_shares(student, documented, score
     documented["002.simple.weights_2.by_sum.sum"].matches(total, "The sum of the result")
 
 
-@check("normalize_by_sum", points=0.25, layer="probe")
+@check("normalize_by_sum", points=0.25, layer="probe", rules=("dtype",))
 def test_normalize_by_sum_keeps_signs(student, reference, probe):
     """Negative scores stay negative: the function only divides."""
     scores = torch.cat([probe.uniform(T) + 1, -probe.uniform(2) - 0.2])
@@ -201,7 +201,7 @@ def test_normalize_by_sum_keeps_signs(student, reference, probe):
     agrees(student.call("normalize_by_sum", scores), ours)
 
 
-@check("normalize_by_sum", points=0.1, layer="laws")
+@check("normalize_by_sum", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_normalize_by_sum_leaves_the_scores_alone(student, reference, probe):
     """Scores ten times as large give the same shares; the scores are unchanged."""
     scores = probe.uniform(T) + 0.1
@@ -212,7 +212,7 @@ def test_normalize_by_sum_leaves_the_scores_alone(student, reference, probe):
     expect(unchanged, "normalize_by_sum changes the scores it was given.")
 
 
-@check("normalize_by_sum", points=0.15, layer="gradients")
+@check("normalize_by_sum", points=0.15, layer="gradients", rules=("gradients",))
 def test_normalize_by_sum_stays_in_the_graph(probe, same_gradients):
     """Gradients flow back through numerator and denominator."""
     same_gradients("normalize_by_sum", probe.uniform(T) + 0.5)
@@ -231,7 +231,7 @@ def test_softmax_naive_gives_the_documented_weights(student, documented, scores_
     documented["002.simple.weights_2.softmax.sum"].matches(total, "The sum of the weights")
 
 
-@check("softmax_naive", points=0.3, layer="probe")
+@check("softmax_naive", points=0.3, layer="probe", rules=("dtype",))
 def test_softmax_naive_of_unseen_scores(student, reference, probe):
     """Scores of any sign and number become the right weights."""
     for tokens in (D, 2, 1):
@@ -241,7 +241,7 @@ def test_softmax_naive_of_unseen_scores(student, reference, probe):
         agrees(student.call("softmax_naive", scores), ours)
 
 
-@check("softmax_naive", points=0.1, layer="laws")
+@check("softmax_naive", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_softmax_naive_sees_differences_only(student, reference, probe):
     """The same amount added to all scores changes no weight, and the scores are unchanged."""
     scores = probe.normal(T)
@@ -256,13 +256,13 @@ def test_softmax_naive_sees_differences_only(student, reference, probe):
     expect(unchanged, "softmax_naive changes the scores it was given.")
 
 
-@check("softmax_naive", points=0.15, layer="gradients")
+@check("softmax_naive", points=0.15, layer="gradients", rules=("gradients",))
 def test_softmax_naive_stays_in_the_graph(probe, same_gradients):
     """Gradients flow from the weights back to the scores."""
     same_gradients("softmax_naive", probe.normal(T))
 
 
-@check("softmax_naive", points=0.2, layer="forbidden")
+@check("softmax_naive", points=0.2, layer="forbidden", rules=("no_ready_softmax",))
 def test_softmax_naive_is_written_out(student, reference, probe):
     """It is written out with exponentials, without a ready softmax."""
     scores = probe.normal(T)
@@ -287,7 +287,7 @@ def test_softmax_stable_gives_the_documented_weights(student, documented, inputs
     documented["003.simple.weights"].matches(of_all, "With dim=1 the softmax of all queries")
 
 
-@check("softmax_stable", points=0.45, layer="probe")
+@check("softmax_stable", points=0.45, layer="probe", rules=("dtype",))
 def test_softmax_stable_along_every_axis(student, reference, probe):
     """Scores with one to four axes are normalised along dim, also if dim is negative."""
     for shape in ((T,), (3, T), (2, 3, T), (2, 3, T, 4)):
@@ -324,7 +324,7 @@ def test_softmax_stable_treats_each_slice_alone(student, reference, probe):
     )
 
 
-@check("softmax_stable", points=0.15, layer="laws")
+@check("softmax_stable", points=0.15, layer="laws", rules=("inputs_unchanged", "minus_infinity"))
 def test_softmax_stable_gives_nothing_to_minus_infinity(student, reference, probe):
     """A score of minus infinity gets the weight 0; the scores are unchanged."""
     scores = probe.normal(3, T)
@@ -335,14 +335,14 @@ def test_softmax_stable_gives_nothing_to_minus_infinity(student, reference, prob
     expect(unchanged, "softmax_stable changes the scores it was given.")
 
 
-@check("softmax_stable", points=0.2, layer="gradients")
+@check("softmax_stable", points=0.2, layer="gradients", rules=("gradients",))
 def test_softmax_stable_stays_in_the_graph(probe, same_gradients):
     """Gradients flow from the weights back to the scores, whatever the axis."""
     same_gradients("softmax_stable", probe.normal(2, 3, T), 1)
     same_gradients("softmax_stable", probe.normal(3, T), -1)
 
 
-@check("softmax_stable", points=0.25, layer="forbidden")
+@check("softmax_stable", points=0.25, layer="forbidden", rules=("no_ready_softmax",))
 def test_softmax_stable_is_written_out(student, reference, probe):
     """It is written out with exponentials, without a ready softmax."""
     scores = probe.normal(3, T)
@@ -370,7 +370,7 @@ def test_context_vector_gives_the_documented_mixture(student, documented, inputs
     documented["002.simple.context_2"].matches(student.call("context_vector", weights, inputs))
 
 
-@check("context_vector", points=0.35, layer="probe")
+@check("context_vector", points=0.35, layer="probe", rules=("dtype",))
 def test_context_vector_takes_weights_as_they_are(student, reference, probe):
     """Any weights mix any tokens, whatever their signs and their sum."""
     for tokens in (T, 9):
@@ -380,7 +380,7 @@ def test_context_vector_takes_weights_as_they_are(student, reference, probe):
         agrees(student.call("context_vector", weights, x), ours)
 
 
-@check("context_vector", points=0.15, layer="laws")
+@check("context_vector", points=0.15, layer="laws", rules=("inputs_unchanged",))
 def test_context_vector_picks_the_token_with_all_the_weight(student, probe):
     """All weight on one token gives that token back; weights and tokens are unchanged."""
     x = probe.normal(T, D)
@@ -393,7 +393,7 @@ def test_context_vector_picks_the_token_with_all_the_weight(student, probe):
     expect(unchanged, "context_vector changes one of its arguments.")
 
 
-@check("context_vector", points=0.2, layer="gradients")
+@check("context_vector", points=0.2, layer="gradients", rules=("gradients",))
 def test_context_vector_stays_in_the_graph(probe, same_gradients):
     """Gradients flow from the context vector back to weights and tokens."""
     same_gradients("context_vector", probe.uniform(T), probe.normal(T, D))
@@ -414,7 +414,7 @@ def test_attention_scores_are_the_documented_ones(student, documented, inputs):
     documented["002.simple.scores"].matches(student.call("attention_scores", inputs))
 
 
-@check("attention_scores", points=0.25, layer="probe")
+@check("attention_scores", points=0.25, layer="probe", rules=("dtype",))
 def test_attention_scores_of_unseen_tokens(student, reference, probe):
     """Any number of tokens is compared, also as many tokens as features, or only one."""
     for tokens in (T, D, 1):
@@ -423,7 +423,7 @@ def test_attention_scores_of_unseen_tokens(student, reference, probe):
         agrees(student.call("attention_scores", x), reference.call("attention_scores", x))
 
 
-@check("attention_scores", points=0.1, layer="laws")
+@check("attention_scores", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_attention_scores_hold_squared_lengths_on_the_diagonal(student, probe):
     """A token's score with itself is its length squared, and the tokens are unchanged."""
     x = probe.normal(T, D, scale=1.5)
@@ -434,13 +434,13 @@ def test_attention_scores_hold_squared_lengths_on_the_diagonal(student, probe):
     expect(unchanged, "attention_scores changes the inputs it was given.")
 
 
-@check("attention_scores", points=0.2, layer="gradients")
+@check("attention_scores", points=0.2, layer="gradients", rules=("gradients",))
 def test_attention_scores_stay_in_the_graph(probe, same_gradients):
     """Gradients flow from the scores back to the tokens, as queries and as keys."""
     same_gradients("attention_scores", probe.normal(T, D))
 
 
-@check("attention_scores", points=0.2, layer="forbidden")
+@check("attention_scores", points=0.2, layer="forbidden", rules=("no_loops",))
 def test_attention_scores_need_no_loop(student, reference, probe):
     """A longer sequence takes no more tensor operations than a short one."""
     few, many = probe.normal(3, D), probe.normal(11, D)
@@ -471,7 +471,7 @@ def test_attention_weights_are_the_documented_ones(student, documented, inputs):
     documented["003.simple.row_2_sum"].matches(sums[1], 'The sum of the weights of "journey"')
 
 
-@check("attention_weights", points=0.35, layer="probe")
+@check("attention_weights", points=0.35, layer="probe", rules=("dtype",))
 def test_attention_weights_run_along_the_rows(student, reference, probe):
     """Where row i and column i of the scores differ, the row is normalised."""
     scores = probe.normal(T, T, scale=2.0)
@@ -479,7 +479,7 @@ def test_attention_weights_run_along_the_rows(student, reference, probe):
     agrees(student.call("attention_weights", scores), reference.call("attention_weights", scores))
 
 
-@check("attention_weights", points=0.15, layer="laws")
+@check("attention_weights", points=0.15, layer="laws", rules=("inputs_unchanged",))
 def test_attention_weights_of_each_query_add_up_to_one(student, probe):
     """The weights of each query are positive and add up to 1, also for a single token."""
     scores = probe.normal(T, T, scale=2.0)
@@ -492,7 +492,7 @@ def test_attention_weights_of_each_query_add_up_to_one(student, probe):
     expect(unchanged, "attention_weights changes the scores it was given.")
 
 
-@check("attention_weights", points=0.2, layer="gradients")
+@check("attention_weights", points=0.2, layer="gradients", rules=("gradients",))
 def test_attention_weights_stay_in_the_graph(probe, same_gradients):
     """Gradients flow from the weights back to the scores."""
     same_gradients("attention_weights", probe.normal(T, T))
@@ -517,7 +517,7 @@ def test_simple_self_attention_gives_the_documented_context(student, documented,
     documented["002.simple.context_2"].matches(journey, 'The context vector of "journey"')
 
 
-@check("simple_self_attention", points=0.4, layer="probe")
+@check("simple_self_attention", points=0.4, layer="probe", rules=("dtype",))
 def test_simple_self_attention_of_unseen_tokens(student, reference, probe):
     """The context vectors are right for any number of tokens, also for as many as features."""
     for tokens in (T, D):
@@ -538,7 +538,7 @@ def test_simple_self_attention_knows_no_order(student, reference, probe):
     agrees(student.call("simple_self_attention", x[order]), ours[order])
 
 
-@check("simple_self_attention", points=0.1, layer="laws")
+@check("simple_self_attention", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_simple_self_attention_of_one_token_is_that_token(student, probe):
     """A single token attends only to itself and is returned unchanged, as are the inputs."""
     x = probe.normal(1, D)
@@ -548,7 +548,7 @@ def test_simple_self_attention_of_one_token_is_that_token(student, probe):
     expect(unchanged, "simple_self_attention changes the inputs it was given.")
 
 
-@check("simple_self_attention", points=0.25, layer="gradients")
+@check("simple_self_attention", points=0.25, layer="gradients", rules=("gradients",))
 def test_simple_self_attention_stays_in_the_graph(probe, same_gradients):
     """Gradients flow back to the tokens as queries, as keys and as values."""
     same_gradients("simple_self_attention", probe.normal(T, D, scale=0.7))

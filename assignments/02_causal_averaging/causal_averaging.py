@@ -7,6 +7,15 @@ of the batch use the same weights.
 You compute the same mean three times: with a loop, with one matrix product, and with softmax over
 masked scores. The third has the form of attention: replace the zeros by scores that depend on the
 tokens, and each token can give different weights to the tokens before it.
+
+Rules, which are graded like the results:
+
+- Results have the dtype of the floating-point tensors that go in.
+- A call leaves its arguments as they were: no operation in place on what the caller passed. (All
+  but averaging_weights, masked_softmax_weights.)
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but averaging_weights,
+  masked_softmax_weights.)
 """
 
 import torch

@@ -4,6 +4,14 @@ Shapes in this stage: T tokens, d_in features per token, d_k features per query 
 value; ``draw_weights`` gives all three the same width d_out. There is no batch axis yet: inputs are
 (T, d_in), context vectors (T, d_v). Row i belongs to token i, and a row of scores or of attention
 weights belongs to the query.
+
+Rules, which are graded like the results:
+
+- Results have the dtype of the floating-point tensors that go in.
+- A call leaves its arguments as they were: no operation in place on what the caller passed. (All
+  but draw_weights.)
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but draw_weights.)
 """
 
 import torch
@@ -19,6 +27,9 @@ def draw_weights(
     one after the other, in this order, with ``torch.rand`` if *distribution* is "rand" and with
     ``torch.randn`` if it is "randn". The caller sets the seed, not this function. Raises
     ``ValueError`` on any other distribution.
+    Your code sets no seed: the caller does that.
+    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
+    accident does not count.
     """
     raise NotImplementedError
 

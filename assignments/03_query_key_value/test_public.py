@@ -93,7 +93,7 @@ def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
     documented["003.trainable.value_2"].matches(inputs[1] @ W_value, "inputs[1] @ W_value")
 
 
-@check("draw_weights", points=0.35, layer="probe")
+@check("draw_weights", points=0.35, layer="probe", rules=("dtype",))
 def test_draws_each_matrix_on_its_own(student, reference, probe):
     """At any size and seed, each matrix is drawn with its own call, W_query first."""
     for distribution in ("rand", "randn"):
@@ -106,7 +106,7 @@ def test_draws_each_matrix_on_its_own(student, reference, probe):
             agrees(weight, wanted, f"{role} of {distribution!r}")
 
 
-@check("draw_weights", points=0.15, layer="laws")
+@check("draw_weights", points=0.15, layer="laws", rules=("no_seeding",))
 def test_leaves_the_seed_to_the_caller(student, reference):
     """Only the three draws use torch's generator, and nothing seeds it."""
     student.call("draw_weights", D_IN, D_K, "randn", seed=5)
@@ -116,7 +116,7 @@ def test_leaves_the_seed_to_the_caller(student, reference):
     agrees(yours, reference.draws_next(), "The next number that torch draws")
 
 
-@check("draw_weights", points=0.1, layer="laws")
+@check("draw_weights", points=0.1, layer="laws", rules=("refuses",))
 def test_refuses_another_distribution(student):
     """A distribution that is neither "rand" nor "randn" raises a ValueError."""
     for distribution in ("uniform", "xavier"):
@@ -163,7 +163,7 @@ def test_projects_one_token_as_documented(student, reference, documented, inputs
             documented[name].matches(answer, name.rpartition(".")[2])
 
 
-@check("project", points=0.4, layer="probe")
+@check("project", points=0.4, layer="probe", rules=("dtype",))
 def test_projects_at_any_size(student, reference, probe):
     """On other sizes, also with a square weight, every token is projected by the same matrix."""
     x = probe.normal(T, D_IN, scale=1.5)
@@ -174,7 +174,7 @@ def test_projects_at_any_size(student, reference, probe):
             agrees(yours, reference.call("project", given, weight), "project(inputs, weight)")
 
 
-@check("project", points=0.05, layer="laws")
+@check("project", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_project_leaves_its_arguments_alone(student, probe):
     """Inputs and weight are the same before and after."""
     kept = student.keeps_inputs("project", probe.normal(T, D_IN), probe.normal(D_IN, D_K))
@@ -182,7 +182,7 @@ def test_project_leaves_its_arguments_alone(student, probe):
     expect(kept, "project changes one of its arguments in place.")
 
 
-@check("project", points=0.2, layer="gradients")
+@check("project", points=0.2, layer="gradients", rules=("gradients",))
 def test_project_passes_gradients_on(student, reference, probe):
     """Gradients reach the inputs and the weight."""
     sent = {"cotangent": probe.normal(T, D_K)}
@@ -227,7 +227,7 @@ def test_scores_one_query_as_documented(student, reference, documented, inputs):
     documented["002.trainable.score_22"].matches(scores[1], "The score of the query with its key")
 
 
-@check("attention_scores", points=0.5, layer="probe")
+@check("attention_scores", points=0.5, layer="probe", rules=("dtype",))
 def test_scores_at_any_size(student, reference, probe):
     """On other sizes, also with as many tokens as features, every score is a plain dot product."""
     for tokens, size in ((T, D_K), (4, 4), (3, 6), (1, 3)):
@@ -249,7 +249,7 @@ def test_scores_read_off_what_a_query_asks_for(student, probe):
     agrees(scores, keys.T[order], "The scores of queries with a single 1")
 
 
-@check("attention_scores", points=0.05, layer="laws")
+@check("attention_scores", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_attention_scores_leaves_its_arguments_alone(student, probe):
     """Queries and keys are the same before and after."""
     kept = student.keeps_inputs("attention_scores", probe.normal(T, D_K), probe.normal(T, D_K))
@@ -257,7 +257,7 @@ def test_attention_scores_leaves_its_arguments_alone(student, probe):
     expect(kept, "attention_scores changes one of its arguments in place.")
 
 
-@check("attention_scores", points=0.25, layer="gradients")
+@check("attention_scores", points=0.25, layer="gradients", rules=("gradients",))
 def test_attention_scores_passes_gradients_on(student, reference, probe):
     """Gradients reach the queries and the keys."""
     sent = {"cotangent": probe.normal(T, T)}
@@ -301,7 +301,7 @@ def test_weighs_for_one_query_as_documented(student, reference, documented, inpu
     documented["002.trainable.weights_2"].matches(weights, "attention_weights(scores_2, 2)")
 
 
-@check("attention_weights", points=0.5, layer="probe")
+@check("attention_weights", points=0.5, layer="probe", rules=("dtype",))
 def test_weighs_at_any_key_size(student, reference, probe):
     """Each query's weights are right for any number of tokens and any size of a key."""
     for tokens, d_k in ((T, 4), (4, 9), (6, 1), (1, 3)):
@@ -324,7 +324,7 @@ def test_weights_are_shares_of_one(student, probe):
     agrees(same, weights, "The weights for three times the scores with nine times the key size")
 
 
-@check("attention_weights", points=0.1, layer="laws")
+@check("attention_weights", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_attention_weights_leaves_the_scores_alone(student, probe):
     """The scores are the same before and after."""
     kept = student.keeps_inputs("attention_weights", probe.normal(T, T), D_K)
@@ -332,7 +332,7 @@ def test_attention_weights_leaves_the_scores_alone(student, probe):
     expect(kept, "attention_weights changes the scores in place; they may be needed again.")
 
 
-@check("attention_weights", points=0.25, layer="gradients")
+@check("attention_weights", points=0.25, layer="gradients", rules=("gradients",))
 def test_attention_weights_passes_gradients_on(student, reference, probe):
     """Gradients reach the scores."""
     sent = {"cotangent": probe.normal(T, T)}
@@ -377,7 +377,7 @@ def test_mixes_for_one_query_as_documented(student, reference, documented, input
     documented["002.trainable.context_2"].matches(context, "context_vectors(weights_2, values)")
 
 
-@check("context_vectors", points=0.4, layer="probe")
+@check("context_vectors", points=0.4, layer="probe", rules=("dtype",))
 def test_mixes_at_any_size(student, reference, probe):
     """On other sizes, also with as many tokens as features, each row of weights mixes the values
     of all tokens.
@@ -403,7 +403,7 @@ def test_attention_to_one_token_gives_its_value(student, probe):
     agrees(mixed, values.mean(dim=0), "The context vector of equal attention to all tokens")
 
 
-@check("context_vectors", points=0.05, layer="laws")
+@check("context_vectors", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_context_vectors_leaves_its_arguments_alone(student, probe):
     """Weights and values are the same before and after."""
     kept = student.keeps_inputs("context_vectors", probe.uniform(T, T), probe.normal(T, D_V))
@@ -411,7 +411,7 @@ def test_context_vectors_leaves_its_arguments_alone(student, probe):
     expect(kept, "context_vectors changes one of its arguments in place.")
 
 
-@check("context_vectors", points=0.15, layer="gradients")
+@check("context_vectors", points=0.15, layer="gradients", rules=("gradients",))
 def test_context_vectors_passes_gradients_on(student, reference, probe):
     """Gradients reach the weights and the values."""
     sent = {"cotangent": probe.normal(T, D_V)}
@@ -459,7 +459,7 @@ def test_reproduces_the_documented_context_of_journey(student, reference, docume
     documented["002.sa_v1.context"].matches(context, "self_attention(inputs, ...)")
 
 
-@check("self_attention", points=0.45, layer="probe")
+@check("self_attention", points=0.45, layer="probe", rules=("dtype",))
 def test_attends_at_any_size(student, reference, probe):
     """On other sizes and hidden inputs, the context vectors are right too."""
     x, *weights = tokens_and_weights(probe)
@@ -490,7 +490,7 @@ def test_order_of_the_tokens_does_not_matter(student, probe):
     )
 
 
-@check("self_attention", points=0.05, layer="laws")
+@check("self_attention", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_self_attention_leaves_its_arguments_alone(student, probe):
     """Inputs and matrices are the same before and after."""
     kept = student.keeps_inputs("self_attention", *tokens_and_weights(probe))
@@ -498,7 +498,7 @@ def test_self_attention_leaves_its_arguments_alone(student, probe):
     expect(kept, "self_attention changes one of its arguments in place.")
 
 
-@check("self_attention", points=0.2, layer="gradients")
+@check("self_attention", points=0.2, layer="gradients", rules=("gradients",))
 def test_self_attention_passes_gradients_on(student, reference, probe):
     """Gradients reach the inputs and all three matrices."""
     sent = {"cotangent": probe.normal(T, D_V)}

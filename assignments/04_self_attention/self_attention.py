@@ -5,6 +5,18 @@ There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out). Ro
 token i; in the attention weights, (T, T), row i says how much token i attends to every token.
 
 The caller sets the seed before it creates a module; nothing in this file sets a seed.
+
+Rules, which are graded like the results:
+
+- Results have the dtype of the floating-point tensors that go in. (All but transfer_weights.)
+- A call leaves its arguments as they were: no operation in place on what the caller passed. (All
+  but transfer_weights.)
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
+- Your code sets no seed: the caller does that. (All but transfer_weights.)
+- Attention is built step by step: torch's own attention functions and layers are not allowed
+  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (All but
+  transfer_weights.)
 """
 
 import torch
@@ -65,5 +77,7 @@ def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None
     An ``nn.Linear`` stores its weight as (d_out, d_in), the target as (d_in, d_out). The target
     keeps its own trainable parameters: training the target later does not change *source*.
     Raises ``ValueError`` if *source* has a bias, because the target has none.
+    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
+    accident does not count.
     """
     raise NotImplementedError

@@ -122,7 +122,7 @@ def test_makes_the_documented_layers(student, documented, encodings):
     documented["001.queries"].matches(queries, "W_q(encodings)")
 
 
-@check("SelfAttention", points=0.3, layer="parameters")
+@check("SelfAttention", points=0.3, layer="parameters", rules=("no_seeding",))
 def test_makes_other_layers_under_another_seed(student, reference, probe):
     """With any other seed and another d_model, the weights are the draws of that seed."""
     yours = student.new("SelfAttention", D, seed=probe.seed)
@@ -149,7 +149,7 @@ def test_gives_a_single_token_its_documented_value(student, documented, encoding
     documented["001.values"].matches(values, "The result of single tokens")
 
 
-@check("SelfAttention", points=0.6, layer="probe")
+@check("SelfAttention", points=0.6, layer="probe", rules=("dtype",))
 def test_computes_scaled_dot_product_attention(student, reference, probe):
     """The result is right for another size, larger weights and hidden inputs of any length."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
@@ -159,7 +159,7 @@ def test_computes_scaled_dot_product_attention(student, reference, probe):
         agrees(yours(x), ours(x))
 
 
-@check("SelfAttention", points=0.7, layer="probe")
+@check("SelfAttention", points=0.7, layer="probe", rules=("dtype",))
 def test_attends_within_each_item_of_a_batch(student, reference, probe):
     """With row_dim=1 and col_dim=2, each item of a batch gets the same result as alone."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", **BATCHED)
@@ -180,7 +180,7 @@ def test_knows_no_order_of_tokens(student, reference, probe):
     agrees(yours(x[order]), context[order], "The result for tokens in another order")
 
 
-@check("SelfAttention", points=0.1, layer="laws")
+@check("SelfAttention", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_leaves_its_input_as_it_was(student, probe):
     """The call does not change the input tensor."""
     attention = student.new("SelfAttention", D)
@@ -188,7 +188,7 @@ def test_leaves_its_input_as_it_was(student, probe):
     expect(attention.keeps_inputs(probe.normal(T, D)), "The call changes its input.")
 
 
-@check("SelfAttention", points=0.4, layer="gradients")
+@check("SelfAttention", points=0.4, layer="gradients", rules=("gradients",))
 def test_can_be_trained(student, reference, probe):
     """The right gradients reach the input and the weights of all three layers."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", **BATCHED)
@@ -197,7 +197,7 @@ def test_can_be_trained(student, reference, probe):
     same_gradients(yours.gradients(x, cotangent=cotangent), ours.gradients(x, cotangent=cotangent))
 
 
-@check("SelfAttention", points=0.4, layer="forbidden")
+@check("SelfAttention", points=0.4, layer="forbidden", rules=("no_ready_attention",))
 def test_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
@@ -269,7 +269,7 @@ def test_masked_makes_the_documented_layers(student, documented):
     like_documents(attention, documented)
 
 
-@check("MaskedSelfAttention", points=0.2, layer="parameters")
+@check("MaskedSelfAttention", points=0.2, layer="parameters", rules=("no_seeding",))
 def test_masked_makes_other_layers_under_another_seed(student, reference, probe):
     """With any other seed and another d_model, the weights are the draws of that seed."""
     yours = student.new("MaskedSelfAttention", D, seed=probe.seed)
@@ -351,7 +351,7 @@ def test_masked_past_does_not_know_the_future(student, reference, probe):
     expect(not torch.allclose(after[-1], before[-1]), "The last token has no effect on itself.")
 
 
-@check("MaskedSelfAttention", points=0.1, layer="laws")
+@check("MaskedSelfAttention", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_masked_leaves_input_and_mask_as_they_were(student, probe):
     """The call does not change the input and the mask."""
     attention = student.new("MaskedSelfAttention", D)
@@ -360,7 +360,7 @@ def test_masked_leaves_input_and_mask_as_they_were(student, probe):
     expect(kept, "The call changes its input or the mask.")
 
 
-@check("MaskedSelfAttention", points=0.4, layer="gradients")
+@check("MaskedSelfAttention", points=0.4, layer="gradients", rules=("gradients",))
 def test_masked_can_be_trained(student, reference, probe):
     """The right gradients reach the input and all three layers, and none is NaN."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention", **BATCHED)
@@ -372,7 +372,7 @@ def test_masked_can_be_trained(student, reference, probe):
     )
 
 
-@check("MaskedSelfAttention", points=0.5, layer="forbidden")
+@check("MaskedSelfAttention", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_masked_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")

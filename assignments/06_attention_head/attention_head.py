@@ -3,6 +3,14 @@
 Shapes in this stage: B items in the batch, T tokens in each, C features per token (the embedding
 dimension), head_size features per query, key and value. Rows of a (T, T) matrix are queries,
 columns are keys.
+
+Rules, which are graded like the results:
+
+- Results have the dtype of the floating-point tensors that go in.
+- A call leaves its arguments as they were: no operation in place on what the caller passed.
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
+- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
 """
 
 import torch
@@ -33,6 +41,12 @@ class AttentionHead(nn.Module):
     Layers, created in this order, each an ``nn.Linear`` from embedding_dim to head_size features
     without bias: key, query, value. A buffer ``tril`` is registered as well; you choose what it
     holds, a lower triangle of ones of shape (block_size, block_size) is usual.
+    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
+    accident does not count.
+    The mask is a buffer: it moves with the module and is not trained.
+    Your code sets no seed: the caller does that.
+    Attention is built step by step: torch's own attention functions and layers are not allowed
+    (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers).
     """
 
     def __init__(self, embedding_dim: int, head_size: int, block_size: int) -> None:

@@ -57,7 +57,7 @@ def test_scores_compare_every_query_with_every_key(student):
     tensor_like(scores, (4, 8, 8), "scaled_scores of two (4, 8, 16)")
 
 
-@check("scaled_scores", points=1, layer="probe")
+@check("scaled_scores", points=1, layer="probe", rules=("dtype",))
 def test_scores_are_scaled_dot_products(student, reference, probe):
     """For hidden queries and keys of two sizes, every score is the scaled dot product."""
     for d in (HEAD, 3):
@@ -69,7 +69,7 @@ def test_scores_are_scaled_dot_products(student, reference, probe):
         )
 
 
-@check("scaled_scores", points=0.1, layer="probe")
+@check("scaled_scores", points=0.1, layer="probe", rules=("dtype",))
 def test_scores_of_a_single_token(student, reference, probe):
     """A single token has a single score, the score of its query with its own key."""
     queries, keys = probe.normal(B, 1, HEAD), probe.normal(B, 1, HEAD)
@@ -108,7 +108,7 @@ def test_scores_of_a_row_belong_to_one_query(student, probe):
     expect(not changed.any(), "A change of one query changes the scores of other queries.")
 
 
-@check("scaled_scores", points=0.1, layer="laws")
+@check("scaled_scores", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_scores_leave_queries_and_keys_alone(student, reference, probe):
     """The scores are right, and queries and keys are unchanged."""
     queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
@@ -120,7 +120,7 @@ def test_scores_leave_queries_and_keys_alone(student, reference, probe):
     expect(kept, "scaled_scores changes the queries or keys that you pass to it.")
 
 
-@check("scaled_scores", points=0.3, layer="gradients")
+@check("scaled_scores", points=0.3, layer="gradients", rules=("gradients",))
 def test_scores_pass_gradients_back(student, reference, probe):
     """The right gradients reach queries and keys."""
     queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
@@ -134,7 +134,7 @@ def test_scores_pass_gradients_back(student, reference, probe):
     )
 
 
-@check("scaled_scores", points=0.2, layer="forbidden")
+@check("scaled_scores", points=0.2, layer="forbidden", rules=("no_loops",))
 def test_scores_need_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     queries, keys = probe.normal(B, 12, HEAD), probe.normal(B, 12, HEAD)
@@ -157,7 +157,7 @@ def test_pattern_has_a_weight_for_every_score(student):
     tensor_like(pattern, (4, 8, 8), "causal_pattern of (4, 8, 8) scores")
 
 
-@check("causal_pattern", points=0.8, layer="probe")
+@check("causal_pattern", points=0.8, layer="probe", rules=("dtype",))
 def test_pattern_is_a_softmax_over_what_is_visible(student, reference, probe):
     """For hidden inputs of three lengths, every row is the softmax over its visible scores."""
     for length in (T, 4, 1):
@@ -205,7 +205,7 @@ def test_pattern_ignores_scores_of_the_future(student, probe):
     agrees(pattern[:, -1], torch.softmax(scores[:, -1], dim=-1), "The last token's row")
 
 
-@check("causal_pattern", points=0.1, layer="laws")
+@check("causal_pattern", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_pattern_leaves_the_scores_alone(student, reference, probe):
     """The pattern is right, and the scores are unchanged."""
     scores = probe.normal(B, T, T)
@@ -215,7 +215,7 @@ def test_pattern_leaves_the_scores_alone(student, reference, probe):
     expect(kept, "causal_pattern changes the scores that you pass to it.")
 
 
-@check("causal_pattern", points=0.3, layer="gradients")
+@check("causal_pattern", points=0.3, layer="gradients", rules=("gradients",))
 def test_pattern_passes_gradients_back(student, reference, probe):
     """The right gradients reach the scores."""
     scores, back = probe.normal(B, T, T), probe.normal(B, T, T)
@@ -227,7 +227,7 @@ def test_pattern_passes_gradients_back(student, reference, probe):
     )
 
 
-@check("causal_pattern", points=0.2, layer="forbidden")
+@check("causal_pattern", points=0.2, layer="forbidden", rules=("no_loops",))
 def test_pattern_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     scores = probe.normal(B, 12, 12)
@@ -281,7 +281,7 @@ def test_head_computes_what_the_document_computes(student, reference, documented
     agrees(yours(x), ours(x), "The context")
 
 
-@check("AttentionHead", points=0.8, layer="probe")
+@check("AttentionHead", points=0.8, layer="probe", rules=("dtype",))
 def test_head_attends_with_any_weights(student, reference, probe):
     """The result is right for other weights and sizes and for fewer tokens than block_size."""
     yours, ours, _ = both_heads(student, reference, probe)
@@ -290,7 +290,7 @@ def test_head_attends_with_any_weights(student, reference, probe):
     agrees(yours(x), ours(x), "The context")
 
 
-@check("AttentionHead", points=0.4, layer="probe")
+@check("AttentionHead", points=0.4, layer="probe", rules=("dtype",))
 def test_head_serves_every_length_in_turn(student, reference, probe):
     """One head works for long and short inputs one after the other, also for a single token."""
     yours, ours, _ = both_heads(student, reference, probe)
@@ -332,7 +332,7 @@ def test_head_gives_the_first_token_its_own_value(student, reference, probe):
     agrees(context[:, 0], x[:, 0] @ weights["value.weight"].T, "The first token's context vector")
 
 
-@check("AttentionHead", points=0.2, layer="laws")
+@check("AttentionHead", points=0.2, layer="laws", rules=("inputs_unchanged",))
 def test_head_keeps_the_items_of_a_batch_apart(student, reference, probe):
     """Each item of a batch gets the same result as alone, and the input is unchanged."""
     yours, ours, _ = both_heads(student, reference, probe)
@@ -347,7 +347,7 @@ def test_head_keeps_the_items_of_a_batch_apart(student, reference, probe):
     expect(yours.keeps_inputs(x), "AttentionHead changes the input that you pass to it.")
 
 
-@check("AttentionHead", points=0.2, layer="laws")
+@check("AttentionHead", points=0.2, layer="laws", rules=("refuses",))
 def test_head_refuses_more_tokens_than_its_block(student, probe):
     """The head accepts block_size tokens and raises an error for one more."""
     head = student.new("AttentionHead", C, HEAD, BLOCK)
@@ -360,7 +360,7 @@ def test_head_refuses_more_tokens_than_its_block(student, probe):
         )
 
 
-@check("AttentionHead", points=0.2, layer="laws")
+@check("AttentionHead", points=0.2, layer="laws", rules=("buffer",))
 def test_head_keeps_tril_as_a_buffer(student):
     """`tril` is a buffer: it moves with the module and is not trained."""
     head = student.new("AttentionHead", C, HEAD, BLOCK)
@@ -371,7 +371,7 @@ def test_head_keeps_tril_as_a_buffer(student):
     expect(place.startswith("meta"), "tril does not move with the module.")
 
 
-@check("AttentionHead", points=0.1, layer="laws")
+@check("AttentionHead", points=0.1, layer="laws", rules=("no_seeding",))
 def test_head_leaves_the_seed_to_the_caller(student, probe):
     """Neither building nor calling the head seeds torch's generator."""
     x = probe.normal(B, T, C)
@@ -386,7 +386,7 @@ def test_head_leaves_the_seed_to_the_caller(student, probe):
     expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling the head seeds torch's generator.")
 
 
-@check("AttentionHead", points=0.4, layer="gradients")
+@check("AttentionHead", points=0.4, layer="gradients", rules=("gradients",))
 def test_head_passes_gradients_back(student, reference, probe):
     """The right gradients reach the input and the weights of key, query and value."""
     yours, ours, _ = both_heads(student, reference, probe)
@@ -396,7 +396,7 @@ def test_head_passes_gradients_back(student, reference, probe):
     same_gradients(arrived, ours.gradients(x, cotangent=back), "the input")
 
 
-@check("AttentionHead", points=0.5, layer="forbidden")
+@check("AttentionHead", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_head_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours, _ = both_heads(student, reference, probe)
@@ -407,7 +407,7 @@ def test_head_is_built_by_hand(student, reference, probe):
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
 
 
-@check("AttentionHead", points=0.2, layer="forbidden")
+@check("AttentionHead", points=0.2, layer="forbidden", rules=("no_loops",))
 def test_head_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     yours, ours, _ = both_heads(student, reference, probe)

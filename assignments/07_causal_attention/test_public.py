@@ -119,7 +119,7 @@ def test_renormalized_weights_from_the_printed_ones(student, documented):
         agrees(student.call("mask_then_renormalize", documented[name].tensor), expected)
 
 
-@check("mask_then_renormalize", points=0.5, layer="probe")
+@check("mask_then_renormalize", points=0.5, layer="probe", rules=("dtype",))
 def test_renormalized_weights_of_any_rows(student, reference, probe):
     """For hidden inputs of three lengths, the visible weights are normalised again."""
     for length in (T, 8, 1):
@@ -143,7 +143,7 @@ def test_renormalized_rows_sum_to_one_and_keep_proportions(student, probe):
     expect(torch.allclose(*ratios, atol=1e-4), "Visible weights do not keep their ratios.")
 
 
-@check("mask_then_renormalize", points=0.1, layer="laws")
+@check("mask_then_renormalize", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_renormalizing_leaves_the_weights_alone(student, reference, probe):
     """The result is right, and the caller's weights are unchanged."""
     weights = torch.softmax(probe.normal(T, T), dim=-1)
@@ -156,7 +156,7 @@ def test_renormalizing_leaves_the_weights_alone(student, reference, probe):
     expect(kept, "mask_then_renormalize changes the weights that you pass to it.")
 
 
-@check("mask_then_renormalize", points=0.2, layer="gradients")
+@check("mask_then_renormalize", points=0.2, layer="gradients", rules=("gradients",))
 def test_renormalizing_passes_gradients_back(student, reference, probe):
     """The right gradients reach the weights."""
     weights, back = torch.softmax(probe.normal(T, T), dim=-1), probe.normal(T, T)
@@ -167,7 +167,7 @@ def test_renormalizing_passes_gradients_back(student, reference, probe):
     )
 
 
-@check("mask_then_renormalize", points=0.1, layer="forbidden")
+@check("mask_then_renormalize", points=0.1, layer="forbidden", rules=("no_loops",))
 def test_renormalizing_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     few, many = (torch.softmax(probe.normal(size, size), dim=-1) for size in (4, 12))
@@ -234,7 +234,7 @@ def test_both_routes_come_to_the_same(student, reference, probe):
     )
 
 
-@check("mask_with_infinity", points=0.1, layer="laws")
+@check("mask_with_infinity", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_masked_softmax_leaves_the_scores_alone(student, reference, probe):
     """The weights are right, and the scores are unchanged."""
     scores = probe.normal(T, T)
@@ -247,7 +247,7 @@ def test_masked_softmax_leaves_the_scores_alone(student, reference, probe):
     expect(kept, "mask_with_infinity changes the scores that you pass to it.")
 
 
-@check("mask_with_infinity", points=0.2, layer="gradients")
+@check("mask_with_infinity", points=0.2, layer="gradients", rules=("gradients",))
 def test_masked_softmax_passes_gradients_back(student, reference, probe):
     """The right gradients reach the scores."""
     scores, back = probe.normal(T, T), probe.normal(T, T)
@@ -258,7 +258,7 @@ def test_masked_softmax_passes_gradients_back(student, reference, probe):
     )
 
 
-@check("mask_with_infinity", points=0.1, layer="forbidden")
+@check("mask_with_infinity", points=0.1, layer="forbidden", rules=("no_loops",))
 def test_masked_softmax_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     few, many = probe.normal(4, 4), probe.normal(12, 12)
@@ -326,7 +326,7 @@ def test_attention_reproduces_the_documented_context(student, documented, inputs
     documented["ch03.causal.context"].matches(attention(inputs.repeat(size, 1, 1)), "The context")
 
 
-@check("CausalAttention", points=0.7, layer="probe")
+@check("CausalAttention", points=0.7, layer="probe", rules=("dtype",))
 def test_attention_attends_with_any_weights(student, reference, probe):
     """The result is right for other weights and sizes, different items and shorter inputs."""
     yours, ours, _ = both_attentions(student, reference, probe)
@@ -335,7 +335,7 @@ def test_attention_attends_with_any_weights(student, reference, probe):
     agrees(yours(x), ours(x), "The context")
 
 
-@check("CausalAttention", points=0.2, layer="probe")
+@check("CausalAttention", points=0.2, layer="probe", rules=("dtype",))
 def test_attention_uses_its_biases(student, reference, probe):
     """With qkv_bias=True, the biases are added to queries, keys and values."""
     biases = {f"{layer}__bias": (D_OUT,) for layer in LAYERS}
@@ -345,7 +345,7 @@ def test_attention_uses_its_biases(student, reference, probe):
     agrees(yours(x), ours(x), "The context")
 
 
-@check("CausalAttention", points=0.3, layer="probe")
+@check("CausalAttention", points=0.3, layer="probe", rules=("dtype",))
 def test_attention_serves_every_length_in_turn(student, reference, probe):
     """One module works for long and short inputs one after the other, also for a single token."""
     yours, ours, _ = both_attentions(student, reference, probe)
@@ -373,7 +373,7 @@ def test_attention_never_looks_ahead(student, reference, probe):
     agrees(before[:, 0], x[:, 0] @ weights["W_value.weight"].T, "The first token's context vector")
 
 
-@check("CausalAttention", points=0.2, layer="laws")
+@check("CausalAttention", points=0.2, layer="laws", rules=("inputs_unchanged",))
 def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
     """Each item of a batch gets the same result as alone, and the input is unchanged."""
     yours, ours, _ = both_attentions(student, reference, probe)
@@ -388,7 +388,7 @@ def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
     expect(yours.keeps_inputs(x), "CausalAttention changes the input that you pass to it.")
 
 
-@check("CausalAttention", points=0.1, layer="laws")
+@check("CausalAttention", points=0.1, layer="laws", rules=("refuses",))
 def test_attention_refuses_more_tokens_than_its_context(student, probe):
     """The module accepts context_length tokens and raises an error for one more."""
     attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
@@ -403,7 +403,7 @@ def test_attention_refuses_more_tokens_than_its_context(student, probe):
         )
 
 
-@check("CausalAttention", points=0.2, layer="laws")
+@check("CausalAttention", points=0.2, layer="laws", rules=("buffer",))
 def test_attention_keeps_its_mask_as_a_buffer(student):
     """`mask` is a buffer: it moves with the module and is not trained."""
     attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
@@ -414,7 +414,7 @@ def test_attention_keeps_its_mask_as_a_buffer(student):
     expect(place.startswith("meta"), "mask does not move with the module.")
 
 
-@check("CausalAttention", points=0.1, layer="laws")
+@check("CausalAttention", points=0.1, layer="laws", rules=("no_seeding",))
 def test_attention_leaves_the_seed_to_the_caller(student, probe):
     """Neither building nor calling the module seeds torch's generator."""
     x = probe.normal(B, T, D_IN)
@@ -495,7 +495,7 @@ def test_every_call_in_training_drops_anew(student, reference, probe):
     expect((left == 0).any(), "After eval mode, training does not drop weights any more.")
 
 
-@check("CausalAttention", points=0.3, layer="gradients")
+@check("CausalAttention", points=0.3, layer="gradients", rules=("gradients",))
 def test_attention_passes_gradients_back(student, reference, probe):
     """The right gradients reach the input and the weights of query, key and value."""
     yours, ours, _ = both_attentions(student, reference, probe)
@@ -504,7 +504,7 @@ def test_attention_passes_gradients_back(student, reference, probe):
     same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
 
 
-@check("CausalAttention", points=0.5, layer="forbidden")
+@check("CausalAttention", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_attention_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours, _ = both_attentions(student, reference, probe)
@@ -515,7 +515,7 @@ def test_attention_is_built_by_hand(student, reference, probe):
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
 
 
-@check("CausalAttention", points=0.2, layer="forbidden")
+@check("CausalAttention", points=0.2, layer="forbidden", rules=("no_loops",))
 def test_attention_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     yours, ours, _ = both_attentions(student, reference, probe)

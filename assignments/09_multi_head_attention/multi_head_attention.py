@@ -7,6 +7,20 @@ by side, so a token gets H times as many. Rows of scores, weights and masks are 
 keys.
 
 ``Attention`` and ``CausalAttention`` are yours from stages 08 and 07: copy them into this file.
+
+Rules, which are graded like the results:
+
+- Results have the dtype of the floating-point tensors that go in. (Attention, CausalAttention.)
+- A call leaves its arguments as they were: no operation in place on what the caller passed. (.)
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (Attention, CausalAttention.)
+- Your code sets no seed: the caller does that. (.)
+- Attention is built step by step: torch's own attention functions and layers are not allowed
+  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (Attention,
+  CausalAttention.)
+- The number of tensor operations does not grow with the number of tokens: no loop over tokens. (.)
+- Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
+  accident does not count. (CausalAttention.)
 """
 
 import torch
@@ -49,6 +63,7 @@ class CausalAttention(nn.Module):
     attention weight, after softmax, is set to zero in training; the others are divided by
     1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
     diagonal of a (context_length, context_length) matrix are usual.
+    The mask is a buffer: it moves with the module and is not trained.
     """
 
     def __init__(

@@ -3,6 +3,16 @@
 Shapes in this stage: B items in the batch, T tokens in each, d_in features per token, H heads of
 size d, d_out = H · d features per query, key, value and context vector. The h-th block of d
 neighbouring features belongs to head h. Rows of a (T, T) matrix are queries, columns are keys.
+
+Rules, which are graded like the results:
+
+- Results have the dtype of the floating-point tensors that go in.
+- A call leaves its arguments as they were: no operation in place on what the caller passed.
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
+- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
+- Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
+  accident does not count. (All but merge_heads.)
 """
 
 import torch
@@ -39,6 +49,10 @@ class MultiHeadAttention(nn.Module):
     training; the others are divided by 1 - dropout. A buffer ``mask`` is registered as well; you
     choose what it holds, ones above the diagonal of a (context_length, context_length) matrix are
     usual. Raises ``ValueError`` if *num_heads* does not divide *d_out*.
+    The mask is a buffer: it moves with the module and is not trained.
+    Your code sets no seed: the caller does that.
+    Attention is built step by step: torch's own attention functions and layers are not allowed
+    (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers).
     """
 
     def __init__(

@@ -86,7 +86,7 @@ def test_split_gives_every_head_its_share(student):
     tensor_like(heads, (2, 4, 6, 3), "split_heads of (2, 6, 12) into 4 heads")
 
 
-@check("split_heads", points=0.9, layer="probe")
+@check("split_heads", points=0.9, layer="probe", rules=("dtype",))
 def test_split_deals_out_the_features(student, reference, probe):
     """For other numbers of items, tokens, heads and features, every number is in its place."""
     for B, T, H, d in ((3, 5, 4, 6), (2, 7, 3, 4), (4, 3, 2, 5), (5, 1, 2, 3), (1, 4, 3, 5)):
@@ -110,7 +110,7 @@ def test_split_gives_each_head_neighbouring_features(student, probe):
         agrees(heads[:, h], x[..., h * d : (h + 1) * d], "The block of one head")
 
 
-@check("split_heads", points=0.2, layer="laws")
+@check("split_heads", points=0.2, layer="laws", rules=("refuses",))
 def test_split_refuses_a_share_that_is_no_whole_number(student, probe):
     """Where num_heads does not divide the number of features, it raises."""
     for features, num_heads in ((8, 3), (5, 2), (3, 4), (10, 4)):
@@ -122,7 +122,7 @@ def test_split_refuses_a_share_that_is_no_whole_number(student, probe):
         )
 
 
-@check("split_heads", points=0.1, layer="laws")
+@check("split_heads", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_split_leaves_its_input_alone(student, reference, probe):
     """The heads are right, and the input is unchanged."""
     x = probe.normal(3, 5, 8)
@@ -135,7 +135,7 @@ def test_split_leaves_its_input_alone(student, reference, probe):
     expect(student.keeps_inputs("split_heads", x, 2), "split_heads changes its input.")
 
 
-@check("split_heads", points=0.3, layer="gradients")
+@check("split_heads", points=0.3, layer="gradients", rules=("gradients",))
 def test_split_passes_gradients_back(student, reference, probe):
     """Every feature gets the gradient of its position in the result."""
     x, back = probe.normal(3, 5, 24), probe.normal(3, 4, 5, 6)
@@ -146,7 +146,7 @@ def test_split_passes_gradients_back(student, reference, probe):
     )
 
 
-@check("split_heads", points=0.1, layer="forbidden")
+@check("split_heads", points=0.1, layer="forbidden", rules=("no_loops",))
 def test_split_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     few, many = probe.normal(2, 5, 12), probe.normal(2, 11, 12)
@@ -171,7 +171,7 @@ def test_merge_gives_every_token_one_vector(student):
     tensor_like(merged, (2, 6, 12), "merge_heads of (2, 4, 6, 3)")
 
 
-@check("merge_heads", points=0.9, layer="probe")
+@check("merge_heads", points=0.9, layer="probe", rules=("dtype",))
 def test_merge_puts_heads_side_by_side(student, reference, probe):
     """For other numbers of items, heads, tokens and features, every number is in its place."""
     for B, H, T, d in ((3, 4, 5, 6), (2, 3, 7, 4), (4, 2, 3, 5), (5, 2, 1, 3), (1, 3, 4, 5)):
@@ -190,7 +190,7 @@ def test_merge_undoes_the_split(student, probe):
         agrees(student.call("merge_heads", heads), x, "The result after cutting and merging")
 
 
-@check("merge_heads", points=0.1, layer="laws")
+@check("merge_heads", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_merge_leaves_its_input_alone(student, reference, probe):
     """The result is right, and the input is unchanged."""
     x = probe.normal(3, 2, 5, 4)
@@ -199,7 +199,7 @@ def test_merge_leaves_its_input_alone(student, reference, probe):
     expect(student.keeps_inputs("merge_heads", x), "merge_heads changes its input.")
 
 
-@check("merge_heads", points=0.4, layer="gradients")
+@check("merge_heads", points=0.4, layer="gradients", rules=("gradients",))
 def test_merge_passes_gradients_back(student, reference, probe):
     """Every number of a head gets the gradient of its position in the result."""
     x, back = probe.normal(3, 4, 5, 6), probe.normal(3, 5, 24)
@@ -210,7 +210,7 @@ def test_merge_passes_gradients_back(student, reference, probe):
     )
 
 
-@check("merge_heads", points=0.1, layer="forbidden")
+@check("merge_heads", points=0.1, layer="forbidden", rules=("no_loops",))
 def test_merge_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     few, many = probe.normal(2, 3, 5, 4), probe.normal(2, 3, 11, 4)
@@ -302,7 +302,7 @@ def test_heads_count_as_many_parameters_as_documented(student, documented):
         expect(count == wanted, f"For {d} features there are {count:,} parameters, not {wanted:,}.")
 
 
-@check(NAME, points=1.0, layer="probe")
+@check(NAME, points=1.0, layer="probe", rules=("dtype",))
 def test_heads_attend_with_any_weights(student, reference, probe):
     """The result is right for other weights, 2, 3 and 4 heads and shorter inputs."""
     for s in (FOUR, THREE, TWO):
@@ -312,7 +312,7 @@ def test_heads_attend_with_any_weights(student, reference, probe):
         agrees(yours(x), ours(x), "The context")
 
 
-@check(NAME, points=0.3, layer="probe")
+@check(NAME, points=0.3, layer="probe", rules=("dtype",))
 def test_heads_serve_every_length_in_turn(student, reference, probe):
     """One module works for long and short inputs one after the other, also for a single token."""
     yours, ours, _ = both(student, reference, probe, FOUR)
@@ -323,7 +323,7 @@ def test_heads_serve_every_length_in_turn(student, reference, probe):
         agrees(yours(part), ours(part), "The context")
 
 
-@check(NAME, points=0.3, layer="probe")
+@check(NAME, points=0.3, layer="probe", rules=("dtype",))
 def test_heads_use_their_biases(student, reference, probe):
     """With qkv_bias=True the biases are added to queries, keys and values."""
     yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
@@ -381,7 +381,7 @@ def test_heads_give_the_first_token_its_own_value(student, reference, probe):
     agrees(context[:, 0], alone, "The first token's context vector")
 
 
-@check(NAME, points=0.2, layer="laws")
+@check(NAME, points=0.2, layer="laws", rules=("inputs_unchanged",))
 def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
     """Each item of a batch gets the same result as alone, and the input is unchanged."""
     yours, ours, _ = both(student, reference, probe, FOUR)
@@ -396,7 +396,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
     expect(yours.keeps_inputs(x), "The call changes its input.")
 
 
-@check(NAME, points=0.1, layer="laws")
+@check(NAME, points=0.1, layer="laws", rules=("refuses",))
 def test_heads_refuse_an_uneven_share(student, probe):
     """If num_heads does not divide d_out, the constructor or the call raises an error."""
     for d_out, num_heads in ((8, 3), (5, 2), (3, 4)):
@@ -410,7 +410,7 @@ def test_heads_refuse_an_uneven_share(student, probe):
         )
 
 
-@check(NAME, points=0.1, layer="laws")
+@check(NAME, points=0.1, layer="laws", rules=("refuses",))
 def test_heads_refuse_more_tokens_than_fit(student, reference, probe):
     """The module accepts context_length tokens and raises an error for more."""
     yours, ours, _ = both(student, reference, probe, FOUR)
@@ -426,7 +426,7 @@ def test_heads_refuse_more_tokens_than_fit(student, reference, probe):
         )
 
 
-@check(NAME, points=0.1, layer="laws")
+@check(NAME, points=0.1, layer="laws", rules=("buffer",))
 def test_heads_keep_mask_as_a_buffer(student):
     """`mask` is a buffer: it moves with the module and is not trained."""
     attention = student.new(NAME, 3, 8, 6, 0.0, num_heads=2)
@@ -437,7 +437,7 @@ def test_heads_keep_mask_as_a_buffer(student):
     expect(place.startswith("meta"), "mask does not move with the module.")
 
 
-@check(NAME, points=0.1, layer="laws")
+@check(NAME, points=0.1, layer="laws", rules=("no_seeding",))
 def test_heads_leave_the_seed_to_the_caller(student, probe):
     """Neither constructor nor call seeds torch's generator."""
     x, drawn = tokens(probe, FOUR), []
@@ -519,7 +519,7 @@ def test_heads_drop_single_weights_in_training(student, reference, probe):
     expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
 
 
-@check(NAME, points=0.3, layer="gradients")
+@check(NAME, points=0.3, layer="gradients", rules=("gradients",))
 def test_heads_can_be_trained(student, reference, probe):
     """The right gradients reach the input and the weights and biases of all four layers."""
     yours, ours, _ = both(student, reference, probe, THREE, qkv_bias=True)
@@ -528,7 +528,7 @@ def test_heads_can_be_trained(student, reference, probe):
     same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
 
 
-@check(NAME, points=0.4, layer="forbidden")
+@check(NAME, points=0.4, layer="forbidden", rules=("no_ready_attention",))
 def test_heads_are_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours, _ = both(student, reference, probe, FOUR)
@@ -539,7 +539,7 @@ def test_heads_are_built_by_hand(student, reference, probe):
     avoids_running(yours.operators(x), READY_ATTENTION, BY_HAND)
 
 
-@check(NAME, points=0.1, layer="forbidden")
+@check(NAME, points=0.1, layer="forbidden", rules=("no_loops",))
 def test_heads_need_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     yours, ours, _ = both(student, reference, probe, FOUR)

@@ -56,6 +56,24 @@ def build(suite: str, conftest: str, name: str) -> str:
     return text
 
 
+def rules_of(suite: str) -> dict[str, list[str]]:
+    """Return the rules that the checks of *suite* name, each with its exercises, in order."""
+    found: dict[str, list[str]] = {}
+    constants: dict[str, str] = {}
+    for node in ast.parse(suite).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            constants |= dict.fromkeys(_bound(node), str(node.value.value))
+        mark = _check_mark(node) if isinstance(node, ast.FunctionDef) else None
+        if mark is None:
+            continue
+        for word in mark.keywords:
+            for rule in ast.literal_eval(word.value) if word.arg == "rules" else ():
+                exercises = found.setdefault(rule, [])
+                exercise = _exercise(mark, constants)
+                exercises += [exercise] if exercise not in exercises else []
+    return found
+
+
 def _definitions(text: str, name: str) -> Iterator[Definition]:
     """List the statements of *text* that bind names, without imports."""
     lines = text.splitlines()

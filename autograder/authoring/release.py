@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder.authoring import lab_notebook, markers, public_suite
+from autograder.authoring import lab_notebook, markers, public_suite, stated_rules
 from autograder.course import Course, Stage
 from autograder.errors import CourseError
 
@@ -42,8 +42,9 @@ def plan(course: Course) -> dict[Path, bytes]:
 
 
 def stub_of(stage: Stage) -> str:
-    """Return the text of the stub of *stage*."""
-    return markers.strip_solutions(_read_solution(stage), str(stage.solution))
+    """Return the text of the stub of *stage*, with the rules that its checks grade."""
+    stub = markers.strip_solutions(_read_solution(stage), str(stage.solution))
+    return stated_rules.add_rules(stub, stage, _read(stage.hidden_suite, "its rules"))
 
 
 def public_suite_of(stage: Stage) -> str:

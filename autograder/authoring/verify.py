@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from autograder.authoring import markers, release
+from autograder.authoring import markers, release, stated_rules
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
@@ -28,7 +28,7 @@ from autograder.results import CheckResult, Outcome, SubmissionResult
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
-from autograder.suite import documented, public_record
+from autograder.suite import documented, public_record, rules
 from autograder.suite.checks import Layer
 
 STAGE_POINTS = 10.0
@@ -97,6 +97,7 @@ def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
                 verifier = StageVerifier(runner, fork_server, stage)
                 problems = chain(malformed_checks(stage, runner), verifier.problems())
                 findings += runner.wrong_documented_values(stage)
+                findings += unstated_rules(stage, runner)
                 findings += [f"{stage.name}: {problem}" for problem in problems]
                 summaries[stage.name] = verifier.summary()
             used = runner.used_documented_tensors
@@ -173,6 +174,21 @@ def malformed_checks(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
             yield f"no check grades {name}."
         if layers != sorted(layers, key=list(Layer).index):
             yield f"the checks of {name} are not in the order of their layers."
+
+
+def unstated_rules(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
+    """Report checks that grade a rule without naming it, and rules that the stub does not state."""
+    known = rules.read(stage.rules)
+    for check in runner.checks(stage.name):
+        for method in sorted(runner.methods(stage, check.item)):
+            fitting = [rule.name for rule in known.values() if method in rule.methods]
+            if fitting and not {*fitting} & {*check.spec.rules}:
+                what = f"{stage.name}: {check.name} grades by `{method}`"
+                yield f"{what} and names none of the rules {', '.join(fitting)}."
+    suite = stage.hidden_suite.read_text("utf-8")
+    stub = stage.stub.read_text("utf-8") if stage.stub.is_file() else ""
+    for name in stated_rules.unstated(stub, suite, known):
+        yield f"{stage.name}: checks grade the rule {name!r}, which the stub does not state."
 
 
 class StageVerifier:

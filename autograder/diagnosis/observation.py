@@ -23,12 +23,14 @@ UNCOMPARED_VERBS = {"load", "mode", "new", "operators"}  # they show an idiom, o
 class Observation(NamedTuple):
     """The answers that a check got, and what it raised in the end, ``None`` if it passed.
 
-    *changed_inputs* says whether the last request changed one of its arguments.
+    *changed_inputs* says whether the last request changed one of its arguments; *methods* are the
+    ways in which the check graded more than numbers.
     """
 
     answers: tuple[tuple[str, Any], ...]
     error: BaseException | None
     changed_inputs: bool = False
+    methods: frozenset[str] = frozenset()
 
 
 NOTHING = Observation((), None)

@@ -181,6 +181,10 @@ class SuiteRunner:
                 if error is not None:
                     yield f"{stage.name}, {check.name}: {error}"
 
+    def methods(self, stage: Stage, item: pytest.Item) -> frozenset[str]:
+        """Return how the check *item* grades more than numbers, see ``rules.toml``."""
+        return self.run(item, self._context.solution(stage)).methods
+
     def grade_submission(
         self, submission: Submission, session: Session, exercise: str = ""
     ) -> SubmissionResult:
@@ -212,7 +216,8 @@ class SuiteRunner:
         self._context.channel = self._context.last_student = None
         if student is None:
             return Observation((), error)
-        return Observation(student.observed, error, bool(student.changed_inputs))
+        changed, methods = bool(student.changed_inputs), frozenset(student.methods)
+        return Observation(student.observed, error, changed, methods)
 
     def _other_check(self, item: pytest.Item) -> pytest.Item | None:
         """Return another check of the suite, so that pytest keeps the fixtures of the module."""

@@ -160,7 +160,7 @@ def words(record: PublicRecord) -> Iterator[str]:
 
 def differs(left: PublicRecord, right: PublicRecord) -> str:
     """Name the first check whose replies differ by more than float32 noise; empty if none does."""
-    if left.documented != right.documented or left.points != right.points:
+    if not _same(left.documented, right.documented) or left.points != right.points:
         return "the documented values or the points"
     for check in sorted(left.replies.keys() | right.replies.keys()):
         mine, other = (record.replies.get(check, ()) for record in (left, right))

@@ -63,11 +63,13 @@ class Operators(NamedTuple):
 class Student:
     """A module by its functions and classes; ``RemoteModule`` is an instance of such a class.
 
-    *changed_inputs* says which tensor arguments the last request changed in place.
+    *changed_inputs* says which tensor arguments the last request changed in place. *methods* are
+    the ways in which the check graded more than numbers, see ``rules.toml``.
     """
 
     def __init__(self, channel: Channel, seed: int = 0) -> None:
         self.changed_inputs: tuple[int, ...] = ()
+        self.methods: set[str] = set()
         self._answers: list[tuple[str, Any]] = []
         self._channel = channel
         self._seed: int | None = seed
@@ -97,6 +99,7 @@ class Student:
             fresh=self._seed is not None,
         )
         self._seed = None  # only the first request of a check seeds without being asked to
+        self.methods.add(verb)
         self.changed_inputs = reply.changed
         if reply.problem is not None:
             raise fault_of(reply.problem, name or "Your module")
@@ -115,6 +118,7 @@ class Student:
 
         Raises ``WrongAnswer`` for an exception that came by accident.
         """
+        self.methods.add("refuses")
         try:
             self.ask(verb, name, args, kwargs, handle=handle)
         except Fault as fault:
@@ -164,6 +168,7 @@ class Student:
     def keeps_inputs(self, name: str, *args: Any, **kwargs: Any) -> bool:
         """Whether function *name* leaves its tensor arguments as they were."""
         self.call(name, *args, **kwargs)
+        self.methods.add("keeps_inputs")
         return not self.changed_inputs
 
     def draws_next(self) -> Tensor:
@@ -175,6 +180,7 @@ class Student:
 
     def uses(self, name: str) -> tuple[Use, ...]:
         """List every dotted name in the source of *name*, and of what it calls in the same file."""
+        self.methods.add("uses")
         by_name = {definition.name: definition for definition in self._channel.definitions}
         reached: dict[str, None] = {}
         waiting = [name]
@@ -258,6 +264,7 @@ class RemoteModule:
     def keeps_inputs(self, *args: Any, **kwargs: Any) -> bool:
         """Whether ``forward`` leaves its tensor arguments as they were."""
         self(*args, **kwargs)
+        self._student.methods.add("keeps_inputs")
         return not self._student.changed_inputs
 
 

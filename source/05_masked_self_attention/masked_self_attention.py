@@ -6,6 +6,17 @@ items in a batch. *row_dim* and *col_dim* say which axes count tokens and featur
 
 Names differ from text to text: raw scores are also called sims, attention weights attention
 percents, and some texts call the context vectors attention scores.
+
+Rules, which are graded like the results:
+
+- A call leaves its arguments as they were: no operation in place on what the caller passed. (All
+  but causal_mask.)
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but causal_mask.)
+- Your code sets no seed: the caller does that. (All but causal_mask.)
+- Attention is built step by step: torch's own attention functions and layers are not allowed
+  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (All but
+  causal_mask.)
 """
 
 import torch
@@ -17,6 +28,7 @@ class SelfAttention(nn.Module):
 
     Layers, created in this order, each an ``nn.Linear`` without bias from d_model to d_model
     features: W_q, W_k, W_v.
+    Results have the dtype of the floating-point tensors that go in.
     """
 
     def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:

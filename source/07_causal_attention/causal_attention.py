@@ -3,6 +3,14 @@
 Shapes in this stage: B items in the batch, T tokens in each, d_in features per token, d_out
 features per query, key, value and context vector. The two functions work on one sequence, without
 a batch axis. Rows of a (T, T) matrix are queries, columns are keys.
+
+Rules, which are graded like the results:
+
+- Results have the dtype of the floating-point tensors that go in. (All but mask_with_infinity.)
+- A call leaves its arguments as they were: no operation in place on what the caller passed.
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
+- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
 """
 
 import torch
@@ -38,6 +46,12 @@ class CausalAttention(nn.Module):
     attention weight, after softmax, is set to zero in training; the others are divided by
     1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
     diagonal of a (context_length, context_length) matrix are usual.
+    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
+    accident does not count.
+    The mask is a buffer: it moves with the module and is not trained.
+    Your code sets no seed: the caller does that.
+    Attention is built step by step: torch's own attention functions and layers are not allowed
+    (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers).
     """
 
     def __init__(

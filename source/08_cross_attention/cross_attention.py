@@ -4,6 +4,18 @@ Shapes in this stage: B items in the batch, T_q tokens with queries, T_k tokens 
 values; T_q and T_k differ in general. Rows of scores and of weights are queries, columns are keys:
 (T_q, T_k). ``Attention`` has one size d_model for everything; in ``CrossAttention`` decoder states
 (d_decoder features) attend to encoder states (d_encoder features).
+
+Rules, which are graded like the results:
+
+- Results have the dtype of the floating-point tensors that go in. (All but padding_mask.)
+- A call leaves its arguments as they were: no operation in place on what the caller passed.
+- The right gradients flow back to every tensor argument and to every trainable parameter: nothing
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but padding_mask.)
+- Your code sets no seed: the caller does that. (All but padding_mask.)
+- Attention is built step by step: torch's own attention functions and layers are not allowed
+  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (All but
+  padding_mask.)
+- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
 """
 
 from collections.abc import Sequence
@@ -46,6 +58,8 @@ def padding_mask(lengths: Sequence[int] | Tensor, max_length: int) -> Tensor:
     *lengths* is a list of numbers or a 1-D integer tensor. Row b is ``True`` at its first
     lengths[b] positions, which are kept, and ``False`` at the padding after them. Raises
     ``ValueError`` if a length is below 0 or above *max_length*.
+    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
+    accident does not count.
     """
     raise NotImplementedError
 

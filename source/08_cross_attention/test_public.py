@@ -114,7 +114,7 @@ def test_attention_hides_what_the_mask_hides(student, documented, encodings):
     documented["001.masked.context"].matches(context, "The masked context")
 
 
-@check("Attention", points=0.5, layer="probe")
+@check("Attention", points=0.5, layer="probe", rules=("dtype",))
 def test_attention_takes_each_part_from_its_source(student, reference, probe):
     """With three different sources, queries, keys and values each use their own source."""
     yours, ours = both_attentions(student, reference, probe)
@@ -124,7 +124,7 @@ def test_attention_takes_each_part_from_its_source(student, reference, probe):
         agrees(yours(*given), ours(*given), "The context")
 
 
-@check("Attention", points=0.5, layer="probe")
+@check("Attention", points=0.5, layer="probe", rules=("dtype",))
 def test_attention_serves_a_batch(student, reference, probe):
     """With row_dim 1 and col_dim 2, every item of a batch gets its own context vectors."""
     yours, ours = both_attentions(student, reference, probe, row_dim=1, col_dim=2)
@@ -179,7 +179,7 @@ def test_attention_knows_no_order_among_the_asked(student, reference, probe):
     expect(context.abs().max() > 0, "The context is zero.")
 
 
-@check("Attention", points=0.1, layer="laws")
+@check("Attention", points=0.1, layer="laws", rules=("inputs_unchanged", "no_seeding"))
 def test_attention_leaves_seed_and_inputs_alone(student, reference, probe):
     """The context is right, inputs and mask are unchanged, and nothing seeds the generator."""
     yours, ours = both_attentions(student, reference, probe)
@@ -194,7 +194,7 @@ def test_attention_leaves_seed_and_inputs_alone(student, reference, probe):
     expect(not torch.equal(*drawn), "Attention seeds torch's generator; the caller should do that.")
 
 
-@check("Attention", points=0.2, layer="gradients")
+@check("Attention", points=0.2, layer="gradients", rules=("gradients",))
 def test_attention_passes_gradients_on(student, reference, probe):
     """Gradients reach all three sources and all three layers, with a mask too."""
     yours, ours = both_attentions(student, reference, probe)
@@ -206,7 +206,7 @@ def test_attention_passes_gradients_on(student, reference, probe):
         same_gradients(mine, ours.gradients(*given, mask=mask, cotangent=back), *names)
 
 
-@check("Attention", points=0.4, layer="forbidden")
+@check("Attention", points=0.4, layer="forbidden", rules=("no_ready_attention",))
 def test_attention_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = both_attentions(student, reference, probe)
@@ -217,7 +217,7 @@ def test_attention_is_built_by_hand(student, reference, probe):
     avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
 
 
-@check("Attention", points=0.1, layer="forbidden")
+@check("Attention", points=0.1, layer="forbidden", rules=("no_loops",))
 def test_attention_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few and for many queries and keys."""
     yours, ours = both_attentions(student, reference, probe)
@@ -272,7 +272,7 @@ def test_mask_takes_a_tensor_of_lengths(student):
             same_mask(mask, rows(lengths, longest))
 
 
-@check("padding_mask", points=0.25, layer="laws")
+@check("padding_mask", points=0.25, layer="laws", rules=("refuses",))
 def test_mask_refuses_lengths_out_of_range(student):
     """A length below 0 or above max_length raises a ValueError; max_length itself does not."""
     same_mask(student.call("padding_mask", [1, 4], 4), rows([1, 4], 4))
@@ -284,7 +284,7 @@ def test_mask_refuses_lengths_out_of_range(student):
             expect(refused, f"A length {side} gives a mask; it should raise a ValueError.")
 
 
-@check("padding_mask", points=0.05, layer="laws")
+@check("padding_mask", points=0.05, layer="laws", rules=("inputs_unchanged",))
 def test_mask_leaves_the_lengths_alone(student):
     """The mask is right, and the tensor of lengths is unchanged."""
     lengths = torch.tensor([3, 1])
@@ -294,7 +294,7 @@ def test_mask_leaves_the_lengths_alone(student):
     expect(kept, "padding_mask changes the lengths that you pass to it.")
 
 
-@check("padding_mask", points=0.2, layer="forbidden")
+@check("padding_mask", points=0.2, layer="forbidden", rules=("no_loops",))
 def test_mask_needs_no_loop_over_positions(student):
     """The number of tensor operations is the same for short sequences and for long ones."""
     same_mask(student.call("padding_mask", [20, 11], 23), rows([20, 11], 23))
@@ -356,7 +356,7 @@ def test_cross_attention_contains_document_001(student, documented, encodings):
     documented["001.sa.context"].matches(torch.cat([two[0], one[0]]), "The context")
 
 
-@check("CrossAttention", points=0.7, layer="probe")
+@check("CrossAttention", points=0.7, layer="probe", rules=("dtype",))
 def test_cross_attention_attends_across(student, reference, probe):
     """For hidden inputs of any lengths, decoder tokens get the right mix of encoder values."""
     yours, ours = both_crossings(student, reference, probe)
@@ -366,7 +366,7 @@ def test_cross_attention_attends_across(student, reference, probe):
         agrees(yours(*given), ours(*given), "The context")
 
 
-@check("CrossAttention", points=0.6, layer="probe")
+@check("CrossAttention", points=0.6, layer="probe", rules=("dtype",))
 def test_cross_attention_skips_padding(student, reference, probe):
     """With a padding mask, each item mixes the values of its own tokens only."""
     yours, ours = both_crossings(student, reference, probe)
@@ -422,7 +422,7 @@ def test_cross_attention_hides_no_future(student, reference, probe):
     expect(changed.any(-1).all(), "Some decoder token does not attend to the last encoder token.")
 
 
-@check("CrossAttention", points=0.1, layer="laws")
+@check("CrossAttention", points=0.1, layer="laws", rules=("inputs_unchanged", "no_seeding"))
 def test_cross_attention_leaves_seed_and_inputs_alone(student, reference, probe):
     """The context is right, states and mask are unchanged, and nothing seeds the generator."""
     yours, ours = both_crossings(student, reference, probe)
@@ -440,7 +440,7 @@ def test_cross_attention_leaves_seed_and_inputs_alone(student, reference, probe)
     )
 
 
-@check("CrossAttention", points=0.3, layer="gradients")
+@check("CrossAttention", points=0.3, layer="gradients", rules=("gradients",))
 def test_cross_attention_passes_gradients_on(student, reference, probe):
     """Gradients reach both sequences and all three layers, with padding too."""
     yours, ours = both_crossings(student, reference, probe)
@@ -452,7 +452,7 @@ def test_cross_attention_passes_gradients_on(student, reference, probe):
         same_gradients(mine, ours.gradients(*given, padding_mask=mask, cotangent=back), *names)
 
 
-@check("CrossAttention", points=0.5, layer="forbidden")
+@check("CrossAttention", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_cross_attention_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = both_crossings(student, reference, probe)
@@ -463,7 +463,7 @@ def test_cross_attention_is_built_by_hand(student, reference, probe):
     avoids_running(yours.operators(*given), READY_ATTENTION, BY_HAND)
 
 
-@check("CrossAttention", points=0.2, layer="forbidden")
+@check("CrossAttention", points=0.2, layer="forbidden", rules=("no_loops",))
 def test_cross_attention_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few and for many queries and keys."""
     yours, ours = both_crossings(student, reference, probe)

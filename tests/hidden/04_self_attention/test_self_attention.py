@@ -88,7 +88,7 @@ def test_v1_frozen_draws_the_documented_matrices(student, documented):
         documented[f"000.{name.lower()}"].matches(parameters[name].value, name)
 
 
-@check("SelfAttentionV1", points=0.2, layer="parameters")
+@check("SelfAttentionV1", points=0.2, layer="parameters", rules=("no_seeding",))
 def test_v1_frozen_draws_anew_under_another_seed(student, reference, probe):
     """With any other seed and other sizes, the matrices are the draws of that seed."""
     yours = student.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
@@ -106,7 +106,7 @@ def test_v1_frozen_reproduces_the_documented_context(student, documented, inputs
     documented["000.context"].matches(attention(inputs), "SelfAttentionV1(3, 2)(inputs)")
 
 
-@check("SelfAttentionV1", points=0.4, layer="probe")
+@check("SelfAttentionV1", points=0.4, layer="probe", rules=("dtype",))
 def test_v1_frozen_computes_scaled_dot_product_attention(student, reference, probe):
     """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
@@ -129,7 +129,7 @@ def test_v1_frozen_weights_sum_to_one(student, probe):
     agrees(context, weights["W_v"][0].expand(T, D_OUT), "A mix of equal values")
 
 
-@check("SelfAttentionV1", points=0.1, layer="laws")
+@check("SelfAttentionV1", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_v1_frozen_leaves_its_input_as_it_was(student, probe):
     """The call does not change the input tensor."""
     attention = student.new("SelfAttentionV1", D_IN, D_OUT)
@@ -137,7 +137,7 @@ def test_v1_frozen_leaves_its_input_as_it_was(student, probe):
     expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call changes its input.")
 
 
-@check("SelfAttentionV1", points=0.2, layer="gradients")
+@check("SelfAttentionV1", points=0.2, layer="gradients", rules=("gradients",))
 def test_v1_frozen_passes_gradients_on_but_keeps_none(student, reference, probe):
     """Gradients reach the input; W_q, W_k and W_v are frozen and get none."""
     x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
@@ -154,7 +154,7 @@ def test_v1_frozen_passes_gradients_on_but_keeps_none(student, reference, probe)
         )
 
 
-@check("SelfAttentionV1", points=0.5, layer="forbidden")
+@check("SelfAttentionV1", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_v1_frozen_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
@@ -181,7 +181,7 @@ def test_v1_gives_each_token_a_context_vector(student, inputs):
     tensor_like(context, (6, 2), "SelfAttention_v1(3, 2)(inputs)")
 
 
-@check("SelfAttention_v1", points=0.4, layer="parameters")
+@check("SelfAttention_v1", points=0.4, layer="parameters", rules=("no_seeding",))
 def test_v1_draws_query_key_value_from_rand(student, reference, probe):
     """W_query, W_key and W_value are draws of torch.rand, in this order, with any seed."""
     yours = student.new("SelfAttention_v1", D_IN, D_OUT, seed=probe.seed)
@@ -199,7 +199,7 @@ def test_v1_reproduces_the_documented_context(student, documented, inputs):
     documented["002.sa_v1.context"].matches(attention(inputs), "SelfAttention_v1(3, 2)(inputs)")
 
 
-@check("SelfAttention_v1", points=0.5, layer="probe")
+@check("SelfAttention_v1", points=0.5, layer="probe", rules=("dtype",))
 def test_v1_computes_scaled_dot_product_attention(student, reference, probe):
     """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
@@ -223,7 +223,7 @@ def test_v1_knows_no_order_of_tokens(student, probe):
     agrees(attention(x[order]), context[order], "The result for tokens in another order")
 
 
-@check("SelfAttention_v1", points=0.1, layer="laws")
+@check("SelfAttention_v1", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_v1_leaves_its_input_as_it_was(student, probe):
     """The call does not change the input tensor."""
     attention = student.new("SelfAttention_v1", D_IN, D_OUT)
@@ -231,7 +231,7 @@ def test_v1_leaves_its_input_as_it_was(student, probe):
     expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call changes its input.")
 
 
-@check("SelfAttention_v1", points=0.3, layer="gradients")
+@check("SelfAttention_v1", points=0.3, layer="gradients", rules=("gradients",))
 def test_v1_can_be_trained(student, reference, probe):
     """The right gradients reach the input and W_query, W_key, W_value."""
     x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
@@ -244,7 +244,7 @@ def test_v1_can_be_trained(student, reference, probe):
     )
 
 
-@check("SelfAttention_v1", points=0.5, layer="forbidden")
+@check("SelfAttention_v1", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_v1_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
@@ -272,7 +272,7 @@ def test_v2_gives_each_token_a_context_vector(student, inputs):
     tensor_like(context, (6, 2), "SelfAttention_v2(3, 2)(inputs)")
 
 
-@check("SelfAttention_v2", points=0.4, layer="parameters")
+@check("SelfAttention_v2", points=0.4, layer="parameters", rules=("no_seeding",))
 def test_v2_makes_query_key_value_layers(student, reference, probe):
     """W_query, W_key and W_value are nn.Linear without bias, created in this order."""
     yours = student.new("SelfAttention_v2", D_IN, D_OUT, seed=probe.seed)
@@ -303,7 +303,7 @@ def test_v2_reproduces_the_documented_context(student, documented, inputs):
     documented["002.sa_v2.context"].matches(attention(inputs), "SelfAttention_v2(3, 2)(inputs)")
 
 
-@check("SelfAttention_v2", points=0.5, layer="probe")
+@check("SelfAttention_v2", points=0.5, layer="probe", rules=("dtype",))
 def test_v2_computes_scaled_dot_product_attention(student, reference, probe):
     """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
@@ -315,7 +315,7 @@ def test_v2_computes_scaled_dot_product_attention(student, reference, probe):
         agrees(yours(x), ours(x), "The result")
 
 
-@check("SelfAttention_v2", points=0.2, layer="probe")
+@check("SelfAttention_v2", points=0.2, layer="probe", rules=("dtype",))
 def test_v2_uses_its_biases(student, reference, probe):
     """With qkv_bias=True the biases are added to queries, keys and values."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
@@ -337,7 +337,7 @@ def test_v2_gives_a_single_token_its_own_value(student, probe):
     agrees(context, token @ weights["W_value.weight"].T, "The context vector of a single token")
 
 
-@check("SelfAttention_v2", points=0.1, layer="laws")
+@check("SelfAttention_v2", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_v2_leaves_its_input_as_it_was(student, probe):
     """The call does not change the input tensor."""
     attention = student.new("SelfAttention_v2", D_IN, D_OUT)
@@ -345,7 +345,7 @@ def test_v2_leaves_its_input_as_it_was(student, probe):
     expect(attention.keeps_inputs(probe.normal(T, D_IN)), "The call changes its input.")
 
 
-@check("SelfAttention_v2", points=0.3, layer="gradients")
+@check("SelfAttention_v2", points=0.3, layer="gradients", rules=("gradients",))
 def test_v2_can_be_trained(student, reference, probe):
     """The right gradients reach the input and the weights of all three layers."""
     x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
@@ -358,7 +358,7 @@ def test_v2_can_be_trained(student, reference, probe):
     )
 
 
-@check("SelfAttention_v2", points=0.5, layer="forbidden")
+@check("SelfAttention_v2", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_v2_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
@@ -425,7 +425,7 @@ def test_transfer_turns_square_weights_too(student, probe):
     holds(target, weights)
 
 
-@check("transfer_weights", points=0.2, layer="laws", needs=BOTH)
+@check("transfer_weights", points=0.2, layer="laws", needs=BOTH, rules=("refuses",))
 def test_transfer_refuses_a_bias(student):
     """A source with biases raises a ValueError: the target can't give the same output."""
     source = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True)
@@ -450,7 +450,7 @@ def test_transfer_leaves_two_modules_apart(student, probe):
         agrees(found[name].value, weights[name], f"The source's {name} after the target changed")
 
 
-@check("transfer_weights", points=0.2, layer="gradients", needs=BOTH)
+@check("transfer_weights", points=0.2, layer="gradients", needs=BOTH, rules=("gradients",))
 def test_transfer_keeps_the_target_trainable(student, probe):
     """After the transfer, gradients still reach the target's W_query, W_key and W_value."""
     source, target, weights = pair(student, probe, D_IN, D_OUT)

@@ -164,7 +164,7 @@ def test_attention_reproduces_the_documented_context(student, documented, encodi
     masked.matches(attention(encodings, encodings, encodings, mask), "The masked context")
 
 
-@check("Attention", points=0.3, layer="probe")
+@check("Attention", points=0.3, layer="probe", rules=("dtype",))
 def test_attention_attends_with_any_weights(student, reference, probe):
     """The result is right for other weights and three different encodings, also in a batch."""
     for batched in (False, True):
@@ -185,7 +185,7 @@ def test_attention_hides_what_the_mask_hides(student, reference, probe):
         agrees(yours(*given), ours(*given), "The masked context")
 
 
-@check("Attention", points=0.1, layer="gradients")
+@check("Attention", points=0.1, layer="gradients", rules=("gradients",))
 def test_attention_can_be_trained(student, reference, probe):
     """The right gradients reach the three encodings and the three layers."""
     yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=True)
@@ -194,7 +194,7 @@ def test_attention_can_be_trained(student, reference, probe):
     same_gradients(yours.gradients(*given, cotangent=back), ours.gradients(*given, cotangent=back))
 
 
-@check("Attention", points=0.1, layer="forbidden")
+@check("Attention", points=0.1, layer="forbidden", rules=("no_ready_attention",))
 def test_attention_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=False)
@@ -231,7 +231,7 @@ def test_causal_reproduces_the_documented_context(student, documented, inputs):
     documented["ch03.causal.context"].matches(attention(batch), "The context")
 
 
-@check("CausalAttention", points=0.2, layer="probe")
+@check("CausalAttention", points=0.2, layer="probe", rules=("dtype",))
 def test_causal_serves_every_length_with_any_weights(student, reference, probe):
     """The result is right for other weights and biases, for long and short inputs in turn."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
@@ -241,7 +241,7 @@ def test_causal_serves_every_length_with_any_weights(student, reference, probe):
         agrees(yours(x), ours(x), "The context")
 
 
-@check("CausalAttention", points=0.1, layer="laws")
+@check("CausalAttention", points=0.1, layer="laws", rules=("refuses",))
 def test_causal_refuses_more_tokens_than_fit(student, reference, probe):
     """The module accepts context_length tokens and raises an error for more."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0)
@@ -256,7 +256,7 @@ def test_causal_refuses_more_tokens_than_fit(student, reference, probe):
     )
 
 
-@check("CausalAttention", points=0.1, layer="laws")
+@check("CausalAttention", points=0.1, layer="laws", rules=("buffer",))
 def test_causal_keeps_mask_as_a_buffer(student):
     """`mask` is a buffer: it moves with the module and is not trained."""
     attention = student.new("CausalAttention", 3, 2, 6, 0.0)
@@ -329,7 +329,7 @@ def test_causal_drops_weights_in_training_only(student, reference, probe):
     agrees(yours.eval()(x), ours.eval()(x), "The context in eval mode")
 
 
-@check("CausalAttention", points=0.1, layer="gradients")
+@check("CausalAttention", points=0.1, layer="gradients", rules=("gradients",))
 def test_causal_can_be_trained(student, reference, probe):
     """The right gradients reach the input and the three layers."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
@@ -338,7 +338,7 @@ def test_causal_can_be_trained(student, reference, probe):
     same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
 
 
-@check("CausalAttention", points=0.1, layer="forbidden")
+@check("CausalAttention", points=0.1, layer="forbidden", rules=("no_ready_attention",))
 def test_causal_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0)
@@ -401,7 +401,7 @@ def test_heads_reproduce_the_documented_context(student, documented, encodings):
     documented["001.mha.context"].matches(context, "The context of two heads")
 
 
-@check(MHA, points=0.5, layer="probe")
+@check(MHA, points=0.5, layer="probe", rules=("dtype",))
 def test_heads_attend_with_any_weights(student, reference, probe):
     """The result is right for 2, 3 and 4 heads, other weights and three different encodings."""
     for s in (TWO, THREE, FOUR, TWO._replace(T_q=1), TWO._replace(T_k=1)):
@@ -411,7 +411,7 @@ def test_heads_attend_with_any_weights(student, reference, probe):
         agrees(yours(*given), ours(*given), "The context")
 
 
-@check(MHA, points=0.5, layer="probe")
+@check(MHA, points=0.5, layer="probe", rules=("dtype",))
 def test_heads_serve_batches(student, reference, probe):
     """With row_dim=1 and col_dim=2, every item of a batch gets its own context vectors."""
     for s in (TWO, THREE, FOUR):
@@ -446,7 +446,7 @@ def test_heads_fill_each_their_own_block(student, reference, probe):
         agrees(block, alone(*given), "The block of a head")
 
 
-@check(MHA, points=0.1, layer="laws")
+@check(MHA, points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_heads_leave_encodings_and_mask_alone(student, reference, probe):
     """The context is right, and encodings and mask are unchanged."""
     s = TWO._replace(T_q=6)
@@ -457,7 +457,7 @@ def test_heads_leave_encodings_and_mask_alone(student, reference, probe):
     expect(yours.keeps_inputs(*given), "The call changes its inputs.")
 
 
-@check(MHA, points=0.1, layer="laws")
+@check(MHA, points=0.1, layer="laws", rules=("no_seeding",))
 def test_heads_leave_the_seed_to_the_caller(student, reference, probe):
     """The context is right, and neither constructor nor call seeds torch's generator."""
     yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
@@ -467,7 +467,7 @@ def test_heads_leave_the_seed_to_the_caller(student, reference, probe):
     caller_seeds(student, MHA, (TWO.d, 0, 1, 2), given)
 
 
-@check(MHA, points=0.3, layer="gradients")
+@check(MHA, points=0.3, layer="gradients", rules=("gradients",))
 def test_heads_can_be_trained(student, reference, probe):
     """The right gradients reach the three encodings and the layers of every head."""
     yours, ours = attentions(student, reference, probe, THREE, heads=3, batched=True)
@@ -477,7 +477,7 @@ def test_heads_can_be_trained(student, reference, probe):
     same_gradients(yours.gradients(*given, cotangent=back), ours.gradients(*given, cotangent=back))
 
 
-@check(MHA, points=0.3, layer="forbidden")
+@check(MHA, points=0.3, layer="forbidden", rules=("no_ready_attention",))
 def test_heads_are_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
@@ -485,7 +485,7 @@ def test_heads_are_built_by_hand(student, reference, probe):
     built_by_hand(student, MHA, yours, ours, sources(probe, TWO, batched=False))
 
 
-@check(MHA, points=0.1, layer="forbidden")
+@check(MHA, points=0.1, layer="forbidden", rules=("no_loops",))
 def test_heads_need_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     yours, ours = attentions(student, reference, probe, TWO, heads=2, batched=False)
@@ -556,7 +556,7 @@ def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
     context.matches(attention(batch), "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2)(batch)")
 
 
-@check(WRAPPER, points=0.7, layer="probe")
+@check(WRAPPER, points=0.7, layer="probe", rules=("dtype",))
 def test_wrapper_attends_with_any_weights(student, reference, probe):
     """The result is right for 2, 3 and 4 heads, other weights and shorter inputs."""
     for s in (PAIR, TRIO, QUARTET):
@@ -566,7 +566,7 @@ def test_wrapper_attends_with_any_weights(student, reference, probe):
         agrees(yours(x), ours(x), "The context")
 
 
-@check(WRAPPER, points=0.4, layer="probe")
+@check(WRAPPER, points=0.4, layer="probe", rules=("dtype",))
 def test_wrapper_serves_every_length_in_turn(student, reference, probe):
     """With biases, one module works for long and short inputs in turn, also for a single token."""
     s = QUARTET
@@ -613,7 +613,7 @@ def test_wrapper_never_looks_ahead(student, reference, probe):
     )
 
 
-@check(WRAPPER, points=0.1, layer="laws")
+@check(WRAPPER, points=0.1, layer="laws", rules=("inputs_unchanged", "no_seeding"))
 def test_wrapper_leaves_input_and_seed_alone(student, reference, probe):
     """The context is right, the input is unchanged, and the module sets no seed."""
     s = PAIR
@@ -625,7 +625,7 @@ def test_wrapper_leaves_input_and_seed_alone(student, reference, probe):
     caller_seeds(student, WRAPPER, (s.d_in, s.d_out, s.context, 0.0, s.H), (x,))
 
 
-@check(WRAPPER, points=0.1, layer="laws")
+@check(WRAPPER, points=0.1, layer="laws", rules=("refuses",))
 def test_wrapper_refuses_more_tokens_than_fit(student, reference, probe):
     """The module accepts context_length tokens and raises an error for more."""
     s = TRIO
@@ -666,7 +666,7 @@ def test_wrapper_drops_weights_in_each_head_anew(student, reference, probe):
     expect(not torch.equal(dropped, again), "The same weights are dropped in every call.")
 
 
-@check(WRAPPER, points=0.3, layer="gradients")
+@check(WRAPPER, points=0.3, layer="gradients", rules=("gradients",))
 def test_wrapper_can_be_trained(student, reference, probe):
     """The right gradients reach the input and the weights and biases of every head."""
     s = TRIO
@@ -676,7 +676,7 @@ def test_wrapper_can_be_trained(student, reference, probe):
     same_gradients(yours.gradients(x, cotangent=back), ours.gradients(x, cotangent=back))
 
 
-@check(WRAPPER, points=0.2, layer="forbidden")
+@check(WRAPPER, points=0.2, layer="forbidden", rules=("no_ready_attention",))
 def test_wrapper_is_built_by_hand(student, reference, probe):
     """Attention is computed step by step, not by torch's ready attention."""
     yours, ours = causals(student, reference, probe, PAIR, heads=2)
@@ -685,7 +685,7 @@ def test_wrapper_is_built_by_hand(student, reference, probe):
     built_by_hand(student, WRAPPER, yours, ours, (x,))
 
 
-@check(WRAPPER, points=0.1, layer="forbidden")
+@check(WRAPPER, points=0.1, layer="forbidden", rules=("no_loops",))
 def test_wrapper_needs_no_loop_over_tokens(student, reference, probe):
     """The number of tensor operations is the same for few tokens and for many."""
     yours, ours = causals(student, reference, probe, PAIR, heads=2)

@@ -4,11 +4,11 @@ import torch
 
 
 def dot_product(a, b):
+    if len(a) != len(b):
+        raise ValueError("one of the two is longer")
     res = 0.0
     for idx, _element in enumerate(a):
         res += a[idx] * b[idx]
-    if len(b) > len(a):
-        raise ValueError("b is longer than a")
     return res
 
 

@@ -1,4 +1,4 @@
-"""One item of the batch after the other; only the shapes check the block size."""
+"""One item of the batch after the other."""
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +30,7 @@ class AttentionHead(nn.Module):
 
     def attend(self, tokens: Tensor) -> Tensor:
         n = len(tokens)
+        assert n <= len(self.tril)
         scores = self.query(tokens) @ self.key(tokens).T / self.key.weight.shape[0] ** 0.5
         scores = scores.masked_fill(~self.tril[:n, :n], float("-inf"))
         return torch.softmax(scores, dim=1) @ self.value(tokens)

@@ -40,6 +40,8 @@ class CausalAttention(nn.Module):
 
     def forward(self, x):
         b, num_tokens, d_in = x.shape
+        if num_tokens > len(self.mask):  # the document's own code fails later, by a shape
+            raise ValueError("too many tokens")
         keys, queries, values = self.W_key(x), self.W_query(x), self.W_value(x)
         attn_scores = queries @ keys.transpose(1, 2)
         attn_scores.masked_fill_(self.mask.bool()[:num_tokens, :num_tokens], -torch.inf)

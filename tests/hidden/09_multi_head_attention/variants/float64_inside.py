@@ -40,6 +40,7 @@ class CausalAttention(nn.Module):
 
     def forward(self, x):
         T = x.shape[1]
+        assert T <= len(self.mask)
         visible = self.mask[:T, :T]
         return attend(self.W_query(x), self.W_key(x), self.W_value(x), visible, self.dropout)
 

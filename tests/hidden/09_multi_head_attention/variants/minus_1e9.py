@@ -32,6 +32,8 @@ class CausalAttention(nn.Module):
 
     def forward(self, x):
         T = x.shape[1]
+        if T > self.mask.size(0):
+            raise ValueError
         q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
         scores = q @ k.mT / k.shape[-1] ** 0.5 + self.mask[:T, :T]
         return self.dropout(torch.softmax(scores, -1)) @ v

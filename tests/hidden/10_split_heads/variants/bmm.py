@@ -6,6 +6,8 @@ from torch import nn
 
 def split_heads(x, num_heads):
     B, T, D = x.shape
+    if D % num_heads:
+        raise ValueError
     folded = x.contiguous().view(B, T, num_heads, D // num_heads).transpose(1, 2)
     return folded.reshape(B * num_heads, T, -1).view(B, num_heads, T, -1)
 

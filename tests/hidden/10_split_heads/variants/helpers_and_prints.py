@@ -27,6 +27,7 @@ def softmax(scores):
 
 def hide_future(scores, mask):
     T = scores.shape[-1]
+    assert T <= len(mask)
     return scores.masked_fill(mask[:T, :T].bool(), -torch.inf)
 
 

@@ -30,6 +30,8 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, x):
         T = x.shape[1]
+        if T > len(self.mask):
+            raise ValueError(T)
         queries = split_heads(self.W_query(x), self.num_heads)
         keys = split_heads(self.W_key(x), self.num_heads)
         values = split_heads(self.W_value(x), self.num_heads)

@@ -6,6 +6,7 @@ from torch import nn
 
 def split_heads(x, num_heads):
     b, t, d = x.size()
+    assert not d % num_heads
     return x.reshape(b, t, num_heads, d // num_heads).permute(0, 2, 1, 3).contiguous()
 
 
@@ -30,6 +31,7 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, x):
         b, t, _ = x.size()
+        assert t <= self.mask.size(-1)
         shape = (b, t, self.num_heads, self.head_dim)
         q = self.W_query(x).view(shape).permute(0, 2, 1, 3)
         k = self.W_key(x).view(shape).permute(0, 2, 3, 1)
