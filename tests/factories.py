@@ -120,21 +120,6 @@ def test_scales_each_feature(student, reference, probe):
     agrees(yours(x), ours(x))
 '''.lstrip()
 
-PUBLIC = '''
-"""Public suite of the tiny stage."""
-
-import torch
-
-from autograder.suite.checks import check
-from autograder.suite.compare import reads_like
-
-
-@check("double", points=1)
-def test_doubles_one(student):
-    """Twice one is two."""
-    reads_like(student.call("double", torch.ones(2)), [2.0, 2.0])
-'''.lstrip()
-
 MISCONCEPTIONS = '''
 """Wrong answers of the tiny stage."""
 
@@ -208,7 +193,6 @@ def stage_files(name: str) -> dict[str, str]:
     """The authored files of one stage."""
     return {
         f"source/{name}/stage.toml": STAGE_TOML,
-        f"source/{name}/test_public.py": PUBLIC,
         f"solutions/{name}/tiny.py": SOLUTION,
         f"tests/hidden/{name}/test_tiny.py": HIDDEN,
         f"tests/hidden/{name}/misconceptions.py": MISCONCEPTIONS,

@@ -109,8 +109,10 @@ def outdated_stages(course: Course) -> list[Stage]:
     ]
 
 
-def _records(stage: Stage) -> tuple[Path, Path]:
-    return stage.public_record, stage.fingerprints
+def _records(stage: Stage) -> tuple[Path, ...]:
+    """Return the files of numbers of *stage*; without misconceptions there are no fingerprints."""
+    record = stage.public_record
+    return (record, stage.fingerprints) if stage.misconceptions.is_file() else (record,)
 
 
 def sources_digest(stage: Stage) -> str:
@@ -148,7 +150,8 @@ def _build_records(course: Course, stages: Sequence[Stage]) -> None:
             digest = sources_digest(stage)
             known_text = public_suite_of(stage) + stub_of(stage)
             _write(stage.public_record, recorder.record_json(stage, digest, known_text))
-            _write(stage.fingerprints, recorder.fingerprints_json(stage, digest))
+            if stage.misconceptions.is_file():
+                _write(stage.fingerprints, recorder.fingerprints_json(stage, digest))
 
 
 def _changed_files(course: Course, built: dict[Path, bytes]) -> tuple[Path, ...]:

@@ -21,7 +21,7 @@ from autograder.authoring.recording import Recorder, open_recorder
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.errors import UsageError
+from autograder.errors import CourseError, UsageError
 from autograder.grading.grade import cores, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import CheckResult, Outcome, SubmissionResult
@@ -294,6 +294,9 @@ def wrong_records(stage: Stage, recorder: Recorder) -> Iterator[str]:
         wrong = list(fingerprints.changes(known, recorder.fingerprints(stage, digest)))
     except (msgspec.MsgspecError, IndexError, UsageError) as error:
         wrong = [f"a built file can't be read, {error}"]
+    except CourseError as error:
+        yield f"{stage.name}: {error}"
+        return
     if wrong:
         what = f"{stage.name}: {stage.fingerprints.name} does not match the misconceptions"
         yield f"{what}: {wrong[0]}. Delete it and run `autograder release`."

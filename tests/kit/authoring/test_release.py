@@ -34,6 +34,18 @@ def scores(queries, keys):
     raise NotImplementedError
 '''
 SOLVED = "return queries @ keys.T"
+SUITE = '''
+from autograder.suite.checks import check
+from autograder.suite.compare import agrees
+
+
+@check("scores", points=10, layer="probe")
+def test_scores(student, reference, probe):
+    """The scores are right."""
+    queries, keys = probe.normal(3, 2), probe.normal(4, 2)
+
+    agrees(student.call("scores", queries, keys), reference.call("scores", queries, keys))
+'''
 
 
 @pytest.fixture
@@ -43,7 +55,7 @@ def course(tmp_path):
         "course.toml": COURSE,
         "solutions/01_scores/scores.py": SOLUTION,
         "source/01_scores/stage.toml": STAGE,
-        "source/01_scores/test_public.py": "def test_scores(): ...\n",
+        "tests/hidden/01_scores/test_scores.py": SUITE,
         "source/01_scores/figures/mask.svg": "<svg/>\n",
     }
     for name, text in files.items():
@@ -74,7 +86,8 @@ def test_the_plan_holds_every_built_file(course, stage):
         stage.stub: STUB.encode(),
         stage.assignment / "scores.py": STUB.encode(),
         stage.assignment / "stage.toml": STAGE.encode(),
-        stage.assignment / "test_public.py": b"def test_scores(): ...\n",
+        stage.public_suite: release.public_suite_of(stage).encode(),
+        stage.assignment / "test_public.py": release.public_suite_of(stage).encode(),
         stage.assignment / "figures" / "mask.svg": b"<svg/>\n",
     }
 
@@ -93,10 +106,11 @@ def test_caches_and_dotfiles_are_not_released(course, stage, name):
 
 def test_everything_is_stale_before_the_first_build(course):
     """Every missing file is stale, and building writes exactly the stale files."""
-    expected = tuple(sorted(release.plan(course)))
+    stage = course.stages[0]
+    expected = {*release.plan(course), stage.public_record}
 
-    assert release.stale(course) == expected
-    assert release.build(course) == expected
+    assert {*release.stale(course)} == expected
+    assert {*release.build(course)} == expected | {stage.assignment / stage.public_record.name}
     assert release.stale(course) == ()
 
 
@@ -218,12 +232,15 @@ def test_a_leak_is_reported_with_its_place(course, stage, folder, name, text, pl
     assert list(release.leaks(course)) == [f"{path}:{place}: a line of the solution, {SOLVED!r}."]
 
 
-def test_what_the_public_suite_shows_is_not_secret(course, stage):
-    """A line that the author shows in the public suite may be in the lab too."""
-    stage.public_suite.write_text(f"def oracle(queries, keys):\n    {SOLVED}\n")
-    write(stage.source / "notes.md", SOLVED)
+def test_a_line_of_the_solution_in_the_hidden_suite_is_a_leak(course, stage):
+    """The public suite is built from it, and students would receive the line."""
+    helper = f"def oracle(queries, keys):\n    {SOLVED}\n\n\n@check"
+    stage.hidden_suite.write_text(
+        SUITE.replace("@check", helper, 1).replace('reference.call("scores", ', "oracle(")
+    )
+    release.build(course)
 
-    assert list(release.leaks(course)) == []
+    assert len(list(release.leaks(course))) == 2
 
 
 def test_fingerprints_are_built_once_and_released(tiny):
@@ -237,7 +254,7 @@ def test_fingerprints_are_built_once_and_released(tiny):
     assert release.build(tiny) == ()
 
 
-@pytest.mark.parametrize("changed", ["solution", "misconceptions", "public_suite"])
+@pytest.mark.parametrize("changed", ["solution", "misconceptions", "hidden_suite", "documented"])
 def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
     """The digest of the sources differs; nothing has to run to see that."""
     stage = tiny.stages[0]
@@ -322,10 +339,9 @@ def test_points_in_a_lab_come_from_the_hidden_suite(with_lab):
     hidden = stage.hidden_suite.read_text()
     stage.hidden_suite.write_text(hidden.replace("points=5", "points=7.5"))
     sys.modules.pop("tests.hidden.01_tiny.test_tiny", None)  # of the first build
-    built = (stage.assignment / "lab.ipynb", stage.lab)
 
     assert '"points": 5.0' in stage.lab.read_text()
-    assert release.build(with_lab) == built
+    assert {stage.assignment / "lab.ipynb", stage.lab} <= set(release.build(with_lab))
     assert '"points": 7.5' in stage.lab.read_text()
 
 

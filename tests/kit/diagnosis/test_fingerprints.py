@@ -8,6 +8,7 @@ import torch
 
 from autograder import course as courses
 from autograder.authoring import markers, release, verify
+from autograder.authoring.recording import open_recorder
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
@@ -18,7 +19,7 @@ from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.in_process import LocalChannel, solution_channel
 
-MAX_BYTES = 300_000  # of one stage; a student downloads them all
+MAX_BYTES = 500_000  # of one stage; a student downloads them all
 
 
 def json_values(*answers: object) -> list[object]:
@@ -61,14 +62,14 @@ def known(tiny: Course) -> fingerprints.Fingerprints:
 
 
 def test_release_keeps_what_the_public_suite_detects(known):
-    """One misconception fails the public suite, with one answer; the other passes it."""
-    assert [mistake.id for mistake in known.mistakes] == ["squares"]
-    assert known.answers == ({"dtype": "float32", "shape": [2], "values": [1.0, 1.0]},)
-    assert known.prints == (
-        fingerprints.Fingerprint(
-            check="test_doubles_one", of=("squares",), status="wrong-value", answers=(0,)
-        ),
-    )
+    """Each check that fails a misconception has a fingerprint, with the wrong answers."""
+    assert [mistake.id for mistake in known.mistakes] == ["squares", "scales_by_nothing"]
+    assert known.answers[0] == {"dtype": "float32", "shape": [3], "values": [0.25, 2.25, 6.25]}
+    assert [(found.check, found.of) for found in known.prints] == [
+        ("test_doubles_the_documented_numbers", ("squares",)),
+        ("test_doubles_unseen_numbers", ("squares",)),
+        ("test_scales_each_feature", ("scales_by_nothing",)),
+    ]
 
 
 def test_a_file_is_read_as_it_was_written(known):
@@ -137,15 +138,22 @@ def test_messages_count_if_nothing_was_answered():
 def test_changes_are_described(known):
     """A number that differs by more than noise is a change, and so is a missing fingerprint."""
     first = known.answers[0]
-    moved = msgspec.structs.replace(known, answers=({**first, "values": [1.0, 1.5]},))
-    noisy = msgspec.structs.replace(known, answers=({**first, "values": [1.0, 1.000001]},))
-    silent = msgspec.structs.replace(known, prints=())
+    others, values = known.answers[1:], first["values"]
+    moved, noisy = (
+        msgspec.structs.replace(
+            known, answers=({**first, "values": [values[0] + by, *values[1:]]}, *others)
+        )
+        for by in (0.5, 1e-6)
+    )
+    silent = msgspec.structs.replace(known, prints=known.prints[1:])
 
     assert list(fingerprints.changes(noisy, known)) == []
     assert list(fingerprints.changes(moved, known)) == [
-        "test_doubles_one shows something else for squares"
+        "test_doubles_the_documented_numbers shows something else for squares"
     ]
-    assert list(fingerprints.changes(silent, known)) == ["test_doubles_one fails squares"]
+    assert list(fingerprints.changes(silent, known)) == [
+        "test_doubles_the_documented_numbers fails squares"
+    ]
 
 
 def test_fingerprints_and_code_give_the_same_diagnosis(pytestconfig):
@@ -168,7 +176,7 @@ def test_fingerprints_and_code_give_the_same_diagnosis(pytestconfig):
 @pytest.mark.parametrize(
     ("old", "new", "excerpt"),
     [
-        pytest.param("[1.0,1.0]", "[1.0,1.5]", "does not match", id="other-numbers"),
+        pytest.param("[0.25,2.25,6.25]", "[0.25,2.25,6.5]", "does not match", id="other-numbers"),
         pytest.param('"answers":[0]', '"answers":[7]', "can't be read", id="unreadable"),
         pytest.param("The numbers were squared.", "return x ** 2", "a line of squares", id="code"),
     ],
@@ -177,8 +185,8 @@ def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excer
     """The digest of the sources is right, but the numbers are compared, and code is found."""
     stage = tiny.stages[0]
     stage.fingerprints.write_bytes(fingerprints.to_json(known).replace(old.encode(), new.encode()))
-    with open_suites(tiny, [stage], public=True) as runner:
-        found = list(verify.wrong_fingerprints(stage, runner))
+    with open_recorder(tiny, [stage]) as recorder:
+        found = list(verify.wrong_records(stage, recorder))
 
     assert excerpt in " ".join(found)
     assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)

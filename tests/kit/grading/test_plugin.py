@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring import release
 from autograder.course import Course
 from autograder.grading.suite_runner import INI
 from autograder.sandbox.supervisor import ForkServer
@@ -69,10 +70,15 @@ def test_pytest_runs_on_one_submission(
 
 def test_the_public_suite_runs_on_the_module_beside_it(run: Run, tiny: Course):
     """A student's own `pytest` needs no course and no option."""
+    release.build(tiny)
     stub = tiny.stages[0].stub
     stub.write_text("def double(x):\n    return x + x\n")
 
-    assert run(tiny.stages[0].public_suite) == {"doubles_one": "passed"}
+    assert run(tiny.stages[0].public_suite) == {
+        "doubles_the_documented_numbers": "passed",
+        "doubles_unseen_numbers": "passed",
+        "scales_each_feature": "failed",
+    }
 
 
 def test_stages_without_a_submission_are_skipped(

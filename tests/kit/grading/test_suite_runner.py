@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring import release
 from autograder.course import Course
 from autograder.errors import CourseError, GraderError
 from autograder.grading.grade import grade_one
@@ -243,10 +244,11 @@ def test_checks_are_listed_in_order(tiny: Course):
 
 def test_the_public_suite_grades_too(tiny: Course, fork_server: ForkServer, solved: Submission):
     """The suite that students run themselves gives points as well."""
+    release.build(tiny)
     with open_suites(tiny, tiny.stages, public=True) as runner:
         result = grade_one(runner, fork_server, solved)
 
-    assert (result.score, result.max_score) == (1.0, 1.0)
+    assert (result.score, result.max_score) == (10.0, 10.0)
 
 
 def test_a_wrong_documented_value_is_reported(tiny: Course):

@@ -155,7 +155,7 @@ def test_a_complete_self_check_says_so(tiny: Course, check: MakeCheck, submissio
     """Nothing is next."""
     text = self_check(tiny, submission(check()))
 
-    assert "✓ double\n\nStage complete. Every check passes. Well done!" in text
+    assert "✓ double\n\nEvery public check passes. Well done!" in text
     assert "Next" not in text
 
 

@@ -80,8 +80,7 @@ def test_a_right_exercise_is_complete(solved: Lab, exercise: str):
 
     assert checked.passed
     assert repr(checked) == (
-        f"✓ {exercise}: complete.\n"
-        "The hidden suite, which gives the points, stays with your instructor."
+        f"✓ {exercise}: complete.\nYour grade comes from the same checks on other inputs."
     )
     assert f"✓ <code>{exercise}</code></strong> complete</p>" in checked._repr_html_()
     assert "stays with your instructor." in checked._repr_html_()
@@ -104,7 +103,7 @@ def test_a_known_mistake_is_named(mistaken: Lab):
 
     assert not checked.passed
     for words in (
-        "Seeded with 123, the context vectors are those of document 002.",
+        "Seeded with 123, the context vectors are the documented ones.",
         "It looks like this: forgets to scale in v1.",
         "The scores are not scaled before softmax.",
     ):
