@@ -13,6 +13,7 @@ from torch import Tensor
 
 CLOSE = 1e-4  # as tight as a check compares, relative to values of order one
 SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
+SMALL = 100 * CLOSE  # of smaller numbers no pattern is certain
 MIN_ENTRIES = 4  # fewer could agree by chance
 MAX_HEADS = 4  # 24 orders; trying more takes too long
 MAX_DRAWN = 1 << 12  # entries; drawing more with every seed takes too long
@@ -28,54 +29,56 @@ STEPS = {  # torch functions by name, and what they do in attention
     "exp": "the exponential",
 }
 POWERS = {0.5: "the root of ", -0.5: "one over the root of ", 1.0: "", -1.0: "one over "}
-SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`
+SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`; each says what shows, not why
     "input_changed": "Your code writes into the tensor that it was given.",
-    "intermediate_step": "This is an intermediate step: the right computation has this result "
-    "after {}.",
-    "detached": "No gradient flows back: the result is detached from what it was computed from.",
-    "no_parameters": "The module has no parameters: a plain tensor as an attribute is not one.",
-    "axis_missing": "{} axis is missing.",
-    "axis_extra": "There is one axis too many{}.",
+    "intermediate_step": "The right computation has this result after {}, before its last step.",
+    "detached": "No gradient flows from the result back to what it should be computed from.",
+    "no_parameters": "torch finds no parameters in the module: plain tensors, and modules in a "
+    "plain list, are not registered.",
+    "no_buffers": "torch finds no buffers in the module: a plain tensor as an attribute is none.",
+    "axis_missing": "The shape is the right one without {} axis.",
+    "axis_extra": "The shape is the right one with one axis too many{}.",
     "axis_size": "The {} axis has another size than the exercise asks for.",
-    "axes_swapped": "The {} axis and the {} axis are swapped.",
-    "other_dtype": "These are the right values, but their dtype is wrong.",
-    "nan_everywhere": "Every row is NaN.",
-    "nan_first_row": "Only the first row is NaN: every key is hidden from its query.",
-    "nan_last_row": "Only the last row is NaN: every key is hidden from its query.",
+    "axes_swapped": "The sizes of the {} axis and the {} axis are exchanged.",
+    "other_dtype": "These are the right values, but in another dtype than the solution's.",
+    "nan_everywhere": "Every row contains NaN.",
+    "nan_first_row": "Only the first row contains NaN.",
+    "nan_last_row": "Only the last row contains NaN.",
     "infinite": "Some entries are infinite.",
     "transposed": "These are the right values, transposed: rows and columns are exchanged.",
-    "future_leaks": "The future leaks: the token in row {} looks at the later token {}.",
+    "future_leaks": "Row {} has a weight for the later token {}, where the right one is zero.",
     "columns_sum_to_one": "Your columns sum to one, your rows don't.",
-    "first_axis_sums_to_one": "Your weights sum to one over the first axis.",
-    "matrix_sums_to_one": "Your whole matrix sums to one, not each of its rows.",
-    "negative_weights": "Some weights are negative: these are scores, or a later step changed "
-    "them.",
+    "first_axis_sums_to_one": "Your weights sum to one over the first axis, your rows don't.",
+    "matrix_sums_to_one": "Your weights sum to one over several rows together, not in each row.",
+    "negative_weights": "Some of your weights are negative, and your rows don't sum to one.",
     "rows_not_normalised": "Your rows don't sum to one.",
     "constant_factor": "Every entry is the right one times {}.",
-    "rows_equal": "Every token gets the same row: nothing depends on the query.",
-    "heads_repeated": "Your result repeats the same block of {} columns: all heads are equal.",
-    "heads_interleaved": "The columns of the heads are interleaved; those of one head "
-    "must be adjacent.",
+    "rows_equal": "All rows in a matrix of your result are equal; those of the right one are not.",
+    "heads_repeated": "Your result repeats one block of {} columns; the right one does not.",
+    "heads_interleaved": "Your columns are the right ones, interleaved: neighbours of one block "
+    "are apart.",
     "heads_reordered": "The blocks of columns are right, but in another order.",
-    "rows_shifted": "Your rows are the right ones, one token {}.",
+    "rows_shifted": "Each row but one is the right row of the token {} it.",
     "other_draw": "These are the values of {} with seed {}, the {} draw.",
 }
 QUESTIONS = {
     "input_changed": "Which operation works in place: one with += or a name that ends in an "
     "underscore?",
     "intermediate_step": "Which step comes next?",
-    "detached": "Where do the values leave torch's graph: .detach(), .data, .item(), no_grad?",
+    "detached": "Where do the values leave torch's graph (.detach(), .data, .item(), no_grad), or "
+    "what does the result not depend on?",
     "no_parameters": "What turns a tensor into a parameter of its module?",
+    "no_buffers": "Which method keeps a tensor with its module without training it?",
     "axis_missing": "Which axis should each step keep, and which should it sum over?",
     "axis_extra": "Which axis should each step keep, and which should it sum over?",
     "axis_size": "Which axis should each step keep, and which should it sum over?",
-    "axes_swapped": "Rows are queries: which token belongs to which row?",
+    "axes_swapped": "What does each axis stand for, and which comes first?",
     "other_dtype": "Which dtype goes in, and which step changes it?",
     "nan_everywhere": "Does something multiply 0 by infinity, or divide infinity by infinity?",
-    "nan_first_row": "May a token look at itself?",
-    "nan_last_row": "Which entries does the mask hide, and which not?",
+    "nan_first_row": "May a token look at itself, or is every key hidden from the first query?",
+    "nan_last_row": "Which keys does the mask hide from the last query, and which not?",
     "infinite": "Which step turns minus infinity into a weight of zero, and does it come after?",
-    "transposed": "Row i belongs to token i as the query. To which token do your rows belong?",
+    "transposed": "What should one row hold, and what one column?",
     "future_leaks": "Which triangle of the scores must be hidden, and does the diagonal belong "
     "to it?",
     "columns_sum_to_one": "Over which axis must the weights of one query sum to one?",
@@ -83,11 +86,11 @@ QUESTIONS = {
     "matrix_sums_to_one": "How many queries share one distribution here?",
     "negative_weights": "Which function turns any scores into positive shares of one?",
     "rows_not_normalised": "What happens to the weights after they are normalised, or before?",
-    "constant_factor": "Where is the scale applied, and how often?",
-    "rows_equal": "Which step uses the query of each token?",
-    "heads_repeated": "Does each head have parameters of its own?",
+    "constant_factor": "Which step multiplies or divides all entries alike, and how often?",
+    "rows_equal": "Which step should make the rows of two tokens differ?",
+    "heads_repeated": "What should differ between these blocks: has each its own parameters?",
     "heads_interleaved": "Which axis does view or reshape run through fastest?",
-    "heads_reordered": "In which order are the heads concatenated?",
+    "heads_reordered": "In which order are the blocks concatenated?",
     "rows_shifted": "A slice ends before its second number: which tokens does yours take?",
     "other_draw": "Which seed, which distribution, in which order?",
 }
@@ -107,39 +110,78 @@ class WrongAnswerPattern(NamedTuple):
 
 
 Pattern = WrongAnswerPattern | None
+Heuristic = Callable[[Tensor, Tensor], Pattern]
 INPUT_CHANGED = WrongAnswerPattern.of("input_changed")
 
 
-def find_pattern(answer: object, expected: object) -> Pattern:
-    """Compare *answer* with *expected*; return the first pattern that a heuristic finds.
+def find_pattern(answer: object, expected: object, verb: str = "call") -> Pattern:
+    """Compare the *answer* to a request *verb* with *expected*; return the first pattern found.
 
-    Dictionaries are compared by name, such as the parameters of a module; sequences by position.
+    Nothing is said about the numbers of gradients and of buffers: those of gradients follow from
+    all that came before, those of buffers are free.
     """
-    if isinstance(answer, Tensor) and isinstance(expected, Tensor):
-        return _tensor_pattern(answer.detach(), expected.detach())
-    if isinstance(answer, dict) and isinstance(expected, dict):
-        if expected and not answer:
-            return WrongAnswerPattern.of("no_parameters")
-        if _detached(answer.get("gradients"), expected.get("gradients")):
-            return WrongAnswerPattern.of("detached")
-        pairs = [(answer[name], expected[name]) for name in expected if name in answer]
-    elif isinstance(answer, list | tuple) and isinstance(expected, list | tuple):
-        pairs = list(zip(answer, expected, strict=False))
-    else:
-        return None
-    return next((found for pair in pairs if (found := find_pattern(*pair))), None)
+    if verb in {"call", "forward"}:
+        return _result_pattern(answer, expected)
+    known = isinstance(answer, dict) and isinstance(expected, dict) and verb in BY_VERB
+    return BY_VERB[verb](answer, expected) if known else None
 
 
-def matches_intermediate_step(answer: object, steps: Sequence[tuple[str, Tensor]]) -> Pattern:
+def matches_intermediate_step(
+    answer: object, expected: object, steps: Sequence[tuple[str, Tensor]]
+) -> Pattern:
     """Find *answer* among the *steps* of the right computation: weights instead of contexts."""
     if not isinstance(answer, Tensor) or answer.numel() < MIN_ENTRIES:
         return None
     answer = answer.detach()
-    if not answer.is_floating_point() or bool((answer == answer.flatten()[0]).all()):
+    if not answer.is_floating_point() or _constant(answer.double()):
         return None
+    if isinstance(expected, Tensor) and _close(answer.double(), expected.double()):
+        return None  # the answer is right: the check failed for another reason
     for function, step in steps:
         if function in STEPS and step.dtype == answer.dtype and _close(answer, step):
             return WrongAnswerPattern.of("intermediate_step", STEPS[function])
+    return None
+
+
+def drops_at_random(steps: Sequence[tuple[str, Tensor]]) -> bool:
+    """Whether dropout changed a tensor: what is left differs from one right program to another."""
+    return any(
+        name == "dropout" and not torch.equal(after, before)
+        for (_, before), (name, after) in itertools.pairwise(steps)
+    )
+
+
+def _result_pattern(answer: object, expected: object) -> Pattern:
+    """Compare what two calls returned; sequences are compared by position."""
+    if isinstance(answer, Tensor) and isinstance(expected, Tensor):
+        return _tensor_pattern(answer.detach(), expected.detach(), FINITE)
+    if isinstance(answer, list | tuple) and isinstance(expected, list | tuple):
+        pairs = zip(answer, expected, strict=False)
+        return next((found for pair in pairs if (found := _result_pattern(*pair))), None)
+    return None
+
+
+def _gradient_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
+    """Recognise that no gradient arrives; else compare what the call returned."""
+    if _detached(answer.get("gradients"), expected.get("gradients")):
+        return WrongAnswerPattern.of("detached")
+    return _result_pattern(answer.get("output"), expected.get("output"))
+
+
+def _buffer_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
+    return WrongAnswerPattern.of("no_buffers") if expected and not answer else None
+
+
+def _parameter_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
+    """Compare the parameters that both modules have; the sentence names the parameter."""
+    if expected and not answer:
+        return WrongAnswerPattern.of("no_parameters")
+    for name, right in expected.items():
+        mine = answer.get(name)
+        if isinstance(mine, Tensor) and isinstance(right, Tensor):
+            found = _tensor_pattern(mine.detach(), right.detach(), DRAWN)
+            if found:
+                return found._replace(sentence=f"{name}: {found.sentence}")
     return None
 
 
@@ -151,7 +193,8 @@ def _detached(gradients: Any, expected: Any) -> bool:
     return not any(arrives) and any(item is not None for item in expected.values())
 
 
-def _tensor_pattern(answer: Tensor, expected: Tensor) -> Pattern:
+def _tensor_pattern(answer: Tensor, expected: Tensor, finite: Sequence[Heuristic]) -> Pattern:
+    """Return the first pattern; *finite* are the heuristics for tensors without NaN."""
     if answer.shape != expected.shape:
         return _shape_pattern(tuple(answer.shape), tuple(expected.shape))
     if answer.is_complex() or expected.is_complex():
@@ -161,14 +204,22 @@ def _tensor_pattern(answer: Tensor, expected: Tensor) -> Pattern:
         return None if answer.dtype == expected.dtype else WrongAnswerPattern.of("other_dtype")
     if not (answer.is_floating_point() and expected.is_floating_point()):
         return None
-    heuristics = FINITE if left.isfinite().all() else (_not_finite,)
+    heuristics = _certain(left, right, finite) if left.isfinite().all() else (_not_finite,)
     return next((found for heuristic in heuristics if (found := heuristic(left, right))), None)
+
+
+def _certain(
+    answer: Tensor, expected: Tensor, heuristics: Sequence[Heuristic]
+) -> Sequence[Heuristic]:
+    """Return no heuristic for constants and for numbers close to zero, which fit any pattern."""
+    weak = _constant(answer) or _constant(expected) or float(expected.abs().max()) < SMALL
+    return () if weak else heuristics
 
 
 def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Pattern:
     """Name the axis that is missing, extra, swapped, or of the wrong size."""
     if missing := _surplus_axes(expected, answer):
-        which = f"The {_nth(missing[0])}" if len(missing) == 1 else "One"
+        which = f"its {_nth(missing[0])}" if len(missing) == 1 else "one"
         return WrongAnswerPattern.of("axis_missing", which)
     if extra := _surplus_axes(answer, expected):
         which = f", the {_nth(extra[0])}" if len(extra) == 1 else ""
@@ -213,19 +264,20 @@ def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
         return None
     above = torch.ones_like(expected).triu(1).bool()
     leaks = (answer.abs() > CLOSE) & above
-    if (expected[above] != 0).any() or not leaks.any():
+    causal = bool((expected[above] == 0).all() and (expected[~above] > 0).all())
+    if not causal or not leaks.any():
         return None
     return WrongAnswerPattern.of("future_leaks", *leaks.nonzero()[0][-2:].tolist())
 
 
 def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognise weights that are normalised over the wrong axis, or not at all."""
-    is_weights = expected.ndim > 0 and expected.shape[-1] > 1 and _ones(expected.sum(-1))
-    if not is_weights or _ones(answer.sum(-1)):
+    is_weights = expected.ndim > 0 and expected.shape[-1] > 1 and bool((expected >= 0).all())
+    if not is_weights or not _ones(expected.sum(-1)) or _ones(answer.sum(-1)):
         return None
-    if answer.ndim > 1 and _ones(answer.sum(-2)):
+    if answer.ndim > 1 and _ones(answer.sum(-2)) and not _ones(expected.sum(-2)):
         return WrongAnswerPattern.of("columns_sum_to_one")
-    if answer.ndim > 2 and _ones(answer.sum(0)):  # noqa: PLR2004  # a batch or heads in front
+    if answer.ndim > 2 and _ones(answer.sum(0)) and not _ones(expected.sum(0)):  # noqa: PLR2004  # a batch or heads in front
         return WrongAnswerPattern.of("first_axis_sums_to_one")
     if answer.ndim > 1 and (_ones(answer.sum((-2, -1))) or _ones(answer.sum())):
         return WrongAnswerPattern.of("matrix_sums_to_one")
@@ -236,7 +288,8 @@ def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
 
 def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognise the right values times a constant; name it if it is a size or a root of one."""
-    if int((expected.abs() > CLOSE).sum()) < MIN_ENTRIES:
+    visible = expected[expected.abs() > SMALL]
+    if visible.numel() < MIN_ENTRIES or _constant(visible):
         return None
     factor = float((answer * expected).sum() / (expected * expected).sum())
     if abs(factor) < CLOSE or not _close(answer / factor, expected):
@@ -252,13 +305,8 @@ def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _wrong_heads(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognise heads that are all equal, have their columns interleaved, or another order."""
+    """Recognise the right columns, interleaved or with their blocks in another order."""
     splits = [torch.split(expected, size, -1) for size in _block_sizes(answer)]
-    for wanted in splits:
-        size = wanted[0].shape[-1]
-        equal = all(_close(block, answer[..., :size]) for block in torch.split(answer, size, -1))
-        if size > 1 and equal and not _close(wanted[0], wanted[1]):
-            return WrongAnswerPattern.of("heads_repeated", size)
     if any(_close(answer, torch.stack(wanted, -1).flatten(-2)) for wanted in splits):
         return WrongAnswerPattern.of("heads_interleaved")
     few = [itertools.permutations(wanted) for wanted in splits if len(wanted) <= MAX_HEADS]
@@ -267,12 +315,29 @@ def _wrong_heads(answer: Tensor, expected: Tensor) -> Pattern:
     return None
 
 
+def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise one block of columns that is repeated where no two neighbours should be equal."""
+    for size in _block_sizes(answer):
+        first, *others = torch.split(answer, size, -1)
+        if all(_close(block, first) for block in others):
+            found = size > 1 and not any(
+                _neighbours_agree(expected, n) for n in _block_sizes(answer)
+            )
+            return WrongAnswerPattern.of("heads_repeated", size) if found else None
+    return None
+
+
+def _neighbours_agree(tensor: Tensor, size: int) -> bool:
+    """Whether two neighbouring blocks of columns are equal."""
+    return any(itertools.starmap(_close, itertools.pairwise(torch.split(tensor, size, -1))))
+
+
 def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognise the right rows, shifted by one."""
     if answer.ndim <= 1 or answer.shape[-2] < MIN_ENTRIES:
         return None
     start, end = slice(None, -1), slice(1, None)
-    for rows, source, direction in ((end, start, "later"), (start, end, "earlier")):
+    for rows, source, direction in ((end, start, "before"), (start, end, "after")):
         mine = answer[..., rows, :]
         if _close(mine, expected[..., source, :]) and not _close(mine, expected[..., rows, :]):
             return WrongAnswerPattern.of("rows_shifted", direction)
@@ -289,17 +354,24 @@ def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  #
     return None
 
 
-FINITE: tuple[Callable[[Tensor, Tensor], Pattern], ...] = (  # in the order in which they are tried
+FINITE: tuple[Heuristic, ...] = (  # for results, in the order in which they are tried
     _transposed,
     _future_leaks,
     _wrong_sums,
     _constant_factor,
     _rows_equal,
     _wrong_heads,
+    _heads_repeated,
     _rows_shifted,
     _other_draw,
 )
+DRAWN: tuple[Heuristic, ...] = (_transposed, _constant_factor, _other_draw)  # for parameters
 
+BY_VERB: dict[str, Callable[[Any, Any], Pattern]] = {  # for answers that are dictionaries
+    "gradients": _gradient_pattern,
+    "parameters": _parameter_pattern,
+    "buffers": _buffer_pattern,
+}
 _DRAWS: dict[str, Callable[..., Tensor]] = {
     "torch.rand": torch.rand,
     "torch.randn": torch.randn,
@@ -331,10 +403,10 @@ def _surplus_axes(longer: tuple[int, ...], shorter: tuple[int, ...]) -> list[int
 
 
 def _block_sizes(tensor: Tensor) -> Iterator[int]:
-    """Yield the sizes of equal blocks of columns, the largest first."""
+    """Yield the sizes of equal blocks of columns, the smallest first."""
     width = tensor.shape[-1] if tensor.ndim else 0
     if tensor.numel() >= MIN_ENTRIES:
-        yield from (size for size in range(width // 2, 0, -1) if width % size == 0)
+        yield from (size for size in range(1, width // 2 + 1) if width % size == 0)
 
 
 def _square(tensor: Tensor) -> bool:
@@ -343,6 +415,11 @@ def _square(tensor: Tensor) -> bool:
 
 def _ones(sums: Tensor) -> bool:
     return _close(sums, torch.ones_like(sums))
+
+
+def _constant(tensor: Tensor) -> bool:
+    """Whether all entries agree; a single one, or none, agrees with itself."""
+    return not tensor.numel() or _close(tensor, tensor.flatten()[0].expand_as(tensor))
 
 
 def _rows_agree(tensor: Tensor) -> bool:

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import pytest
-from torch import Tensor
 
 from autograder.course import Stage
-from autograder.diagnosis import heuristics, misconceptions
+from autograder.diagnosis import conventions, heuristics, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Match, Observation, compare
 from autograder.results import Diagnosis
+from autograder.sandbox.faults import Fault
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.in_process import LocalChannel, RecordingChannel
-from autograder.suite.student_proxy import Channel
+from autograder.suite.in_process import Exchange, LocalChannel, RecordingChannel
+from autograder.suite.student_proxy import Channel, RemoteModule
 
+MAX_NAMED = 3  # more sentences would be no help
 Run = Callable[[pytest.Item, Channel], Observation]
 
 
@@ -126,12 +127,13 @@ def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
 
 def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
     """Return the diagnosis of one misconception, or of several that showed the same."""
-    first, *others = named[:3]
+    first, *others = named[:MAX_NAMED]
     explanation = first.explanation
     if others:
-        also = " ".join(other.explanation for other in others)
-        explanation = f"Either: {explanation} Or: {also}"
-    return Diagnosis(" / ".join(item.id for item in named[:3]), explanation, first.question)
+        sentences = [explanation, *(other.explanation for other in others)]
+        sentences += ["something else that shows the same."] * (len(named) > MAX_NAMED)
+        explanation = f"Either: {' Or: '.join(sentences)}"
+    return Diagnosis(" / ".join(item.id for item in named[:MAX_NAMED]), explanation, first.question)
 
 
 class MisconceptionMatcher:
@@ -145,7 +147,7 @@ class MisconceptionMatcher:
         self._stage = stage
         self._run = run
         self._solution = solution
-        self._solved: dict[str, tuple[Observation, list[list[tuple[str, Tensor]]]]] = {}
+        self._solved: dict[str, tuple[Observation, list[Exchange]]] = {}
         self._channels: dict[str, LocalChannel] = {}
         self._runs: dict[tuple[str, str], Observation] = {}
 
@@ -161,26 +163,36 @@ class MisconceptionMatcher:
         return self._replay(item, check).error is None
 
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Describe the last answer by comparing it with the solution's answer to the request."""
-        seen, (solved, steps) = failure.observation, self._solve(failure.item)
-        last = len(seen.answers) - 1
-        if not isinstance(seen.error, WrongAnswer) or not 0 <= last < len(solved.answers):
-            return None
-        (verb, answer), (expected_verb, expected) = seen.answers[last], solved.answers[last]
-        if verb != expected_verb:
-            return None
-        pattern = heuristics.find_pattern(answer, expected)
-        if pattern is None and seen.changed_inputs:
-            pattern = heuristics.INPUT_CHANGED
-        if pattern is None:
-            pattern = heuristics.matches_intermediate_step(answer, steps[last])
+        """Describe the exception, or the last answer, by what the solution does in the check."""
+        seen, (solved, exchanges) = failure.observation, self._solve(failure.item)
+        pattern = None
+        if isinstance(seen.error, Fault):
+            pattern = self._describe_fault(seen, solved, exchanges)
+        elif isinstance(seen.error, WrongAnswer):
+            pattern = _describe_answer(seen, solved, exchanges)
         return Diagnosis(*pattern) if pattern else None
 
-    def _solve(self, check: pytest.Item) -> tuple[Observation, list[list[tuple[str, Tensor]]]]:
-        """Run *check* on the solution; return also the tensors behind each of its answers."""
+    def _describe_fault(
+        self, seen: Observation, solved: Observation, exchanges: Sequence[Exchange]
+    ) -> heuristics.Pattern:
+        """Say which convention the request that was not answered follows."""
+        if len(seen.answers) >= len(exchanges):
+            return None
+        exchange = exchanges[len(seen.answers)]
+        creations = zip(solved.answers, exchanges, strict=False)
+        created = {
+            answer.handle: creation.request.name
+            for (_, answer), creation in creations
+            if isinstance(answer, RemoteModule)
+        }
+        owner = created.get(exchange.request.handle, exchange.request.name)
+        return conventions.find_clash(seen.error, exchange, owner, self._solution.arguments)
+
+    def _solve(self, check: pytest.Item) -> tuple[Observation, list[Exchange]]:
+        """Run *check* on the solution; return also its requests and the tensors behind them."""
         if check.nodeid not in self._solved:
             channel = RecordingChannel(self._solution)
-            self._solved[check.nodeid] = self._run(check, channel), channel.tensors
+            self._solved[check.nodeid] = self._run(check, channel), channel.exchanges
         return self._solved[check.nodeid]
 
     def _replay(self, item: Misconception, check: pytest.Item) -> Observation:
@@ -190,6 +202,26 @@ class MisconceptionMatcher:
                 self._channels[item.id] = channel_of(self._stage, item)
             self._runs[key] = self._run(check, self._channels[item.id])
         return self._runs[key]
+
+
+def _describe_answer(
+    seen: Observation, solved: Observation, exchanges: Sequence[Exchange]
+) -> heuristics.Pattern:
+    """Compare the last answer with the solution's answer to the same request."""
+    last = len(seen.answers) - 1
+    if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:
+        return None
+    (verb, answer), (_, expected) = seen.answers[last], solved.answers[last]
+    steps = exchanges[last].tensors
+    changes = seen.changed_inputs and not solved.changed_inputs
+    changed = heuristics.INPUT_CHANGED if changes else None
+    if heuristics.drops_at_random(steps):
+        return changed
+    return (
+        heuristics.find_pattern(answer, expected, verb)
+        or changed
+        or heuristics.matches_intermediate_step(answer, expected, steps)
+    )
 
 
 def channel_of(stage: Stage, item: Misconception) -> LocalChannel:

@@ -312,8 +312,8 @@ def _differs(after: Tensor, before: Tensor) -> bool:
 
 
 def _kind(error: BaseException, text: str) -> ProblemKind:
-    if isinstance(error, NotImplementedError):
-        return "not-implemented"
+    if isinstance(error, NotImplementedError) and "not implemented for '" not in text:
+        return "not-implemented"  # else it is torch's, of a function that lacks a dtype
     if isinstance(error, MemoryError) or any(words in text for words in OUT_OF_MEMORY):
         return "out-of-memory"
     return "raised"

@@ -6,9 +6,12 @@ A student's code never runs here.
 import contextlib
 import functools
 import hashlib
+import inspect
+import operator
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -33,6 +36,14 @@ class LocalChannel:
         if isinstance(problems, ListValue) and problems.items:
             msg = f"The course's own module {name} can't be imported: {problems.items[0]}"
             raise CourseError(msg)
+
+    def arguments(self, name: str) -> dict[str, bool]:
+        """Return the arguments of function, class or method *name*, and which may be left out."""
+        found = operator.attrgetter(name)(self._executor.module)
+        known = [
+            item for item in inspect.signature(found).parameters.values() if item.name != "self"
+        ]
+        return {item.name: item.default is not item.empty for item in known}
 
     @functools.cached_property
     def definitions(self) -> tuple[Definition, ...]:
@@ -86,19 +97,27 @@ class ReferenceChannel:
         return reply
 
 
+class Exchange(NamedTuple):
+    """A request, and what torch functions returned while the code answered it, by their names."""
+
+    request: Request
+    tensors: list[tuple[str, Tensor]]
+
+
 class RecordingChannel:
-    """A channel that also records the tensors that the code computes for each answer."""
+    """A channel that also records each request and the tensors that the code computes for it."""
 
     def __init__(self, channel: LocalChannel) -> None:
         self._channel = channel
         self.definitions = channel.definitions
-        self.tensors: list[list[tuple[str, Tensor]]] = []
+        self.exchanges: list[Exchange] = []
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request, and record what torch functions returned meanwhile."""
+        """Do one request, and record it."""
+        request = request_of(verb, fields)
         with _TensorRecorder() as recorder:
-            reply = self._channel.ask(verb, **fields)
-        self.tensors.append(recorder.tensors)
+            reply = self._channel.answer(request)
+        self.exchanges.append(Exchange(request, recorder.tensors))
         return reply
 
 

@@ -484,8 +484,8 @@ MISCONCEPTIONS = (
             ("amax(dim=dim, keepdim=True)", "amax(dim=-1, keepdim=True)"),
             ("sum(dim=dim, keepdim=True)", "sum(dim=-1, keepdim=True)"),
         ),
-        explanation="The last axis is always normalised; dim is ignored.",
-        question="Where in your function does dim have an effect?",
+        explanation="The weights add up to 1 along the last axis, but they should along dim.",
+        question="Along which axis does each step run, and which of them should dim decide?",
     ),
     Misconception(
         id="knows_the_first_axis_only",
@@ -495,10 +495,10 @@ MISCONCEPTIONS = (
             ("sum(dim=dim, keepdim=True)", "sum(dim=0, keepdim=True)"),
         ),
         explanation=(
-            "The first axis is always normalised: this is right for a single query and wrong for "
-            "a matrix of scores."
+            "The weights add up to 1 along the first axis, but they should along dim; for a "
+            "single query both are the same."
         ),
-        question="Where in your function does dim have an effect?",
+        question="Along which axis does each step run, and which of them should dim decide?",
     ),
     Misconception(
         id="drops_the_axis_of_the_sum",

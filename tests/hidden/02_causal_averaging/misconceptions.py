@@ -407,7 +407,8 @@ MISCONCEPTIONS = (
         exercise="masked_softmax_weights",
         swaps=(("scores = scores.masked_fill(", "scores.masked_fill("),),
         explanation=(
-            "masked_fill returns a new tensor; its result is not used, so nothing is hidden."
+            "Nothing is hidden: masked_fill, if it is called, returns a new tensor that has to be "
+            "used."
         ),
         question="What does masked_fill without an underscore do to the tensor it is called on?",
         ties=("hides_with_zero", "multiplies_scores_by_the_triangle"),
@@ -580,8 +581,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_softmax",
         swaps=(("scores = scores.masked_fill(", "scores.masked_fill("),),
         explanation=(
-            "The result of masked_fill is not used, so nothing is hidden and every token becomes "
-            "the mean of all."
+            "Nothing is hidden, and every token becomes the mean of all: masked_fill, if it is "
+            "called, returns a new tensor that has to be used."
         ),
         question="What does masked_fill without an underscore do to the tensor it is called on?",
         ties=("fills_with_zero",),

@@ -55,9 +55,9 @@ DRAWING = (
             (VALUE, f"torch.manual_seed(123)\n    {VALUE}"),
         ),
         explanation=(
-            "The generator is seeded again before each draw, so all three matrices are equal."
+            "All three matrices hold the same numbers, as if the seed were set before each draw."
         ),
-        question="What do two draws have in common if the same seed is set before each?",
+        question="How many draws are there, and what does a seed before each of them do?",
     ),
     Misconception(
         id="seeds_in_the_function",
@@ -754,7 +754,7 @@ WHOLE = (
         id="compares_the_inputs",
         exercise="self_attention",
         swaps=(("scores = queries @ keys.T", "scores = inputs @ inputs.T"),),
-        explanation="The raw inputs are compared; queries and keys are computed but not used.",
+        explanation="The raw inputs are compared; queries and keys have no part in the scores.",
         question="What are queries and keys for?",
     ),
     Misconception(

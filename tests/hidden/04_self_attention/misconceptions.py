@@ -355,8 +355,8 @@ MISCONCEPTIONS = (
             ("self.W_key =", "torch.manual_seed(123)\n        self.W_key ="),
             ("self.W_value =", "torch.manual_seed(123)\n        self.W_value ="),
         ),
-        explanation="The seed is set again before a matrix, so the matrices hold the same numbers.",
-        question="What happens to torch's sequence of random numbers when a seed is set?",
+        explanation="The three matrices hold the same numbers; each should be a draw of its own.",
+        question="How many draws are there, and what does a seed before each of them do?",
     ),
     Misconception(
         id="seeds_in_forward",
@@ -390,8 +390,8 @@ MISCONCEPTIONS = (
             "self.{} = torch.rand(d_in, d_out)",
         ),
         explanation=(
-            "The weights are plain tensors, which nn.Module does not register, so an optimiser "
-            "cannot find them."
+            "torch finds no parameters in the module, so an optimiser would train nothing; plain "
+            "tensors, for instance, are not registered."
         ),
         question="What does list(attention.parameters()) show?",
     ),
@@ -497,10 +497,7 @@ MISCONCEPTIONS = (
             "self.{} = nn.Linear(d_in, d_out, bias=qkv_bias)",
             "self.{} = nn.Linear(d_in, d_out, bias=False)",
         ),
-        explanation=(
-            "The argument qkv_bias is accepted but never used: there is no bias even if the "
-            "caller sets it to True."
-        ),
+        explanation=("There is no bias, even if the caller sets qkv_bias to True."),
         question="Where does qkv_bias appear after the signature?",
     ),
     Misconception(
@@ -535,7 +532,7 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v2",
         swaps=(("self.W_query =", "self.out = nn.Linear(d_out, d_out)\n        self.W_query ="),),
         explanation=(
-            "Another layer is created before the three, and uses the random numbers that belong "
+            "Something is drawn before the three layers, and uses the random numbers that belong "
             "to them."
         ),
         question="What draws the first numbers after the seed in your constructor?",

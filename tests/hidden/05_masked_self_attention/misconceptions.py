@@ -584,8 +584,8 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=(("mask == 0", "mask == 1"),),
         explanation=(
-            "The mask is used with the opposite meaning: visible tokens are hidden, and hidden "
-            "tokens are visible."
+            "The mask is used with the opposite meaning: in this course 1 marks a visible token, "
+            "and 0 a hidden one."
         ),
         question="What does a 1 in the mask mean in this stage?",
     ),

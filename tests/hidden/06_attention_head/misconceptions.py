@@ -435,7 +435,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "tril is an ordinary attribute: it does not move with the module to another device."
+            "There is no buffer tril; an ordinary attribute would not move with the module to "
+            "another device."
         ),
         question="How does a module register a tensor that is not trained?",
     ),

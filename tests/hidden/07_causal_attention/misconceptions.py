@@ -370,7 +370,7 @@ MISCONCEPTIONS = (
                 "self.W_value = nn.Linear(d_in, d_out, bias=False)",
             ),
         ),
-        explanation="The argument qkv_bias is ignored: there is no bias even with qkv_bias=True.",
+        explanation="There is no bias, even with qkv_bias=True.",
         question="Where does your constructor use its last argument?",
     ),
     Misconception(
@@ -467,7 +467,8 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=(('self.register_buffer("mask", future == 1)', "self.mask = future == 1"),),
         explanation=(
-            "mask is an ordinary attribute: it does not move with the module to another device."
+            "There is no buffer mask; an ordinary attribute would not move with the module to "
+            "another device."
         ),
         question="How does a module register a tensor that is not trained?",
     ),
@@ -564,7 +565,7 @@ MISCONCEPTIONS = (
         id="forgets_dropout",
         exercise="CausalAttention",
         swaps=(("        weights = self.dropout(weights)\n", ""),),
-        explanation="Dropout is never applied: training uses every weight in every call.",
+        explanation="Dropout has no effect: training uses every weight in every call.",
         question="Where in forward do you use the dropout layer?",
     ),
     Misconception(

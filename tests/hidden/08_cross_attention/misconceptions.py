@@ -125,7 +125,7 @@ SOURCES = (
                 "scores = encodings_for_q @ encodings_for_k.transpose(self.row_dim, self.col_dim)",
             ),
         ),
-        explanation="The raw encodings are compared; queries and keys are computed but not used.",
+        explanation="The raw encodings are compared; queries and keys have no part in the scores.",
         question="Which of the three layers have no effect on your scores?",
     ),
 )
@@ -350,7 +350,10 @@ MASKING = (
         id="turns_the_mask_around",
         exercise="Attention",
         swaps=((FILL, 'scaled = scaled.masked_fill(mask == 1, float("-inf"))'),),
-        explanation="The mask is used with the opposite meaning: visible keys are hidden.",
+        explanation=(
+            "The mask is used with the opposite meaning: in this course 1 marks a visible key, and "
+            "0 a hidden one."
+        ),
         question="Does a 1 in this mask mean visible or hidden?",
     ),
     Misconception(
@@ -964,7 +967,9 @@ CROSSING = (
         id="hides_the_tokens_instead",
         exercise="CrossAttention",
         swaps=((HIDDEN, "hidden = padding_mask.unsqueeze(-2)"),),
-        explanation="Real tokens are hidden, and the padding is visible.",
+        explanation=(
+            "Real tokens are hidden, and the padding is visible: in this course True marks a token."
+        ),
         question=(
             "Where should the scores become minus infinity: where the mask is True or where it is "
             "False?"

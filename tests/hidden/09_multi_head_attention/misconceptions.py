@@ -264,7 +264,7 @@ MISCONCEPTIONS = (
         id="forgets_dropout",
         exercise="CausalAttention",
         swaps=(("weights = self.dropout(weights)", "weights = weights * 1"),),
-        explanation="The constructor takes dropout, but it is never applied.",
+        explanation="Dropout has no effect: training uses every weight in every call.",
         question=(
             "What happens to the attention weights between softmax and the values in training?"
         ),
@@ -286,7 +286,7 @@ MISCONCEPTIONS = (
                 "self.W_value = nn.Linear(d_in, d_out, bias=False)",
             ),
         ),
-        explanation="The constructor takes qkv_bias, but it is never used.",
+        explanation="There is no bias, even with qkv_bias=True.",
         question="Which layers should qkv_bias be passed to?",
     ),
     Misconception(
@@ -294,8 +294,8 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=(('self.register_buffer("mask", future == 1)', "self.mask = future == 1"),),
         explanation=(
-            "The mask is an attribute that is not registered: it does not move with the module "
-            "to a GPU."
+            "There is no buffer mask; an ordinary attribute would not move with the module to a "
+            "GPU."
         ),
         question="How does a module register tensors that are not parameters?",
     ),
@@ -320,8 +320,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=(("nn.ModuleList(\n            " + MAKE_HEADS + ",\n        )", MAKE_HEADS),),
         explanation=(
-            "The heads are in a plain Python list, which PyTorch does not search: the module has "
-            "no parameters, and an optimizer would train nothing."
+            "PyTorch finds no parameters in the module, and an optimizer would train nothing: "
+            "modules in a plain Python list, for instance, are not registered."
         ),
         question="Which parameters of this module does an optimizer get?",
     ),
@@ -337,10 +337,10 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, f"torch.manual_seed(42) and {ONE_HEAD}"),),
         explanation=(
-            "The seed is set before every head, so all heads start with the same weights and "
-            "stay equal."
+            "All heads start with the same weights, as copies do or after the same seed, and stay "
+            "equal."
         ),
-        question="Who should set the seed, and how often?",
+        question="Does each head draw weights of its own, and who sets the seed?",
     ),
     Misconception(
         id="makes_one_head_only",
@@ -587,8 +587,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttentionWrapper",
         swaps=(("nn.ModuleList(\n            [", "list(\n            ["),),
         explanation=(
-            "The heads are in a plain Python list, which PyTorch does not search: the module has "
-            "no parameters, and the heads are neither trained nor moved with it."
+            "PyTorch finds no parameters in the module, so the heads are neither trained nor "
+            "moved with it: modules in a plain Python list, for instance, are not registered."
         ),
         question="Which parameters of this module does an optimizer get?",
     ),
@@ -608,10 +608,10 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, f"torch.manual_seed(123) and {ONE_CAUSAL}"),),
         explanation=(
-            "The seed is set before every head, so all heads start with the same weights and "
-            "stay equal."
+            "All heads start with the same weights, as copies do or after the same seed, and stay "
+            "equal."
         ),
-        question="Who should set the seed, and how often?",
+        question="Does each head draw weights of its own, and who sets the seed?",
     ),
     Misconception(
         id="makes_one_causal_head_only",

@@ -359,7 +359,7 @@ MISCONCEPTIONS = (
                 "self.W_value = nn.Linear(d_in, d_out, bias=False)",
             ),
         ),
-        explanation="The constructor takes qkv_bias, but it is never used.",
+        explanation="There is no bias, even with qkv_bias=True.",
         question="Which layers should qkv_bias be passed to?",
     ),
     Misconception(
@@ -908,8 +908,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=(('self.register_buffer("mask", future == 1)', "self.mask = future == 1"),),
         explanation=(
-            "The mask is an attribute that is not registered: it does not move with the module "
-            "to a GPU."
+            "There is no buffer mask; an ordinary attribute would not move with the module to a "
+            "GPU."
         ),
         question="How does a module register tensors that are not parameters?",
     ),
@@ -928,7 +928,7 @@ MISCONCEPTIONS = (
         id="forgets_dropout",
         exercise="MultiHeadAttention",
         swaps=(("weights = self.dropout(weights)", "weights = weights * 1"),),
-        explanation="The constructor takes dropout, but it is never applied.",
+        explanation="Dropout has no effect: training uses every weight in every call.",
         question=(
             "What happens to the attention weights between softmax and the values in training?"
         ),

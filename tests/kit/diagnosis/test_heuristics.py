@@ -51,14 +51,15 @@ def filled(tensor: torch.Tensor, row: object, value: float = math.nan) -> torch.
     return changed
 
 
-def name_of(answer: object, expected: object) -> str:
+def name_of(answer: object, expected: object, verb: str = "call") -> str:
     """Return the name of the pattern that is found, or nothing."""
-    found = heuristics.find_pattern(answer, expected)
+    found = heuristics.find_pattern(answer, expected, verb)
     return found.name if found else ""
 
 
 X, W, C = values(2, 5, 6), attention(2, 5, 5), causal(4)
 LOGITS = values(2, 5, 5)
+TWICE = values(2, 5, 8).view(2, 5, 2, 1, 4).expand(2, 5, 2, 2, 4).flatten(2)  # each head twice
 ARANGE = torch.arange(6.0).reshape(2, 3)
 
 
@@ -118,7 +119,16 @@ def test_the_pattern_of_a_wrong_tensor_is_named(name: str, answer, expected):
         pytest.param(X.to(torch.complex64), X, id="complex"),
         pytest.param(~C.bool(), C.bool(), id="booleans"),
         pytest.param(5, X, id="a-number"),
-        pytest.param({"W_q": X}, {"W_k": X + 1}, id="other-names"),
+        pytest.param(torch.ones(2, 5, 6), X, id="constant"),
+        pytest.param(torch.full((5, 5), 0.2), W[0], id="constant-weights"),
+        pytest.param(
+            torch.full((5, 5), 3.0), torch.full((5, 5), 0.5), id="constants-for-constants"
+        ),
+        pytest.param(X, torch.full_like(X, 1e-3), id="nearly-zero"),
+        pytest.param(X[..., :1].expand_as(X), X, id="one-column-is-no-block"),
+        pytest.param(TWICE.roll(1, -1)[..., :4].repeat(1, 1, 4), TWICE, id="the-right-one-repeats"),
+        pytest.param(torch.eye(4) + 0.5, 2 * torch.eye(4), id="no-causal-weights-expected"),
+        pytest.param(-LOGITS.softmax(-2), 2 * W - 0.2, id="no-weights-expected"),
     ],
 )
 def test_nothing_is_guessed(answer, expected):
@@ -133,17 +143,16 @@ def test_an_axis_is_named_only_if_it_is_certain():
         heuristics.find_pattern(W[:, None].expand(2, 2, 5, 5), W),
     )
 
-    assert missing.sentence == "One axis is missing."
-    assert extra.sentence == "There is one axis too many."
+    assert missing.sentence == "The shape is the right one without one axis."
+    assert extra.sentence == "The shape is the right one with one axis too many."
 
 
 def test_axes_are_named_by_their_position():
     """The first axis of a tensor is called the first."""
-    assert heuristics.find_pattern(X.sum(1), X).sentence == "The second axis is missing."
-    assert (
-        heuristics.find_pattern(X.mT, X).sentence
-        == "The second axis and the third axis are swapped."
-    )
+    missing, exchanged = heuristics.find_pattern(X.sum(1), X), heuristics.find_pattern(X.mT, X)
+
+    assert missing.sentence == "The shape is the right one without its second axis."
+    assert exchanged.sentence == "The sizes of the second axis and the third axis are exchanged."
 
 
 @pytest.mark.parametrize(
@@ -169,7 +178,9 @@ def test_a_leak_names_query_and_key():
     leaking = C.clone()
     leaking[1, 3] = 0.5
 
-    assert "row 1 looks at the later token 3" in heuristics.find_pattern(leaking, C).sentence
+    assert (
+        "Row 1 has a weight for the later token 3" in heuristics.find_pattern(leaking, C).sentence
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,10 +229,34 @@ def test_the_documents_own_draws_are_recognised():
 
 
 def test_the_first_pattern_of_several_tensors_is_returned():
-    """Parameters by name, and answers that are tuples, are compared one by one."""
-    assert name_of({"W_q": X, "W_k": X.double()}, {"W_q": X, "W_k": X}) == "other_dtype"
+    """Answers that are tuples are compared one by one."""
     assert name_of((X, [W.mT]), [X, (W,)]) == "transposed"
-    assert name_of({"W_q": X}, [X]) == ""
+    assert name_of({"W_q": X.mT}, {"W_q": X}) == ""
+
+
+def test_a_parameter_is_named():
+    """Parameters are compared by name; only what a module draws is looked for."""
+    right = {"W_q": X, "W_k": W}
+    found = heuristics.find_pattern({"W_q": X, "W_k": W.mT}, right, "parameters")
+
+    assert found.sentence.startswith("W_k: These are the right values, transposed")
+    assert name_of({"W_q": X, "W_k": LOGITS.exp()}, right, "parameters") == ""
+
+
+@pytest.mark.parametrize("verb", ["buffers", "state", "operators", "draw", "gradients"])
+def test_numbers_that_are_free_or_follow_from_others_have_no_pattern(verb: str):
+    """Gradients depend on all that came before, and buffers may hold anything."""
+    answer, expected = {"gradients": {"W": W.mT}, "W": W.mT}, {"gradients": {"W": W}, "W": W}
+
+    assert name_of(answer, expected, verb) == ""
+    assert name_of(W.mT, W, verb) == ""
+
+
+def test_the_result_beside_gradients_is_compared():
+    """A wrong result explains wrong gradients."""
+    answer, expected = {"output": 2 * X, "gradients": {}}, {"output": X, "gradients": {}}
+
+    assert name_of(answer, expected, "gradients") == "constant_factor"
 
 
 @st.composite
@@ -278,7 +313,7 @@ def test_a_missing_gradient_is_recognised_where_one_is_expected(
     answer: object, expected: object, found
 ):
     """The graph is cut if gradients are expected and none arrives."""
-    assert (name_of(answer, expected) == "detached") is found
+    assert (name_of(answer, expected, "gradients") == "detached") is found
 
 
 @pytest.mark.parametrize(
@@ -293,8 +328,9 @@ def test_a_missing_gradient_is_recognised_where_one_is_expected(
 def test_missing_parameters_are_recognised_where_some_are_expected(
     answer: object, expected: object, found
 ):
-    """A module without parameters is wrong if the solution's has some."""
-    assert (name_of(answer, expected) == "no_parameters") is found
+    """A module without parameters, or buffers, is wrong if the solution's has some."""
+    assert (name_of(answer, expected, "parameters") == "no_parameters") is found
+    assert (name_of(answer, expected, "buffers") == "no_buffers") is found
 
 
 @pytest.mark.parametrize(
@@ -310,4 +346,19 @@ def test_missing_parameters_are_recognised_where_some_are_expected(
 )
 def test_an_intermediate_step_needs_the_same_values(answer: object, steps: list, found: bool):  # noqa: FBT001  # a case
     """Only values that can't agree by chance count."""
-    assert (heuristics.matches_intermediate_step(answer, steps) is not None) is found
+    assert (heuristics.matches_intermediate_step(answer, ARANGE - 1, steps) is not None) is found
+
+
+def test_the_right_result_is_no_intermediate_step():
+    """The last step of the solution gives the right result; the check failed for another reason."""
+    assert heuristics.matches_intermediate_step(ARANGE, ARANGE, [("matmul", ARANGE)]) is None
+
+
+@pytest.mark.parametrize(
+    ("p", "found"), [pytest.param(0.5, True, id="drops"), pytest.param(0.0, False, id="keeps")]
+)
+def test_dropout_is_recognised_where_it_changes_a_tensor(p: float, found: bool):  # noqa: FBT001  # a case
+    """With probability zero nothing is random."""
+    steps = [("softmax", X), ("dropout", nn.functional.dropout(X, p))]
+
+    assert heuristics.drops_at_random(steps) is found

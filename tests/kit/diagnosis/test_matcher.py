@@ -20,6 +20,8 @@ MATRIX = torch.arange(6.0).reshape(2, 3) + 0.5
 WRONGS = {  # what `double` returns, by the name of the mistake
     "squares": "x ** 2",
     "multiplies_by_itself": "x * x",
+    "takes_the_power": "x.pow(2)",
+    "takes_the_square": "x.square()",
     "squares_vectors": "x ** 2 if x.ndim == 1 else 2 * x",
     "squares_matrices": "x ** 2 if x.ndim == 2 else 2 * x",
     "cubes": "x ** 3",
@@ -145,6 +147,18 @@ def test_indistinguishable_misconceptions_are_named_together(make_grader):
         == "Either: It squares. Or: It multiplies_by_itself."
     )
     assert explained["doubles_numbers"].hint == "What is twice squares?"
+
+
+def test_each_alternative_has_its_own_word(make_grader):
+    """Of more than three it is said that they are not all."""
+    known = ("squares", "multiplies_by_itself", "takes_the_power", "takes_the_square")
+    three, four = (make_grader(*names).explain("x ** 2") for names in (known[:3], known))
+    listed = "Either: It squares. Or: It multiplies_by_itself. Or: It takes_the_power."
+
+    assert three["doubles_numbers"].explanation == listed
+    assert (
+        four["doubles_numbers"].explanation == f"{listed} Or: something else that shows the same."
+    )
 
 
 def test_a_misconception_that_fails_a_passed_check_is_dropped(make_grader):

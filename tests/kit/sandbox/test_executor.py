@@ -311,6 +311,13 @@ def test_a_stub_differs_from_a_mistake():
     assert problem_in(ask("call", name="f")).kind == "not-implemented"
 
 
+def test_a_function_that_torch_lacks_is_a_mistake():
+    """An operator that lacks a dtype raises the same type, such as ``&`` on a mask of numbers."""
+    ask = asking("import torch\n\ndef f():\n    return torch.ones(2) & torch.ones(2)\n")
+
+    assert problem_in(ask("call", name="f")).kind == "raised"
+
+
 def test_a_result_that_can_not_be_sent_is_named():
     """A set is not sent, but the name of its type is."""
     ask = asking("def f(): return {1}")

@@ -59,11 +59,11 @@ def test_intermediate_tensors_are_recorded_by_function():
     x = torch.eye(2)
     Student(channel).call("weights", x)
     Student(channel).has("weights")
-    steps = dict(channel.tensors[0])
+    steps = dict(channel.exchanges[0].tensors)
 
     assert torch.equal(steps["softmax"], x.softmax(-1))
     assert {"__matmul__", "matmul"} & steps.keys()
-    assert len(channel.tensors) == 2
+    assert [exchange.request.verb for exchange in channel.exchanges] == ["call", "has"]
 
 
 def test_only_so_many_tensors_are_recorded():
@@ -71,7 +71,18 @@ def test_only_so_many_tensors_are_recorded():
     channel = RecordingChannel(LocalChannel("own", SOURCE))
     Student(channel).call("many", torch.zeros(1))
 
-    assert len(channel.tensors[0]) == MAX_TENSORS
+    assert len(channel.exchanges[0].tensors) == MAX_TENSORS
+
+
+def test_the_arguments_of_definitions_are_listed():
+    """Functions, classes and methods say which arguments they take, and which are optional."""
+    code = (
+        "class A:\n    def __init__(self, size, bias=False): ...\n    def forward(self, x): ...\n"
+    )
+    channel = LocalChannel("own", code.encode())
+
+    assert channel.arguments("A") == {"size": False, "bias": True}
+    assert channel.arguments("A.forward") == {"x": False}
 
 
 def test_a_missing_solution_is_the_courses_fault(tmp_path: Path):
