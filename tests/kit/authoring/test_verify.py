@@ -8,6 +8,7 @@ from autograder import course as courses
 from autograder.authoring import release, verify
 from autograder.course import Course
 from autograder.sandbox.supervisor import ForkServer
+from tests.kit.commands import forget_suites
 
 HOLLOW = """
 import torch
