@@ -15,7 +15,7 @@ from autograder.authoring import lab_notebook, markers
 from autograder.course import Course, Stage
 from autograder.errors import CourseError
 
-FINGERPRINTS_VERSION = 1  # add one when the same sources would give other fingerprints
+FINGERPRINTS_VERSION = 2  # add one when the same sources would give other fingerprints
 
 
 def plan(course: Course) -> dict[Path, bytes]:

@@ -126,12 +126,19 @@ def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
 
 def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
     """Return the diagnosis of one misconception, or of several that showed the same."""
-    first, *others = named[:3]
-    explanation = first.explanation
-    if others:
-        also = " ".join(other.explanation for other in others)
-        explanation = f"Either: {explanation} Or: {also}"
-    return Diagnosis(" / ".join(item.id for item in named[:3]), explanation, first.question)
+    shown = named[:3]
+    return Diagnosis(
+        " / ".join(item.id for item in shown),
+        _alternatives([item.explanation for item in shown], " "),
+        shown[0].question,
+        _alternatives([item.title for item in shown], ". "),
+    )
+
+
+def _alternatives(texts: Sequence[str], gap: str) -> str:
+    """Join *texts* by "Or:"; one that several mistakes share stands there once."""
+    different = list(dict.fromkeys(texts))
+    return different[0] if len(different) == 1 else f"Either: {f'{gap}Or: '.join(different)}"
 
 
 class MisconceptionMatcher:

@@ -22,6 +22,6 @@ def text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
     if first and not exercise.unwritten:
         lines += [first.title, first.message] if first.message else [first.title]
         if first.diagnosis:
-            mistake = f"It looks like this: {first.mistake}."
-            lines += [mistake, first.diagnosis.explanation, first.diagnosis.hint]
+            mistake = f"It looks like this: {first.mistake}{first.diagnosis.beyond_title}"
+            lines += [mistake, first.diagnosis.hint]
     return "\n".join([*lines, note] if note else lines)

@@ -127,11 +127,6 @@ class SelfCheckFeedback:
         return bool(self.checks) and not self.open
 
 
-def mistake_name(misconception: str) -> str:
-    """Turn an id, ``forgets_to_scale``, or several with `` / `` between, into words."""
-    return misconception.replace("_", " ").replace(" / ", " or ")
-
-
 def counted(count: int, word: str) -> str:
     """Write *count* before *word*, which gets an ``s`` unless *count* is 1."""
     return f"{count} {word}{'' if count == 1 else 's'}"

@@ -14,7 +14,6 @@ from autograder.reports.feedback import (
     Feedback,
     SelfCheckFeedback,
     counted,
-    mistake_name,
 )
 from autograder.reports.tensor_table import tensor_tables
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
@@ -166,7 +165,7 @@ def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
                 points=check.points,
                 max_points=check.max_points,
                 message="" if repeated else check.message,
-                mistake=mistake_name(mistake),
+                mistake=check.diagnosis.title if check.diagnosis else "",
                 diagnosis=None if mistake in mistakes else check.diagnosis,
                 same_mistake=mistake in mistakes,
                 tables=tensor_tables(check.grid) if check.grid else (),

@@ -159,8 +159,8 @@ def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
     if check.message:
         yield Text(check.message)
     if check.diagnosis:
-        yield Text.assemble("It looks like this: ", (f"{check.mistake}.", "bold"))
-        yield Text(check.diagnosis.explanation)
+        title = (check.mistake, "bold")
+        yield Text.assemble("It looks like this: ", title, check.diagnosis.beyond_title)
         yield Text(check.diagnosis.hint, style="italic cyan")
     elif check.same_mistake:
         yield Text(f"The same mistake shows here: {check.mistake}.", style="dim")

@@ -160,8 +160,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_loop",
         swaps=(("past.mean(dim=0)", "past.mean(dim=0).detach()"),),
         explanation=(
-            "The numbers are right, but they are detached from the graph, so no gradient flows "
-            "back."
+            "The means are detached from the graph, so no gradient flows back, although the "
+            "numbers are right."
         ),
         question="Which call in your function turns a tensor into plain numbers?",
     ),
@@ -299,6 +299,7 @@ MISCONCEPTIONS = (
         id="multiplies_from_the_right",
         exercise="causal_mean_matmul",
         swaps=(("return weights @ x", "return x @ weights"),),
+        title="The weights are the right factor of the product",
         explanation=(
             "The weights are on the right, where they would mix features: the sizes C and T do "
             "not fit."
@@ -406,9 +407,7 @@ MISCONCEPTIONS = (
         id="loses_the_masked_scores",
         exercise="masked_softmax_weights",
         swaps=(("scores = scores.masked_fill(", "scores.masked_fill("),),
-        explanation=(
-            "masked_fill returns a new tensor; its result is not used, so nothing is hidden."
-        ),
+        explanation="The result of masked_fill, a new tensor, is not used, so nothing is hidden.",
         question="What does masked_fill without an underscore do to the tensor it is called on?",
         ties=("hides_with_zero", "multiplies_scores_by_the_triangle"),
         why_tied=UNIFORM,
@@ -417,6 +416,7 @@ MISCONCEPTIONS = (
         id="hides_with_zero",
         exercise="masked_softmax_weights",
         swaps=(('float("-inf")', "0.0"),),
+        title="Hidden scores are set to 0, not to minus infinity",
         explanation=(
             "Hidden scores are set to 0, but exp(0) is 1: hidden tokens keep their full weight."
         ),

@@ -62,7 +62,9 @@ def known(tiny: Course) -> fingerprints.Fingerprints:
 
 def test_release_keeps_what_the_public_suite_detects(known):
     """One misconception fails the public suite, with one answer; the other passes it."""
-    assert [mistake.id for mistake in known.mistakes] == ["squares"]
+    assert [(mistake.id, mistake.title) for mistake in known.mistakes] == [
+        ("squares", "The numbers were squared")
+    ]
     assert known.answers == ({"dtype": "float32", "shape": [2], "values": [1.0, 1.0]},)
     assert known.prints == (
         fingerprints.Fingerprint(

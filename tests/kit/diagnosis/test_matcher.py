@@ -20,6 +20,7 @@ MATRIX = torch.arange(6.0).reshape(2, 3) + 0.5
 WRONGS = {  # what `double` returns, by the name of the mistake
     "squares": "x ** 2",
     "multiplies_by_itself": "x * x",
+    "powers": "x.pow(2)",
     "squares_vectors": "x ** 2 if x.ndim == 1 else 2 * x",
     "squares_matrices": "x ** 2 if x.ndim == 2 else 2 * x",
     "cubes": "x ** 3",
@@ -144,7 +145,18 @@ def test_indistinguishable_misconceptions_are_named_together(make_grader):
         explained["doubles_numbers"].explanation
         == "Either: It squares. Or: It multiplies_by_itself."
     )
+    assert explained["doubles_numbers"].title == "Either: It squares. Or: It multiplies_by_itself"
+    assert explained["doubles_numbers"].beyond_title == "."
     assert explained["doubles_numbers"].hint == "What is twice squares?"
+
+
+def test_each_of_three_mistakes_begins_with_a_word_of_choice(make_grader):
+    """The third alternative has an "Or:" of its own."""
+    explained = make_grader("squares", "multiplies_by_itself", "powers").explain("x.pow(2)")
+
+    assert explained["doubles_numbers"].title == (
+        "Either: It squares. Or: It multiplies_by_itself. Or: It powers"
+    )
 
 
 def test_a_misconception_that_fails_a_passed_check_is_dropped(make_grader):
