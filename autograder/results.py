@@ -20,6 +20,7 @@ from autograder.sanitize import (
     MAX_WORD,
     digits,
     identifier,
+    last_lines,
     line,
     lines,
     listed,
@@ -119,7 +120,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One check, as the student reads it."""
+    """One check, as the student reads it; only one of a public suite has what was *printed*."""
 
     name: str
     title: str
@@ -130,11 +131,13 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     diagnosis: Diagnosis | None = None
     grid: Grid | None = None
+    printed: str = ""
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", line(self.name, MAX_SENTENCE))
         force_setattr(self, "title", line(self.title, MAX_SENTENCE))
         force_setattr(self, "message", lines(self.message))
+        force_setattr(self, "printed", last_lines(self.printed))
 
 
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +163,10 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one student earned in one stage, and why."""
+    """What one student earned in one stage, and why; *printed* is what importing the file printed.
+
+    As in checks, only the public suite keeps it.
+    """
 
     student: str
     stage: str
@@ -172,6 +178,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     ignored: tuple[str, ...] = ()
     exercises: tuple[ExerciseResult, ...] = ()
     sha256: str = ""
+    printed: str = ""
 
     def __post_init__(self) -> None:
         force_setattr(self, "student", identifier(self.student) or "(no name)")
@@ -180,6 +187,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "notices", listed(self.notices, MAX_NOTICES, MAX_SENTENCE))
         force_setattr(self, "ignored", listed(self.ignored, MAX_IGNORED, MAX_FILE_NAME))
         force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
+        force_setattr(self, "printed", last_lines(self.printed))
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):

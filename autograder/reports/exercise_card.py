@@ -4,6 +4,8 @@ The card has no style sheet and inherits its colours, because many programs show
 dark themes; it stays readable where a viewer removes its style attributes.
 """
 
+from textwrap import indent
+
 from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.templating import render
 
@@ -24,4 +26,6 @@ def text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
         if first.diagnosis:
             mistake = f"It looks like this: {first.mistake}{first.diagnosis.beyond_title}"
             lines += [mistake, first.diagnosis.hint]
+        if first.printed:
+            lines += ["Printed by your code:", indent(first.printed, "  ")]
     return "\n".join([*lines, note] if note else lines)

@@ -24,11 +24,12 @@ class CheckFeedback:
     diagnosis: Diagnosis | None = None
     same_mistake: bool = False
     tables: tuple[TensorTable, ...] = ()
+    printed: str = ""
 
     @property
     def silent(self) -> bool:
         """Whether it adds nothing to the checks before it."""
-        return not (self.message or self.mistake or self.tables)
+        return not (self.message or self.mistake or self.tables or self.printed)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Feedback:
 
 @dataclass(frozen=True)
 class SelfCheckFeedback:
-    """A student's own run of the public suite, and of the *hidden* one where it is there.
+    """A student's own run of the public suite, and of the *hidden* one where that was asked for.
 
     In the public suite points mean nothing: an exercise is done when all its checks passed.
     """
@@ -110,7 +111,9 @@ class SelfCheckFeedback:
     stage: str
     file: Path
     hidden: bool
+    hidden_is_here: bool
     message: str
+    printed: str
     exercises: tuple[ExerciseFeedback, ...]
     notices: tuple[str, ...]
     passed: int
@@ -125,6 +128,13 @@ class SelfCheckFeedback:
     def complete(self) -> bool:
         """Whether checks ran and all of them passed."""
         return bool(self.checks) and not self.open
+
+
+def hidden_suite_note(*, is_here: bool) -> str:
+    """Say where the hidden suite is that a check did not run."""
+    if is_here:
+        return "The hidden suite, which gives the points, is here: run `autograder check --hidden`."
+    return "The hidden suite, which gives the points, stays with your instructor."
 
 
 def counted(count: int, word: str) -> str:

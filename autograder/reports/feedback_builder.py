@@ -59,7 +59,12 @@ def build_exercise_feedback(
 
 
 def build_self_check(
-    stage: Stage, result: SubmissionResult, file: Path, *, hidden: bool
+    stage: Stage,
+    result: SubmissionResult,
+    file: Path,
+    *,
+    hidden: bool,
+    hidden_is_here: bool = False,
 ) -> SelfCheckFeedback:
     """Build the feedback about a student's own run on *file*."""
     checks = [check for exercise in result.exercises for check in exercise.checks]
@@ -67,6 +72,8 @@ def build_self_check(
         stage=stage.title,
         file=file,
         hidden=hidden,
+        hidden_is_here=hidden_is_here,
+        printed=result.printed,
         message=result.message,
         exercises=_exercises(stage, result),
         notices=result.notices,
@@ -169,6 +176,7 @@ def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
                 diagnosis=None if mistake in mistakes else check.diagnosis,
                 same_mistake=mistake in mistakes,
                 tables=tensor_tables(check.grid) if check.grid else (),
+                printed=check.printed,
             )
         )
         messages.add(check.message)

@@ -12,7 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.course import Course
-from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, Feedback, SelfCheckFeedback
+from autograder.reports.feedback import (
+    CheckFeedback,
+    ExerciseFeedback,
+    Feedback,
+    SelfCheckFeedback,
+    hidden_suite_note,
+)
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.tensor_table import TensorCell, TensorTable
 from autograder.results import SubmissionResult
@@ -64,6 +70,8 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     yield ""
     if feedback.message:
         yield from (Text(_sentence(feedback.message), style="red"), "")
+    if feedback.printed and not feedback.complete:
+        yield from (*_printed("Printed when your file was imported:", feedback.printed), "")
     for exercise in feedback.exercises:
         yield from _checked_exercise(exercise, width - INDENT)
     for notice in feedback.notices:
@@ -79,8 +87,8 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     if feedback.hidden:
         suites = f"The public suite and the hidden suite ran: {count}"
     else:
-        stays = "The hidden suite, which gives the points, stays with your instructor."
-        suites = f"The public suite ran: {count} {stays}"
+        note = hidden_suite_note(is_here=feedback.hidden_is_here)
+        suites = f"The public suite ran: {count} {note}"
     yield Text(suites, style="dim")
 
 
@@ -167,6 +175,13 @@ def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
     if check.tables:
         yield ""
         yield from _tables(check.tables, width)
+    if check.printed:
+        yield from _printed("Printed by your code:", check.printed)
+
+
+def _printed(title: str, text: str) -> Iterator[RenderableType]:
+    yield Text(title, style="dim")
+    yield Padding(Text(text), (0, 0, 0, INDENT))
 
 
 def _tables(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:

@@ -25,7 +25,13 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
         if target.course:
             results.append(check_with_suite(target.course, submission, fork_server, public=False))
     merged = _merge(stage, results)
-    return build_self_check(stage, merged, target.file, hidden=target.course is not None)
+    return build_self_check(
+        stage,
+        merged,
+        target.file,
+        hidden=target.course is not None,
+        hidden_is_here=target.hidden_is_here,
+    )
 
 
 def check_with_suite(

@@ -36,11 +36,12 @@ def record_of(text: str) -> Results:
     check = CheckResult(
         name=text, title=text, outcome=Outcome.FAILED, status=Status.WRONG_VALUE, points=0.0,
         max_points=1.0, message=text, diagnosis=Diagnosis(text, text, text, text), grid=grid,
+        printed=text,
     )  # fmt: skip
     submission = SubmissionResult(
         student=text, stage=text, status=Status.GRADED, score=0.0, max_score=1.0, message=text,
         notices=(text,) * 99, ignored=(text,) * 99, exercises=(ExerciseResult.of(text, (check,)),),
-        sha256=text,
+        sha256=text, printed=text,
     )  # fmt: skip
     return Results(course=text, isolation=text, submissions=(submission,))
 

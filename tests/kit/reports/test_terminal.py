@@ -151,6 +151,19 @@ def test_a_self_check_shows_the_first_problem_and_the_next_step(
     assert graded[graded.index("  Expected") : graded.index("Darker")] in text
 
 
+def test_a_hidden_suite_that_is_here_is_offered(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """One line says how to run it."""
+    run = submission(check())
+    stage, file = tiny.stages[0], Path("/home/ada/tiny.py")
+    feedback = build_self_check(stage, run, file, hidden=False, hidden_is_here=True)
+    text = self_check_text(feedback, file.parent, 200, colour=False)
+
+    assert "is here: run `autograder check --hidden`." in text
+    assert "stays with your instructor" not in text
+
+
 def test_a_complete_self_check_says_so(tiny: Course, check: MakeCheck, submission: MakeSubmission):
     """Nothing is next."""
     text = self_check(tiny, submission(check()))

@@ -2,6 +2,7 @@
 
 import copy
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -108,9 +109,19 @@ def test_a_known_mistake_is_named(mistaken: Lab):
         "It looks like this: The scores are not scaled before softmax.",
     ):
         assert words in repr(checked)
-        assert words in checked._repr_html_()
+        assert words in re.sub(r"</?strong>", "", checked._repr_html_())
     assert "<u><strong>0.3071</strong></u>" in checked._repr_html_()
     assert "stays with your instructor" not in repr(checked)
+
+
+def test_what_the_code_printed_is_in_the_card(lab: Lab, handed_out: Path, solution: str):
+    """It stands in the text and in the HTML of a check that did not pass."""
+    wrong = solution.replace("return weights @ values", "print('<w>', 7)\n        return values", 1)
+    save(handed_out, wrong)
+    checked = lab.check("SelfAttentionV1")
+
+    assert "Printed by your code:\n  <w> 7" in repr(checked)
+    assert "&lt;w&gt; 7</pre>" in checked._repr_html_()
 
 
 def test_other_exercises_do_not_suffer_from_a_mistake(mistaken: Lab):
