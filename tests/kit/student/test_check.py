@@ -50,7 +50,7 @@ def test_a_clone_offers_its_hidden_suite(check, pytestconfig):
     """Whoever holds the course need not look for it."""
     result = check(pytestconfig.rootpath / "assignments" / "04_self_attention")
 
-    assert "is here: run `autograder\ncheck --hidden`." in result.output
+    assert "is here: run `autograder check --hidden`." in result.output
 
 
 def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, pytestconfig):
