@@ -4,6 +4,8 @@
 bounds and sanitizes its own texts when it is made, changed or read.
 """
 
+import re
+import textwrap
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final, Literal
@@ -18,6 +20,7 @@ from autograder.sanitize import (
     MAX_WORD,
     digits,
     identifier,
+    last_lines,
     line,
     lines,
     listed,
@@ -27,6 +30,11 @@ FORMAT_VERSION: Final = 1
 MAX_NOTICES: Final = 20
 MAX_IGNORED: Final = 51  # 50 names, and how many more there are
 MAX_SIDE: Final = 8  # rows and columns of a grid
+MAX_TITLE: Final = 80  # of a mistake, where it is made from a sentence: one line of a terminal
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
+_CLAUSE_END: Final = re.compile(
+    r"[;:] |, (?:although|and|as|because|but|for|instead|not|or|so|where|which|whose) "
+)
 
 
 class Outcome(StrEnum):
@@ -63,16 +71,29 @@ class Status(StrEnum):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """The mistake's name, one sentence why, one question that leads on."""
+    """The mistake's id, one sentence why, one question that leads on, and the mistake's title.
+
+    Without a title it gets that of the explanation; records from before there were titles do, too.
+    """
 
     misconception: str
     explanation: str
     hint: str
+    title: str = ""
 
     def __post_init__(self) -> None:
         force_setattr(self, "misconception", line(self.misconception, MAX_SENTENCE))
         force_setattr(self, "explanation", lines(self.explanation))
         force_setattr(self, "hint", lines(self.hint))
+        title = self.title or title_of(self.explanation)
+        force_setattr(self, "title", line(title, MAX_SENTENCE))
+
+    @property
+    def beyond_title(self) -> str:
+        """What the explanation adds to the title, to be written right behind it."""
+        if self.explanation.startswith(self.title):
+            return self.explanation.removeprefix(self.title)
+        return f".\n{self.explanation}"
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -99,7 +120,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One check, as the student reads it."""
+    """One check, as the student reads it; only one of a public suite has what was *printed*."""
 
     name: str
     title: str
@@ -110,11 +131,13 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     diagnosis: Diagnosis | None = None
     grid: Grid | None = None
+    printed: str = ""
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", line(self.name, MAX_SENTENCE))
         force_setattr(self, "title", line(self.title, MAX_SENTENCE))
         force_setattr(self, "message", lines(self.message))
+        force_setattr(self, "printed", last_lines(self.printed))
 
 
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +163,10 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one student earned in one stage, and why."""
+    """What one student earned in one stage, and why; *printed* is what importing the file printed.
+
+    As in checks, only the public suite keeps it.
+    """
 
     student: str
     stage: str
@@ -152,6 +178,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     ignored: tuple[str, ...] = ()
     exercises: tuple[ExerciseResult, ...] = ()
     sha256: str = ""
+    printed: str = ""
 
     def __post_init__(self) -> None:
         force_setattr(self, "student", identifier(self.student) or "(no name)")
@@ -160,6 +187,7 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "notices", listed(self.notices, MAX_NOTICES, MAX_SENTENCE))
         force_setattr(self, "ignored", listed(self.ignored, MAX_IGNORED, MAX_FILE_NAME))
         force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
+        force_setattr(self, "printed", last_lines(self.printed))
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,6 +202,14 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         force_setattr(self, "course", identifier(self.course))
         force_setattr(self, "isolation", line(self.isolation, MAX_WORD))
+
+
+def title_of(explanation: str) -> str:
+    """Return the first sentence of *explanation*, or its first clause where that is too long."""
+    sentence = _SENTENCE_END.split(explanation.strip(), maxsplit=1)[0].removesuffix(".")
+    if len(sentence) > MAX_TITLE:
+        sentence = _CLAUSE_END.split(sentence, maxsplit=1)[0]
+    return textwrap.shorten(sentence, MAX_TITLE, placeholder=" …")
 
 
 def add(points: Iterable[float]) -> float:

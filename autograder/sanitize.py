@@ -40,6 +40,17 @@ def lines(text: str, limit: int = MAX_MESSAGE) -> str:
     return _cut("\n".join(kept), limit, len(text))
 
 
+def last_lines(text: str, limit: int = MAX_MESSAGE) -> str:
+    """Keep the end of *text*, of which there may be any amount, within the bounds of ``lines``."""
+    shown = _visible(text[-8 * limit :], limit).split("\n")
+    kept = "\n".join(item.rstrip() for item in shown).strip("\n").split("\n")
+    whole = "\n".join(kept)
+    if len(kept) <= MAX_LINES and len(whole) <= limit:
+        return whole
+    note = "… (more above)\n"
+    return note + "\n".join(kept[1 - MAX_LINES :])[len(note) - limit :].lstrip("\n")
+
+
 def listed(items: Iterable[str], most: int, limit: int) -> tuple[str, ...]:
     """Put each of *items* on one line; beyond *most* of them, say how many are left out."""
     known = list(items)

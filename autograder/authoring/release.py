@@ -16,7 +16,7 @@ from autograder.authoring import lab_notebook, markers, public_suite, stated_rul
 from autograder.course import Course, Stage
 from autograder.errors import CourseError
 
-RECORDS_VERSION = 2  # add one when the same sources would give another record or fingerprints
+RECORDS_VERSION = 3  # add one when the same sources would give another record or fingerprints
 
 
 def plan(course: Course) -> dict[Path, bytes]:

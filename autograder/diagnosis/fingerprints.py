@@ -46,6 +46,7 @@ class Mistake(msgspec.Struct, frozen=True):
     exercise: str
     explanation: str
     question: str
+    title: str = ""
 
 
 class Fingerprint(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -134,7 +135,7 @@ def make(stage: Stage, checks: Sequence[CollectedCheck], run: Run, made_from: st
     return Fingerprints(
         made_from=made_from,
         mistakes=tuple(
-            Mistake(item.id, item.exercise, item.explanation, item.question)
+            Mistake(item.id, item.exercise, item.explanation, item.question, item.title)
             for item in items
             if item.id in shown
         ),

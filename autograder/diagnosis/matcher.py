@@ -127,13 +127,22 @@ def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
 
 def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
     """Return the diagnosis of one misconception, or of several that showed the same."""
-    first, *others = named[:MAX_NAMED]
-    explanation = first.explanation
-    if others:
-        sentences = [explanation, *(other.explanation for other in others)]
-        sentences += ["something else that shows the same."] * (len(named) > MAX_NAMED)
-        explanation = f"Either: {' Or: '.join(sentences)}"
-    return Diagnosis(" / ".join(item.id for item in named[:MAX_NAMED]), explanation, first.question)
+    shown, more = named[:MAX_NAMED], len(named) > MAX_NAMED
+    return Diagnosis(
+        " / ".join(item.id for item in shown),
+        _alternatives([item.explanation for item in shown], " ", more=more),
+        shown[0].question,
+        _alternatives([item.title for item in shown], ". ", more=more),
+    )
+
+
+def _alternatives(texts: Sequence[str], gap: str, *, more: bool) -> str:
+    """Join *texts* by "Or:"; one that several mistakes share stands there once."""
+    different = list(dict.fromkeys(texts))
+    if len(different) == 1:
+        return different[0]
+    rest = ["something else that shows the same" + gap.strip()] if more else []
+    return f"Either: {f'{gap}Or: '.join([*different, *rest])}"
 
 
 class MisconceptionMatcher:

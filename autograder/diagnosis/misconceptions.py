@@ -10,8 +10,10 @@ from pathlib import Path
 from textwrap import dedent
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from autograder.errors import CourseError
+from autograder.results import title_of
 
 
 class Misconception(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,20 +21,25 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
 
     *swaps* replace text within the exercise's definition in the solution, where each *old* must
     occur exactly once; or *code* replaces the whole definition. *explanation* says in one sentence
-    what went wrong; *question* helps without showing the line. *ties* names misconceptions that no
-    answer can distinguish from this one, and *why_tied* says why. *only_hidden* is the reason why
-    only hidden inputs can show it, for one that passes the public suite.
+    what went wrong; *question* helps without showing the line. *title* names the mistake where the
+    explanation's first clause would not. *ties* names misconceptions that no answer can
+    distinguish from this one, and *why_tied* says why. *only_hidden* is the reason why only hidden
+    inputs can show it, for one that passes the public suite.
     """
 
     id: str
     exercise: str
     explanation: str
     question: str
+    title: str = ""
     swaps: tuple[tuple[str, str], ...] = ()
     code: str = ""
     ties: tuple[str, ...] = ()
     why_tied: str = ""
     only_hidden: str = ""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "title", self.title or title_of(self.explanation))
 
     def module(self, solution: str) -> str:
         """Return *solution* with this mistake in it; raises ``CourseError`` if it can't be."""

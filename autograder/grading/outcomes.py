@@ -8,6 +8,7 @@ from autograder.results import (
     CheckResult,
     Diagnosis,
     ExerciseResult,
+    Grid,
     Outcome,
     Status,
     SubmissionResult,
@@ -21,11 +22,16 @@ from autograder.suite.checks import CollectedCheck, WrongAnswer
 
 
 class CheckOutcome:
-    """Builds the result of one check; *reveal* says how much of it students may read."""
+    """Builds the result of one check; *reveal* says how much of it students may read.
 
-    def __init__(self, check: CollectedCheck, reveal: Reveal) -> None:
+    A check of the *public* suite shows everything: its inputs are no secret, and the code that it
+    runs is the reader's own.
+    """
+
+    def __init__(self, check: CollectedCheck, reveal: Reveal, *, public: bool) -> None:
         self.check = check
         self._reveal = reveal
+        self._public = public
 
     def passed(self) -> CheckResult:
         """Give full points."""
@@ -35,17 +41,19 @@ class CheckOutcome:
         """Give no points: something that the check needs is missing."""
         return self._result(Outcome.SKIPPED, fault.status, self._visible(fault))
 
-    def unusable(self) -> CheckResult:
-        """Give no points: the check raised an error on this answer, but not on the solution's."""
+    def unusable(self, error: Exception) -> CheckResult:
+        """Give no points: the check raised *error* on this answer, but not on the solution's."""
         exercise = self.check.spec.exercise
         message = f"The answer can't be used: it is not of the kind that {exercise} returns."
+        if self._public:
+            message += f"\nThe check ended with {type(error).__name__}: {error}"
         return self._result(Outcome.FAILED, Status.BAD_OUTPUT, message)
 
     def failed(self, error: BaseException) -> CheckResult | None:
         """Give no points and say why; ``None`` unless *error* is certainly the student's fault."""
         if isinstance(error, WrongAnswer):
             result = self._result(Outcome.FAILED, error.status, self._visible(error))
-            return replace(result, grid=error.grid) if self._shows_values else result
+            return replace(result, grid=self._visible_grid(error))
         if isinstance(error, Fault):
             return self._result(Outcome.ERRORED, error.status, self._visible(error))
         return None
@@ -54,13 +62,25 @@ class CheckOutcome:
         """Add the mistake's name, unless the course reveals nothing about hidden checks."""
         return result if self._shows_nothing else replace(result, diagnosis=diagnosis)
 
+    def add_printed(self, result: CheckResult, printed: str) -> CheckResult:
+        """Add what the code printed, unless it could have printed hidden inputs."""
+        shown = self._public and result.outcome is not Outcome.PASSED
+        return replace(result, printed=printed) if shown else result
+
     @property
     def _shows_nothing(self) -> bool:
-        return self.check.spec.layer.hidden and self._reveal.hidden_checks == "nothing"
+        hidden = self.check.spec.layer.hidden and not self._public
+        return hidden and self._reveal.hidden_checks == "nothing"
 
     @property
     def _shows_values(self) -> bool:
-        return self._reveal.documented_values and not self.check.spec.layer.hidden
+        revealed = self._reveal.documented_values and not self.check.spec.layer.hidden
+        return revealed or self._public
+
+    def _visible_grid(self, error: WrongAnswer) -> Grid | None:
+        if self._public:
+            return error.grid or error.public_suite_grid
+        return error.grid if self._shows_values else None
 
     def _visible(self, error: WrongAnswer | Fault) -> str:
         """Return as much of the message as the course reveals."""

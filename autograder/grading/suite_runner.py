@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from _pytest.config import ConftestImportFailure, _prepareconfig
 from _pytest.runner import runtestprotocol  # the way that plugins run an item again
+from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis import fingerprints
@@ -54,7 +55,7 @@ def open_suites(
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
     plugin = GradingPlugin(context or SuiteContext(course))
     with _pytest_session(course.root, suites, plugin) as session:
-        runner = SuiteRunner(course, plugin, session.items, diagnose=diagnose)
+        runner = SuiteRunner(course, plugin, session.items, public=public, diagnose=diagnose)
         for stage in stages:
             if not runner.checks(stage.name):
                 msg = f"The suite of {stage.name} has no check."
@@ -140,9 +141,16 @@ class SuiteRunner:
     """Runs the checks of every stage on one submission after another."""
 
     def __init__(
-        self, course: Course, plugin: GradingPlugin, items: Sequence[pytest.Item], *, diagnose: bool
+        self,
+        course: Course,
+        plugin: GradingPlugin,
+        items: Sequence[pytest.Item],
+        *,
+        public: bool,
+        diagnose: bool,
     ) -> None:
         self.course = course
+        self._public = public
         self._diagnose = diagnose
         self._plugin = plugin
         self._context = plugin.context
@@ -203,7 +211,8 @@ class SuiteRunner:
             for name, checks in by_exercise.items()
         )
         status, message = submission_status(session, import_fault)
-        return submission_result(submission, status, message, exercises, notices_of(session))
+        result = submission_result(submission, status, message, exercises, notices_of(session))
+        return replace(result, printed=session.printed_by_import) if self._public else result
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
         """Run one check on *channel* by pytest's protocol; return what it showed."""
@@ -240,13 +249,14 @@ class SuiteRunner:
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
         for check in checks:
-            outcome = CheckOutcome(check, self.course.reveal)
+            outcome = CheckOutcome(check, self.course.reveal, public=self._public)
             fault = next((missing[need] for need in _needs(check) if missing[need]), None)
             if fault is not None:
                 results.append((outcome, outcome.skipped(fault)))
                 continue
             observation = self.run(check.item, session)
-            results.append((outcome, self._result(outcome, session.module, observation.error)))
+            result = self._result(outcome, session.module, observation.error)
+            results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
                 passed.append(check.item)
             elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is no mistake
@@ -274,7 +284,7 @@ class SuiteRunner:
         if isinstance(error, Exception) and (
             isinstance(self.course, Handout) or self._solution_passes(item)
         ):
-            return outcome.unusable()
+            return outcome.unusable(error)
         msg = f"{item.nodeid} failed on {module}: {type(error).__name__}: {error}"
         raise GraderError(msg) from error
 

@@ -9,8 +9,8 @@ import msgspec
 
 from autograder.course import Course
 from autograder.reports.class_table import first_problem
-from autograder.reports.feedback import mistake_name, percent
-from autograder.results import Results, Status, SubmissionResult
+from autograder.reports.feedback import percent
+from autograder.results import Diagnosis, Results, Status, SubmissionResult
 
 MANUAL_REVIEW: Final = (
     Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.OUT_OF_DISK,
@@ -40,8 +40,8 @@ class ExerciseShare(msgspec.Struct, frozen=True):
 class MistakeCount(msgspec.Struct, frozen=True):
     """A misconception, and how many students and checks it was found in."""
 
-    name: str
-    explanation: str
+    title: str
+    beyond_title: str
     students: int
     checks: int
 
@@ -141,20 +141,20 @@ def _exercises(submissions: Sequence[SubmissionResult]) -> list[ExerciseShare]:
 
 def _mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount]:
     """Count by explanation: the same mistake in `v1` and `v2` of a module is one mistake."""
-    seen: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    seen: dict[str, list[tuple[str, Diagnosis]]] = defaultdict(list)
     for result in submissions:
         for check in (check for exercise in result.exercises for check in exercise.checks):
             if check.diagnosis is not None:
-                named = (result.student, mistake_name(check.diagnosis.misconception))
+                named = (result.student, check.diagnosis)
                 seen[check.diagnosis.explanation].append(named)
     mistakes = (
         MistakeCount(
-            name=min((name for _, name in found), key=lambda name: (len(name), name)),
-            explanation=explanation,
+            title=found[0][1].title,
+            beyond_title=found[0][1].beyond_title,
             students=len({student for student, _ in found}),
             checks=len(found),
         )
-        for explanation, found in seen.items()
+        for found in seen.values()
     )
-    ranked = sorted(mistakes, key=lambda item: (-item.students, -item.checks, item.name))
+    ranked = sorted(mistakes, key=lambda item: (-item.students, -item.checks, item.title))
     return ranked[:MAX_MISTAKES]

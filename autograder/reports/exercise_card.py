@@ -4,6 +4,8 @@ The card has no style sheet and inherits its colours, because many programs show
 dark themes; it stays readable where a viewer removes its style attributes.
 """
 
+from textwrap import indent
+
 from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.templating import render
 
@@ -22,6 +24,8 @@ def text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
     if first and not exercise.unwritten:
         lines += [first.title, first.message] if first.message else [first.title]
         if first.diagnosis:
-            mistake = f"It looks like this: {first.mistake}."
-            lines += [mistake, first.diagnosis.explanation, first.diagnosis.hint]
+            mistake = f"It looks like this: {first.mistake}{first.diagnosis.beyond_title}"
+            lines += [mistake, first.diagnosis.hint]
+        if first.printed:
+            lines += ["Printed by your code:", indent(first.printed, "  ")]
     return "\n".join([*lines, note] if note else lines)

@@ -24,11 +24,12 @@ class CheckFeedback:
     diagnosis: Diagnosis | None = None
     same_mistake: bool = False
     tables: tuple[TensorTable, ...] = ()
+    printed: str = ""
 
     @property
     def silent(self) -> bool:
         """Whether it adds nothing to the checks before it."""
-        return not (self.message or self.mistake or self.tables)
+        return not (self.message or self.mistake or self.tables or self.printed)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Feedback:
 
 @dataclass(frozen=True)
 class SelfCheckFeedback:
-    """A student's own run of the public suite, and of the *hidden* one where it is there.
+    """A student's own run of the public suite, and of the *hidden* one where that was asked for.
 
     An exercise is done when all its checks passed. Of the stage's *points*, *hidden_points* come
     from checks that stay with the instructor.
@@ -111,7 +112,9 @@ class SelfCheckFeedback:
     stage: str
     file: Path
     hidden: bool
+    hidden_is_here: bool
     message: str
+    printed: str
     exercises: tuple[ExerciseFeedback, ...]
     notices: tuple[str, ...]
     passed: int
@@ -130,9 +133,16 @@ class SelfCheckFeedback:
         return bool(self.checks) and not self.open
 
 
-def mistake_name(misconception: str) -> str:
-    """Turn an id, ``forgets_to_scale``, or several with `` / `` between, into words."""
-    return misconception.replace("_", " ").replace(" / ", " or ")
+def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bool = False) -> str:
+    """Say what the public suite does not prove, and how to run the hidden one if it *is_here*.
+
+    *hidden_points* of the stage's *points* come from checks that students do not have.
+    """
+    text = "Your grade comes from the same checks on other inputs"
+    if hidden_points:
+        others = f"{hidden_points:g} of {points:g} points"
+        text += f", and {others} from checks that stay with your instructor"
+    return f"{text}. They are here: run `autograder check --hidden`." if is_here else f"{text}."
 
 
 def counted(count: int, word: str) -> str:

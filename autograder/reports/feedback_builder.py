@@ -14,7 +14,6 @@ from autograder.reports.feedback import (
     Feedback,
     SelfCheckFeedback,
     counted,
-    mistake_name,
 )
 from autograder.reports.tensor_table import tensor_tables
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
@@ -67,6 +66,7 @@ def build_self_check(
     hidden: bool,
     points: float = 0.0,
     hidden_points: float = 0.0,
+    hidden_is_here: bool = False,
 ) -> SelfCheckFeedback:
     """Build the feedback about a student's own run on *file*."""
     checks = [check for exercise in result.exercises for check in exercise.checks]
@@ -74,6 +74,8 @@ def build_self_check(
         stage=stage.title,
         file=file,
         hidden=hidden,
+        hidden_is_here=hidden_is_here,
+        printed=result.printed,
         message=result.message,
         exercises=_exercises(stage, result),
         notices=result.notices,
@@ -174,10 +176,11 @@ def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
                 points=check.points,
                 max_points=check.max_points,
                 message="" if repeated else check.message,
-                mistake=mistake_name(mistake),
+                mistake=check.diagnosis.title if check.diagnosis else "",
                 diagnosis=None if mistake in mistakes else check.diagnosis,
                 same_mistake=mistake in mistakes,
                 tables=tensor_tables(check.grid) if check.grid else (),
+                printed=check.printed,
             )
         )
         messages.add(check.message)

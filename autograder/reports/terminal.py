@@ -12,7 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.course import Course
-from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, Feedback, SelfCheckFeedback
+from autograder.reports.feedback import (
+    CheckFeedback,
+    ExerciseFeedback,
+    Feedback,
+    SelfCheckFeedback,
+    grading_note,
+)
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.tensor_table import TensorCell, TensorTable
 from autograder.results import SubmissionResult
@@ -64,6 +70,8 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     yield ""
     if feedback.message:
         yield from (Text(_sentence(feedback.message), style="red"), "")
+    if feedback.printed and not feedback.complete:
+        yield from (*_printed("Printed when your file was imported:", feedback.printed), "")
     for exercise in feedback.exercises:
         yield from _checked_exercise(exercise, width - INDENT)
     for notice in feedback.notices:
@@ -80,17 +88,13 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     if feedback.hidden:
         suites = f"The public suite and the hidden suite ran: {count}"
     else:
-        suites = f"The public suite ran: {count} {_not_proven(feedback)}"
+        note = grading_note(
+            points=feedback.points,
+            hidden_points=feedback.hidden_points,
+            is_here=feedback.hidden_is_here,
+        )
+        suites = f"The public suite ran: {count} {note}"
     yield Text(suites, style="dim")
-
-
-def _not_proven(feedback: SelfCheckFeedback) -> str:
-    """Say what a run of the public suite does not prove."""
-    same = "Your grade comes from the same checks on other inputs"
-    if not feedback.hidden_points:
-        return f"{same}."
-    others = f"{feedback.hidden_points:g} of {feedback.points:g} points"
-    return f"{same}, and {others} from checks that stay with your instructor."
 
 
 def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
@@ -168,14 +172,21 @@ def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
     if check.message:
         yield Text(check.message)
     if check.diagnosis:
-        yield Text.assemble("It looks like this: ", (f"{check.mistake}.", "bold"))
-        yield Text(check.diagnosis.explanation)
+        title = (check.mistake, "bold")
+        yield Text.assemble("It looks like this: ", title, check.diagnosis.beyond_title)
         yield Text(check.diagnosis.hint, style="italic cyan")
     elif check.same_mistake:
         yield Text(f"The same mistake shows here: {check.mistake}.", style="dim")
     if check.tables:
         yield ""
         yield from _tables(check.tables, width)
+    if check.printed:
+        yield from _printed("Printed by your code:", check.printed)
+
+
+def _printed(title: str, text: str) -> Iterator[RenderableType]:
+    yield Text(title, style="dim")
+    yield Padding(Text(text), (0, 0, 0, INDENT))
 
 
 def _tables(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:

@@ -8,7 +8,7 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import BadMessageError, Problem, Reply, Request, Verb
 from autograder.sandbox.static_names import Definition
-from autograder.sandbox.supervisor import ForkServer, Worker
+from autograder.sandbox.supervisor import PRINTED_BYTES, ForkServer, Worker
 from autograder.sandbox.tensors import decode
 
 
@@ -37,6 +37,18 @@ class Session:
         self._failures: dict[str, list[Status]] = {}
         self._spent_seconds = 0.0
         self._last_number = 0
+        self._printed = b""
+        self._printed_by_import = b""
+
+    @property
+    def printed(self) -> str:
+        """The end of what the student's code has printed since ``begin``, without its import."""
+        return self._printed.decode("utf-8", "replace")
+
+    @property
+    def printed_by_import(self) -> str:
+        """The end of what the student's code printed when its file was imported."""
+        return self._printed_by_import.decode("utf-8", "replace")
 
     def open(self) -> None:
         """Import the module now; raises ``Fault`` if nothing of it can be used."""
@@ -49,8 +61,9 @@ class Session:
             self._worker = None
 
     def begin(self, exercise: str) -> None:
-        """Charge crashes and hangs from now on to *exercise*."""
+        """Charge crashes and hangs from now on to *exercise*; forget what was printed."""
         self._exercise = exercise
+        self._printed = b""
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Send one request to the worker; raises ``Fault`` if it crashes or hangs."""
@@ -66,11 +79,14 @@ class Session:
         if self._import_fault is not None:
             raise self._import_fault
         if self._worker is None:
+            before, self._printed = self._printed, b""
             try:
                 self._worker = self._start()
             except Fault as fault:
                 self._import_fault = fault
                 raise
+            finally:
+                self._printed_by_import, self._printed = self._printed, before
         return self._worker
 
     def _start(self) -> Worker:
@@ -116,6 +132,7 @@ class Session:
             raise
         finally:
             self._spent_seconds += time.monotonic() - start
+            self._printed = (self._printed + worker.take_printed())[-PRINTED_BYTES:]
 
     def _remaining_seconds(self) -> float:
         granted = self._fork_server.limits.submission_seconds

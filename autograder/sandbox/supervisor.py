@@ -31,6 +31,7 @@ from autograder.sandbox.isolation import (
     unprivileged_owner,
 )
 from autograder.sandbox.protocol import LENGTH, BadMessageError, WorkerEnded, WorkerStarted
+from autograder.sanitize import MAX_MESSAGE
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
 CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine it may need 1 s
@@ -38,6 +39,7 @@ CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
 WALL_CLOCK_FACTOR = 20  # a call may take so many times its limit while others use the processor
 WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
 PIPE_CHUNK = 65_536
+PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # enough for what a record keeps; a character has up to four
 OPEN_FILES = 64  # bounds deleted but open files, which measuring the folder does not count
 MIB = 1 << 20
 # The environment of fork server and workers, without the instructor's variables.
@@ -192,6 +194,7 @@ class Worker:
     output: int  # what the student's code prints
     private: Path
     ended: bool = False
+    _printed: bytes = b""
 
     def __post_init__(self) -> None:
         self.connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
@@ -220,12 +223,20 @@ class Worker:
             self.end()
             raise
 
+    def take_printed(self) -> bytes:
+        """Return the end of what the student's code has printed since the last time."""
+        if not self.ended:
+            self._read_output()
+        printed, self._printed = self._printed, b""
+        return printed
+
     def end(self) -> int:
         """Kill the process and remove its private folder; returns its exit code."""
         if self.ended:
             return 0
         self.ended = True
         exit_code = self.fork_server.end(self.pid, self.client)
+        self._read_output()
         self.connection.close()
         os.close(self.output)
         remove_folder(self.private)
@@ -283,17 +294,23 @@ class Worker:
                 [],
                 min(remaining, WATCH_SECONDS),
             )
-            if self.output in readable:
-                self._discard_output()
+            if self.output in readable and not self._read_output():
+                time.sleep(WATCH_SECONDS / 50)  # a closed pipe is always readable
             if connection in readable or connection in writable:
                 return
             self._measure_disk()
 
-    def _discard_output(self) -> None:
-        """Read what the student's code printed, so that a full pipe does not block it."""
-        with contextlib.suppress(BlockingIOError):
-            if not os.read(self.output, PIPE_CHUNK):  # all writers are closed: always readable
-                time.sleep(WATCH_SECONDS / 50)
+    def _read_output(self) -> bool:
+        """Empty the output pipe, so that it never blocks the worker, and keep the end.
+
+        Returns False if the worker has closed it.
+        """
+        try:
+            data = os.read(self.output, PIPE_CHUNK)
+        except BlockingIOError:  # nothing was printed
+            return True
+        self._printed = (self._printed + data)[-PRINTED_BYTES:]
+        return bool(data)
 
     def _measure_disk(self) -> None:
         limits = self.fork_server.limits

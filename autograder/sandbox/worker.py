@@ -1,5 +1,6 @@
 """The untrusted process: confines itself first, then executes the requests for one submission."""
 
+import contextlib
 import os
 import sys
 from typing import NoReturn
@@ -16,12 +17,17 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     """Confine this process, then answer requests until the supervisor disconnects."""
     executor = RequestExecutor(start.module, notebook=start.notebook, max_bytes=start.max_bytes)
     _replace_descriptors(connection, output)
+    _replace_streams()
     _enter_private_folder(start.policy.private)
     confine(start.policy, parent)
     _write(CONNECTION, CONFINED)
     while header := _read(CONNECTION, LENGTH.size):
         request = unpack(REQUESTS, _read(CONNECTION, LENGTH.unpack(header)[0]))
-        _write(CONNECTION, pack_reply(executor.answer(request), start.max_bytes))
+        reply = pack_reply(executor.answer(request), start.max_bytes)
+        with contextlib.suppress(BaseException):  # the student's code may have replaced the streams
+            sys.stdout.flush()
+            sys.stderr.flush()
+        _write(CONNECTION, reply)
     os._exit(0)
 
 
@@ -45,6 +51,14 @@ def _replace_descriptors(connection: int, output: int) -> None:
     os.dup2(output, 2)
     os.dup2(connection, CONNECTION)
     os.closerange(CONNECTION + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _replace_streams() -> None:
+    """Print each line at once, so that a crash or a time-out loses none."""
+    sys.stdout, sys.stderr = (
+        open(number, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115  # open to the end
+        for number in (1, 2)
+    )
 
 
 def _enter_private_folder(private: str) -> None:

@@ -35,6 +35,7 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
         hidden=target.course is not None,
         points=record.points,
         hidden_points=record.hidden_points,
+        hidden_is_here=target.hidden_is_here,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograder.errors import AutograderError, GraderError
 from autograder.reports import exercise_card
-from autograder.reports.feedback import ExerciseFeedback
+from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.results import SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
@@ -23,7 +23,6 @@ from autograder.submission import collect
 __all__ = ["Lab", "heatmaps"]
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
-PUBLIC_ONLY = "Your grade comes from the same checks on other inputs."
 MAX_ERROR = 200  # characters of an exception, on one line
 
 
@@ -37,10 +36,10 @@ class NotPassedError(AssertionError):
 class ExerciseCheck:
     """The result of checking one exercise: a card where HTML is shown, else plain lines."""
 
-    def __init__(self, feedback: ExerciseFeedback) -> None:
+    def __init__(self, feedback: ExerciseFeedback, *, hidden_is_here: bool) -> None:
         self.passed = feedback.first is None
         self._feedback = feedback
-        self._note = PUBLIC_ONLY if self.passed else ""
+        self._note = grading_note(is_here=hidden_is_here) if self.passed else ""
 
     def __repr__(self) -> str:
         return exercise_card.text(self._feedback, points=False, note=self._note)
@@ -111,7 +110,7 @@ class Lab:
         if feedback is None:
             msg = f"The public suite of {target.stage.name} has no check of {exercise}."
             raise GraderError(msg)
-        return ExerciseCheck(feedback)
+        return ExerciseCheck(feedback, hidden_is_here=target.hidden_is_here)
 
     def _check_in_worker(self, target: CheckTarget, exercise: str) -> SubmissionResult:
         course = target.public

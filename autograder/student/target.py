@@ -22,12 +22,13 @@ from autograder.submission import collect
 class CheckTarget(NamedTuple):
     """The *file* to check, the stage's folder with its *public* suite, and the *course*.
 
-    The course is there where the hidden suite is to run, too.
+    The course is there where the hidden suite is to run, too; *hidden_is_here* says that it could.
     """
 
     file: Path
     public: Course
     course: Course | None
+    hidden_is_here: bool
 
     @property
     def stage(self) -> Stage:
@@ -54,8 +55,15 @@ def find_target(
     if not is_handout(folder):
         raise UsageError(_no_stage(folder))
     public = handout(folder)
-    course = _with_hidden(public.stages[0].name, folder, root) if hidden else None
-    return CheckTarget(file or _student_file(folder, public.stages[0]), public, course)
+    course = _with_hidden(public.stages[0].name, folder, root)
+    if hidden and course is None:
+        msg = (
+            "The hidden suite stays with your instructor; there is none here. "
+            "Leave --hidden out: the public checks run without it."
+        )
+        raise UsageError(msg)
+    file = file or _student_file(folder, public.stages[0])
+    return CheckTarget(file, public, course if hidden else None, course is not None)
 
 
 def _named_stage(name: str, start: Path, root: Path | None) -> Stage:
@@ -103,19 +111,13 @@ def _student_file(folder: Path, stage: Stage) -> Path:
     raise UsageError(msg)
 
 
-def _with_hidden(stage: str, folder: Path, root: Path | None) -> Course:
+def _with_hidden(stage: str, folder: Path, root: Path | None) -> Course | None:
+    """Return the course if it holds the hidden suite of *stage*."""
     try:
         course = _course(folder, root)
-        found = course.stage(stage).hidden_suite.is_file()
+        return course if course.stage(stage).hidden_suite.is_file() else None
     except (CourseError, UsageError):
-        found = False
-    if not found:
-        msg = (
-            "The hidden suite stays with your instructor; there is none here. "
-            "Leave --hidden out: the public checks run without it."
-        )
-        raise UsageError(msg)
-    return course
+        return None
 
 
 def _course(start: Path, root: Path | None) -> Course:

@@ -87,8 +87,11 @@ class WrongAnswer(AssertionError):  # noqa: N818  # the outcome of a check, not 
     """The student's code gave a wrong answer.
 
     *public* is the sentence for a check with hidden inputs; it contains no value. *grid* shows
-    small tensors side by side, for checks whose inputs are not hidden.
+    small tensors side by side, for checks whose inputs are not hidden; *public_suite_grid* is for
+    any check of the public suite, and for no other.
     """
+
+    public_suite_grid: Grid | None = None
 
     def __init__(
         self, status: Status, message: str, *, public: str = "", grid: Grid | None = None

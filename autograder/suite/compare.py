@@ -131,6 +131,8 @@ def side_by_side(
     """
     if not 0 < expected.ndim <= 2 or max(expected.shape) > MAX_SIDE or not expected.numel():  # noqa: PLR2004  # rows and columns
         return None
+    if answer.is_complex() or expected.is_complex():
+        return None
     one_row = expected.ndim == 1
     left, right, bad = (item[None] if one_row else item for item in (answer, expected, wrong))
     return Grid(
@@ -161,7 +163,10 @@ def _close(answer: Tensor, expected: Tensor, atol: Tensor, what: str) -> None:
             f"{what} differs from the expected values in {count} of {wrong.numel()} entries"
             f"{_rows(wrong)}, by up to {worst:.4f}."
         )
-        raise WrongAnswer(Status.WRONG_VALUE, sentence, public=f"{what} has wrong values.")
+        error = WrongAnswer(Status.WRONG_VALUE, sentence, public=f"{what} has wrong values.")
+        decimals = 4 if expected.is_floating_point() else 0
+        error.public_suite_grid = side_by_side(answer, expected, wrong, decimals)
+        raise error
 
 
 def _rows(wrong: Tensor) -> str:

@@ -44,7 +44,7 @@ def test_feedback_names_the_mistake(page: Page, feedback: Path, photograph: Phot
     page.goto(address(feedback, "alan"))
     hint = page.get_by_text("Which three matrices does every token pass through").first
 
-    expect(page.locator("blockquote").first).to_contain_text("It looks like this: forgets to scale")
+    expect(page.locator("blockquote").first).to_contain_text("It looks like this: The scores")
     expect(hint).to_be_hidden()
     page.locator("summary", has_text="A first nudge").first.click()
     expect(hint).to_be_visible()

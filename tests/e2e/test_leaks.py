@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 SHORTEST = 12  # characters: `x = 1` is no secret
-PUBLIC = ("explanation=", "question=", "id=", "exercise=")  # feedback that students read
+PUBLIC = ("title=", "explanation=", "question=", "id=", "exercise=")  # feedback that students read
 
 
 def hidden_lines() -> set[str]:

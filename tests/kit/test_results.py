@@ -19,6 +19,7 @@ from autograder.results import (
     SubmissionResult,
     add,
     from_json,
+    title_of,
     to_json,
 )
 
@@ -34,12 +35,13 @@ def record_of(text: str) -> Results:
     grid = Grid(entries, entries, entries, ((True,) * 9,) * 9, (text,) * 9, (text,) * 9)
     check = CheckResult(
         name=text, title=text, outcome=Outcome.FAILED, status=Status.WRONG_VALUE, points=0.0,
-        max_points=1.0, message=text, diagnosis=Diagnosis(text, text, text), grid=grid,
+        max_points=1.0, message=text, diagnosis=Diagnosis(text, text, text, text), grid=grid,
+        printed=text,
     )  # fmt: skip
     submission = SubmissionResult(
         student=text, stage=text, status=Status.GRADED, score=0.0, max_score=1.0, message=text,
         notices=(text,) * 99, ignored=(text,) * 99, exercises=(ExerciseResult.of(text, (check,)),),
-        sha256=text,
+        sha256=text, printed=text,
     )  # fmt: skip
     return Results(course=text, isolation=text, submissions=(submission,))
 
@@ -115,6 +117,38 @@ def test_students_that_differ_stay_different(results: Results):
     assert students[:2] == ["Ada Lovelace", "Ada  Lovelace"]
     assert students[-1] == "(no name)"
     assert len(set(students)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("explanation", "title"),
+    [
+        pytest.param("Not scaled.", "Not scaled", id="sentence"),
+        pytest.param("Not scaled. Why?", "Not scaled", id="first-sentence"),
+        pytest.param("It is d_k, e.g. 2, so 4.", "It is d_k, e.g. 2, so 4", id="no-full-stop"),
+        pytest.param(f"Not scaled, so {'very ' * 20}wrong.", "Not scaled", id="first-clause"),
+        pytest.param(f"Not {'very ' * 20}.", f"Not {'very ' * 14}very …", id="too-long"),
+    ],
+)
+def test_a_diagnosis_without_a_title_gets_that_of_its_explanation(explanation: str, title: str):
+    """It fits one line; a record from before there were titles gets one when it is read."""
+    record = json.dumps({"misconception": "a", "explanation": explanation, "hint": ""})
+
+    assert title_of(explanation) == title
+    assert msgspec.json.decode(record, type=Diagnosis).title == title
+
+
+@pytest.mark.parametrize(
+    ("title", "beyond"),
+    [
+        pytest.param("", ", so nothing fits.", id="begins-with-it"),
+        pytest.param("No scale", ".\nNot scaled, so nothing fits.", id="another-sentence"),
+    ],
+)
+def test_behind_a_title_nothing_is_said_twice(title: str, beyond: str):
+    """An explanation that begins with its title goes on from there."""
+    diagnosis = Diagnosis("a", "Not scaled, so nothing fits.", "", title or "Not scaled")
+
+    assert diagnosis.beyond_title == beyond
 
 
 def test_json_carries_words_not_numbers(results: Results):

@@ -12,6 +12,7 @@ from autograder.sanitize import (
     MAX_MESSAGE,
     digits,
     identifier,
+    last_lines,
     line,
     lines,
     listed,
@@ -54,7 +55,7 @@ def test_a_line_shows_and_does_nothing(text: str, seen: str):
 @given(HOSTILE)
 def test_no_control_character_is_left(text: str):
     """Whatever the text, no control character, half character or bidirectional control is left."""
-    for character in line(text, 200) + lines(text) + identifier(text):
+    for character in line(text, 200) + lines(text) + last_lines(text) + identifier(text):
         assert character == "\n" or unicodedata.category(character) not in {"Cc", "Cs"}
         assert unicodedata.bidirectional(character) not in {"RLO", "LRO", "RLI", "PDI", "PDF"}
 
@@ -124,3 +125,26 @@ def test_different_ids_stay_different(names: list[str]):
 def test_a_number_of_many_digits_gets_an_exponent(entry: str, shown: str):
     """``1e300`` printed with four decimals has 306 characters, which fit in no column."""
     assert digits(entry) == shown
+
+
+def test_the_end_of_a_long_text_is_kept():
+    """Above it stands that there was more."""
+    text = "\n".join(map(str, range(1000)))
+
+    assert last_lines(text).startswith("… (more above)\n971\n972")
+    assert last_lines(text).endswith("\n999")
+
+
+def test_the_end_keeps_the_spaces_in_front_of_its_first_line():
+    """Printed tensors are aligned."""
+    assert last_lines("\n\n  [1.0,\n   2.0] \n\n") == "  [1.0,\n   2.0]"
+
+
+@given(LONG)
+def test_the_end_of_any_text_is_bounded(text: str):
+    """Shortened twice, it stays as it was shortened once."""
+    once = last_lines(text)
+
+    assert len(once) <= MAX_MESSAGE
+    assert once.count("\n") < MAX_LINES
+    assert last_lines(once) == once

@@ -88,6 +88,7 @@ MISCONCEPTIONS = (
             ("    if len(a) != len(b):\n", "    if False:\n"),
             ("strict=True", "strict=False"),
         ),
+        title="Sequences of unequal length give a number instead of an error",
         explanation=(
             "zip stops at the shorter sequence, so unequal lengths give a number, but they "
             "should raise an error."
@@ -104,6 +105,7 @@ MISCONCEPTIONS = (
             ("total = 0.0", "total = torch.dot(torch.as_tensor(a), torch.as_tensor(b)).item()"),
             ("        total += x * y", "        pass"),
         ),
+        title="The product is left to torch.dot",
         explanation="torch.dot does the work that you should write out here.",
         question="Which two things does torch.dot do with the elements of its vectors?",
         ties=("multiplies_whole_vectors",),
@@ -118,6 +120,7 @@ MISCONCEPTIONS = (
             ("total = 0.0", "total = sum(torch.as_tensor(a) * torch.as_tensor(b)).item()"),
             ("        total += x * y", "        pass"),
         ),
+        title="Whole vectors are multiplied at once",
         explanation=(
             "torch multiplies the whole vectors at once; the exercise asks for one pair after "
             "the other."
@@ -134,8 +137,8 @@ MISCONCEPTIONS = (
         exercise="scores_for_query",
         swaps=(("inputs @ query", "inputs * query"),),
         explanation=(
-            "Each token is multiplied with the query, but the products are not added up over "
-            "the features."
+            "The products are not added up over the features: each token is only multiplied with "
+            "the query."
         ),
         question="How many numbers should the comparison of one token with the query give?",
     ),
@@ -198,6 +201,7 @@ MISCONCEPTIONS = (
         id="softens_the_scores_already",
         exercise="scores_for_query",
         swaps=(("inputs @ query", "torch.softmax(inputs @ query, dim=0)"),),
+        title="The scores went through softmax",
         explanation="These are weights; scores are the dot products before any softmax.",
         question=(
             "Which step of attention comes after the scores, and does it belong to this function?"
@@ -215,8 +219,8 @@ MISCONCEPTIONS = (
         exercise="scores_for_query",
         swaps=(("inputs @ query", "(inputs @ query).detach()"),),
         explanation=(
-            "The numbers are right, but they are detached from the graph, so no gradient flows "
-            "back."
+            "The scores are detached from the graph, so no gradient flows back, although the "
+            "numbers are right."
         ),
         question="Which call in your function turns a tensor into plain numbers?",
     ),
@@ -225,6 +229,7 @@ MISCONCEPTIONS = (
         id="exponentiates_first",
         exercise="normalize_by_sum",
         swaps=(("scores / scores.sum()", "torch.exp(scores) / torch.exp(scores).sum()"),),
+        title="The exponentials are normalised, not the scores themselves",
         explanation="This is softmax; here the scores themselves are divided by their sum.",
         question="Should the shares keep the ratios of the scores, and do yours?",
     ),
@@ -306,7 +311,7 @@ MISCONCEPTIONS = (
         exercise="softmax_naive",
         swaps=(("exponentials.sum()", "scores.sum()"),),
         explanation=(
-            "The numerator holds exponentials, but the denominator is the sum of the plain scores."
+            "The denominator is the sum of the plain scores, but the numerator holds exponentials."
         ),
         question="Which total must the exponentials be divided by to add up to 1?",
     ),
@@ -315,8 +320,8 @@ MISCONCEPTIONS = (
         exercise="softmax_naive",
         swaps=(("exponentials / ", "scores / "),),
         explanation=(
-            "The denominator is the sum of the exponentials, but the numerator holds the plain "
-            "scores."
+            "The numerator holds the plain scores, but the denominator is the sum of the "
+            "exponentials."
         ),
         question="Which numbers have to be divided by the total, the scores or their exponentials?",
     ),
@@ -437,6 +442,7 @@ MISCONCEPTIONS = (
         id="leaves_out_the_maximum",
         exercise="softmax_stable",
         swaps=(("scores - scores.amax(dim=dim, keepdim=True)", "scores"),),
+        title="The maximum is not subtracted before the exponential",
         explanation=(
             "Nothing is subtracted before the exponential, so large scores overflow, and very "
             "low scores all become 0."
@@ -458,7 +464,7 @@ MISCONCEPTIONS = (
         exercise="softmax_stable",
         swaps=(("scores.amax(dim=dim, keepdim=True)", "scores.mean(dim=dim, keepdim=True)"),),
         explanation=(
-            "The mean is subtracted, not the maximum, so a score far above the mean still "
+            "The mean is subtracted instead of the maximum, so a score far above the mean still "
             "overflows."
         ),
         question="How large can the largest shifted score still be in your code?",
@@ -625,6 +631,7 @@ MISCONCEPTIONS = (
         id="forgets_the_transpose",
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "inputs @ inputs"),),
+        title="The transpose is missing",
         explanation=(
             "Without a transpose the inner sizes are T and d; where they are equal by chance, "
             "features are multiplied with tokens."
@@ -923,6 +930,7 @@ MISCONCEPTIONS = (
                 "x = torch.nn.functional.normalize(inputs)\n    scores = x @ x.T",
             ),
         ),
+        title="The tokens are compared by cosine",
         explanation=(
             "The tokens are scaled to length 1 before they are compared; in a plain dot product "
             "their lengths count."
@@ -933,6 +941,7 @@ MISCONCEPTIONS = (
         id="forgets_the_transpose_in_attention",
         exercise="simple_self_attention",
         swaps=(("inputs @ inputs.T", "inputs @ inputs"),),
+        title="The transpose is missing",
         explanation=(
             "Without a transpose the inner sizes are T and d, and the tokens are not compared "
             "with each other."

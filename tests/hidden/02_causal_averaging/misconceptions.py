@@ -160,8 +160,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_loop",
         swaps=(("past.mean(dim=0)", "past.mean(dim=0).detach()"),),
         explanation=(
-            "The numbers are right, but they are detached from the graph, so no gradient flows "
-            "back."
+            "The means are detached from the graph, so no gradient flows back, although the "
+            "numbers are right."
         ),
         question="Which call in your function turns a tensor into plain numbers?",
     ),
@@ -299,6 +299,7 @@ MISCONCEPTIONS = (
         id="multiplies_from_the_right",
         exercise="causal_mean_matmul",
         swaps=(("return weights @ x", "return x @ weights"),),
+        title="The weights are the right factor of the product",
         explanation=(
             "The weights are on the right, where they would mix features: the sizes C and T do "
             "not fit."
@@ -418,6 +419,7 @@ MISCONCEPTIONS = (
         id="hides_with_zero",
         exercise="masked_softmax_weights",
         swaps=(('float("-inf")', "0.0"),),
+        title="Hidden scores are set to 0, not to minus infinity",
         explanation=(
             "Hidden scores are set to 0, but exp(0) is 1: hidden tokens keep their full weight."
         ),

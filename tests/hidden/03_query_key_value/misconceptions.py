@@ -80,7 +80,7 @@ DRAWING = (
         id="swaps_rand_and_randn",
         exercise="draw_weights",
         swaps=((CHOICE, 'draw = torch.rand if distribution == "randn" else torch.randn'),),
-        explanation="torch.rand and torch.randn are exchanged.",
+        explanation="The functions torch.rand and torch.randn are exchanged.",
         question=(
             "Which of the two draws from a normal distribution and can therefore give negative "
             "numbers?"
@@ -90,6 +90,7 @@ DRAWING = (
         id="always_draws_uniformly",
         exercise="draw_weights",
         swaps=((CHOICE, "draw = torch.rand"),),
+        title="The normal distribution is never used",
         explanation=(
             "The numbers come from torch.rand even if the caller asks for the normal distribution."
         ),
@@ -99,6 +100,7 @@ DRAWING = (
         id="always_draws_normally",
         exercise="draw_weights",
         swaps=((CHOICE, "draw = torch.randn"),),
+        title="The uniform distribution is never used",
         explanation=(
             "The numbers come from torch.randn even if the caller asks for the uniform "
             "distribution."
@@ -109,6 +111,7 @@ DRAWING = (
         id="draws_randn_by_default",
         exercise="draw_weights",
         swaps=(('distribution: str = "rand"', 'distribution: str = "randn"'),),
+        title="The default distribution is the normal one",
         explanation=(
             "Without a distribution the function draws normal numbers; the default should be the "
             "uniform one."
@@ -197,6 +200,7 @@ DRAWING = (
         id="accepts_any_distribution",
         exercise="draw_weights",
         swaps=(('not in {"rand", "randn"}', "is None"),),
+        title="An unknown distribution raises no error",
         explanation=(
             "For an unknown distribution the function draws uniform numbers and reports no error."
         ),
@@ -209,7 +213,7 @@ PROJECTION = (
         id="raises_to_a_power",
         exercise="project",
         swaps=(("inputs @ weight", "inputs ** weight"),),
-        explanation="** is the elementwise power in Python; the matrix product is written @.",
+        explanation="The elementwise power ** is used for the matrix product, which is written @.",
         question="Which operator multiplies matrices?",
     ),
     Misconception(
@@ -228,6 +232,7 @@ PROJECTION = (
         id="takes_the_weight_for_one_of_linear",
         exercise="project",
         swaps=(("inputs @ weight", "torch.nn.functional.linear(inputs, weight)"),),
+        title="The weight matrices are used as if they were those of nn.Linear",
         explanation=(
             "F.linear expects its weight as (d_out, d_in) and transposes it; these matrices are "
             "(d_in, d_out)."
@@ -245,7 +250,7 @@ PROJECTION = (
         id="serves_no_single_vector",
         exercise="project",
         swaps=(("inputs @ weight", "torch.mm(inputs, weight)"),),
-        explanation="torch.mm takes matrices only, so a single input vector raises an error.",
+        explanation="A single input vector raises an error, because torch.mm takes matrices only.",
         question="What does your function do with inputs of shape (d_in,)?",
     ),
     Misconception(
@@ -312,6 +317,7 @@ SCORING = (
         id="reshapes_instead_of_transposing",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys.reshape(keys.shape[1], keys.shape[0])"),),
+        title="The keys are reshaped instead of transposed",
         explanation=(
             "reshape keeps the numbers in their order in memory, so features of different tokens "
             "get mixed."
@@ -375,7 +381,7 @@ SCORING = (
         id="serves_no_single_query",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "torch.mm(queries, keys.T)"),),
-        explanation="torch.mm takes matrices only, so a single query raises an error.",
+        explanation="A single query raises an error, because torch.mm takes matrices only.",
         question="What does your function do with a query of shape (d,)?",
     ),
     Misconception(
@@ -448,7 +454,7 @@ WEIGHING = (
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores / d_k**-0.5, dim=-1)"),),
         explanation=(
-            "d_k ** -0.5 is already the inverse of the root, and dividing by it multiplies."
+            "The scores are divided by d_k ** -0.5, the inverse of the root, which multiplies them."
         ),
         question="What is 1 / (1 / x)?",
         ties=("multiplies_by_the_root",),
@@ -474,7 +480,7 @@ WEIGHING = (
         id="divides_without_remainder",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores // d_k**0.5, dim=-1)"),),
-        explanation="// rounds every quotient down to a whole number.",
+        explanation="Every quotient is rounded down to a whole number by //.",
         question="What is 1 // 1.41 in Python?",
     ),
     Misconception(
@@ -498,7 +504,7 @@ WEIGHING = (
         id="roots_d_k_as_a_tensor",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores / torch.sqrt(d_k), dim=-1)"),),
-        explanation="torch.sqrt takes tensors; d_k is a plain number.",
+        explanation="The plain number d_k is passed to torch.sqrt, which takes tensors.",
         question="How do you write a square root in plain Python?",
     ),
     Misconception(
@@ -506,7 +512,7 @@ WEIGHING = (
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores / d_k**0.5, dim=0)"),),
         explanation=(
-            "softmax runs along the columns, over the queries, so the weights of each key sum to "
+            "Softmax runs along the columns, over the queries, so the weights of each key sum to "
             "1 instead of those of each query."
         ),
         question="Which of your sums are 1: those of the rows or those of the columns?",
@@ -549,7 +555,7 @@ WEIGHING = (
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.sigmoid(scores / d_k**0.5)"),),
         explanation=(
-            "sigmoid treats each score separately; in softmax each weight depends on all scores "
+            "A sigmoid treats each score separately; in softmax each weight depends on all scores "
             "of its query."
         ),
         question="If one score grows, what should happen to the other weights of its row?",
@@ -571,7 +577,7 @@ WEIGHING = (
         id="gives_log_weights",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.log_softmax(scores / d_k**0.5, dim=-1)"),),
-        explanation="log_softmax gives the logarithms of the weights, which are negative.",
+        explanation="The weights are logarithms, as log_softmax gives them, and negative.",
         question="Can an attention weight be negative?",
     ),
     Misconception(
@@ -587,7 +593,7 @@ WEIGHING = (
         swaps=(
             (f"return {WEIGHTS}", "scores /= d_k**0.5\n    return torch.softmax(scores, dim=-1)"),
         ),
-        explanation="/= overwrites the caller's scores, which stay scaled after the call.",
+        explanation="The caller's scores are overwritten by /= and stay scaled after the call.",
         question="What happens if someone calls your function twice with the same scores?",
     ),
     Misconception(
@@ -656,7 +662,7 @@ MIXING = (
         exercise="context_vectors",
         swaps=(("weights @ values", "weights.unsqueeze(-1) * values"),),
         explanation=(
-            "Each value is multiplied by its weight, but the weighted values are never added up."
+            "The weighted values are never added up: each value is only multiplied by its weight."
         ),
         question="How many vectors should the function return for one query?",
     ),
@@ -689,7 +695,7 @@ MIXING = (
         exercise="context_vectors",
         swaps=(("weights @ values", "torch.softmax(weights, dim=-1) @ values"),),
         explanation=(
-            "softmax is applied to the weights a second time, which makes them nearly equal."
+            "Softmax is applied to the weights a second time, which makes them nearly equal."
         ),
         question="What do the weights sum to before your function changes them?",
     ),
@@ -705,7 +711,7 @@ MIXING = (
         exercise="context_vectors",
         swaps=(("weights @ values", "torch.mm(weights, values)"),),
         explanation=(
-            "torch.mm takes matrices only, so the weights of a single query raise an error."
+            "The weights of a single query raise an error, because torch.mm takes matrices only."
         ),
         question="What does your function do with weights of shape (T,)?",
     ),
@@ -829,7 +835,7 @@ WHOLE = (
         id="lets_queries_compete_in_self_attention",
         exercise="self_attention",
         swaps=((SELF_WEIGHTS, "torch.softmax(scores / keys.shape[-1] ** 0.5, dim=0)"),),
-        explanation="softmax runs along the columns, over the queries.",
+        explanation="Softmax runs along the columns, over the queries.",
         question="Which weights should sum to 1, those of each query or those of each key?",
     ),
     Misconception(

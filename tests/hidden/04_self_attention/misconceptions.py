@@ -376,6 +376,7 @@ MISCONCEPTIONS = (
             "self.{} = nn.Parameter(torch.rand(d_in, d_out))",
             "self.{} = nn.Parameter(torch.rand(d_in, d_out), requires_grad=False)",
         ),
+        title="The weights are frozen",
         explanation=(
             "requires_grad=False, as in the first class, means that nothing can be trained."
         ),
@@ -404,7 +405,7 @@ MISCONCEPTIONS = (
                 "queries = x @ torch.rand(x.shape[-1], self.W_query.shape[-1])",
             ),
         ),
-        explanation="forward draws a new matrix at every call, so anything learned is lost.",
+        explanation="New weights are drawn in every call, so anything learned is lost.",
         question="Do two calls with the same input give the same result?",
     ),
     Misconception(
@@ -466,7 +467,7 @@ MISCONCEPTIONS = (
                 "nn.functional.scaled_dot_product_attention(queries, keys, values)",
             ),
         ),
-        explanation="torch's ready attention does the work that you should write in this exercise.",
+        explanation="Torch's ready attention does the work that you should write in this exercise.",
         question="Which three lines does that function replace?",
     ),
     Misconception(
@@ -486,7 +487,7 @@ MISCONCEPTIONS = (
             "self.{} = nn.Linear(d_in, d_out, bias=qkv_bias)",
             "self.{} = nn.Linear(d_in, d_out)",
         ),
-        explanation="nn.Linear adds a bias by default, and here it is not switched off.",
+        explanation="The bias that nn.Linear adds by default is not switched off.",
         question="Which parameters does nn.Linear(3, 2) have?",
     ),
     Misconception(
@@ -551,6 +552,7 @@ MISCONCEPTIONS = (
         id="multiplies_by_the_stored_weight",
         exercise="SelfAttention_v2",
         swaps=in_each(LONG, "self.{}(x)", "x @ self.{}.weight"),
+        title="The weight of nn.Linear is not transposed",
         explanation=(
             "x is multiplied by the weight as nn.Linear stores it, (d_out, d_in), but the "
             "product needs its transpose."
@@ -585,7 +587,7 @@ MISCONCEPTIONS = (
         id="switches_gradients_off",
         exercise="SelfAttention_v2",
         swaps=(("def forward(", "@torch.no_grad()\n    def forward("),),
-        explanation="forward runs without recording gradients, so the layers can't be trained.",
+        explanation="The forward pass records no gradients, so the layers can't be trained.",
         question="Is torch.no_grad() for training or for evaluation?",
     ),
     Misconception(
@@ -618,6 +620,7 @@ MISCONCEPTIONS = (
         id="reshapes_instead_of_transposing",
         exercise="transfer_weights",
         swaps=in_each(LONG, "source.{}.weight.T", "source.{0}.weight.reshape(target.{0}.shape)"),
+        title="The weights are reshaped instead of transposed",
         explanation=(
             "reshape makes the sizes fit but keeps the numbers in their order: rows do not become "
             "columns."
@@ -653,7 +656,7 @@ MISCONCEPTIONS = (
             "target.{0} = nn.Parameter(source.{0}.weight.T)",
         ),
         explanation=(
-            "The transpose is a view: source and target share the same memory, and training one "
+            "Source and target share the same memory, because a transpose is a view: training one "
             "changes the other."
         ),
         question="Does .T copy the numbers, or does it return a view of the old ones?",

@@ -100,7 +100,7 @@ IN_BOTH = (
         "leaves_a_bias_on",
         "self.W_v = nn.Linear(d_model, d_model, bias=False)",
         "self.W_v = nn.Linear(d_model, d_model)",
-        "nn.Linear adds a bias by default, and here it is not switched off.",
+        "The bias that nn.Linear adds by default is not switched off.",
         "Which parameters does nn.Linear(2, 2) have?",
     ),
     (
@@ -169,8 +169,8 @@ MISCONCEPTIONS = (
             ("self.col_dim = col_dim", "self.col_dim = row_dim"),
         ),
         explanation=(
-            "row_dim and col_dim are exchanged when they are stored, so key size and softmax use "
-            "the axis of the tokens."
+            "The axes row_dim and col_dim are exchanged when they are stored, so key size and "
+            "softmax use the axis of the tokens."
         ),
         question="Which of the two axes counts features?",
     ),
@@ -178,6 +178,7 @@ MISCONCEPTIONS = (
         id="reshapes_instead_of_transposing",
         exercise="SelfAttention",
         swaps=((SCORES, "q @ k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2])"),),
+        title="The keys are reshaped instead of transposed",
         explanation=(
             "reshape makes the sizes fit but keeps the numbers in their order: rows do not become "
             "columns."
@@ -359,7 +360,7 @@ MISCONCEPTIONS = (
         swaps=(
             ("return weights @ v", "return nn.functional.scaled_dot_product_attention(q, k, v)"),
         ),
-        explanation="torch's ready attention does the work that you should write in this exercise.",
+        explanation="Torch's ready attention does the work that you should write in this exercise.",
         question="Which three lines does that function replace?",
     ),
     # causal_mask
@@ -424,6 +425,7 @@ MISCONCEPTIONS = (
         swaps=(
             ("torch.tril(torch.ones(size, size))", "torch.full((size, size), -torch.inf).triu(1)"),
         ),
+        title="The mask holds zeros and -inf instead of ones and zeros",
         explanation=(
             "This mask of zeros and -inf is for adding to scores; here a mask of ones and zeros "
             "is required."
@@ -439,6 +441,7 @@ MISCONCEPTIONS = (
                 "torch.tril(torch.ones(size, size)) / torch.arange(1, size + 1)[:, None]",
             ),
         ),
+        title="The rows of the mask are divided by their length",
         explanation=(
             "These are weights for an average, whose rows sum to one; a mask holds only 0 and 1."
         ),
@@ -494,7 +497,7 @@ MISCONCEPTIONS = (
         swaps=(
             (f"visible = {FILLED}", f"{FILLED}\n        visible = scaled  # as if filled in place"),
         ),
-        explanation="masked_fill returns a new tensor, but the new tensor is not used.",
+        explanation="The result of masked_fill, a new tensor, is not used.",
         question="What is the difference between masked_fill and masked_fill_?",
         ties=("ignores_the_mask",),
         why_tied="If the masked tensor is not used, the result is the same as without a mask.",
@@ -576,7 +579,9 @@ MISCONCEPTIONS = (
             (FILLED, "scaled"),
             ("return weights @ v", "return weights.masked_fill(mask == 0, -torch.inf) @ v"),
         ),
-        explanation="-inf is written into the weights after softmax, so nothing turns it into 0.",
+        explanation=(
+            "Minus infinity is written into the weights after softmax, so nothing turns it into 0."
+        ),
         question="Which step turns -inf into 0, and does it come before or after your masking?",
     ),
     Misconception(
@@ -610,6 +615,7 @@ MISCONCEPTIONS = (
         id="makes_a_mask_that_shows_one_more",
         exercise="MaskedSelfAttention",
         swaps=(("mask == 0", "torch.ones(scaled.shape[-2:]).triu(2) == 1"),),
+        title="The class makes its own mask, one diagonal too wide",
         explanation=(
             "The class makes its own mask, which is one diagonal too wide: each token attends to "
             "the next one."
@@ -667,7 +673,7 @@ MISCONCEPTIONS = (
                 "return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask == 1)",
             ),
         ),
-        explanation="torch's ready attention does the work that you should write in this exercise.",
+        explanation="Torch's ready attention does the work that you should write in this exercise.",
         question="Which four lines does that function replace?",
     ),
 )

@@ -58,7 +58,7 @@ MISCONCEPTIONS = (
         id="divides_to_whole_numbers",
         exercise="scaled_scores",
         swaps=((" / d**0.5", " // d**0.5"),),
-        explanation="// rounds every score down to a whole number.",
+        explanation="Every score is rounded down to a whole number by //.",
         question="What is the difference between / and // in Python?",
     ),
     Misconception(
@@ -419,6 +419,7 @@ MISCONCEPTIONS = (
                 "self.tril = torch.tril(torch.ones(T, T))",
             ),
         ),
+        title="An input longer than block_size raises no error",
         explanation=(
             "For inputs longer than block_size the head makes a larger mask, but it should raise "
             "an error."
@@ -449,7 +450,7 @@ MISCONCEPTIONS = (
                 "self.tril = nn.Parameter(torch.tril(torch.ones(block_size, block_size)))",
             ),
         ),
-        explanation="tril is a parameter, so an optimizer would try to train the mask.",
+        explanation="The mask tril is a parameter, so an optimizer would try to train it.",
         question="Should training be able to change which tokens are visible?",
     ),
     Misconception(

@@ -99,8 +99,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Minus infinity belongs into scores before a softmax; with it, the sums of the rows "
-            "are infinite."
+            "Minus infinity is written into the weights, so the sums of the rows are infinite; it "
+            "belongs into scores before a softmax."
         ),
         question="Which number means `no attention` in weights after softmax?",
     ),
@@ -482,7 +482,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "mask is a parameter, although a frozen one; it is not a weight and should be a buffer."
+            "The mask is a parameter, although a frozen one; it is not a weight and should be a "
+            "buffer."
         ),
         question="What do parameters() and an optimizer do with your mask?",
     ),
@@ -668,6 +669,7 @@ MISCONCEPTIONS = (
         id="takes_dropout_for_the_share_to_keep",
         exercise="CausalAttention",
         swaps=(("nn.Dropout(dropout)", "nn.Dropout(1 - dropout if dropout else 0.0)"),),
+        title="The dropout probability is used as that of keeping a weight",
         explanation=(
             "The number is used as the probability of keeping a weight, so the wrong share is "
             "dropped."
@@ -753,6 +755,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
+        title="After eval mode nothing is dropped any more",
         explanation=(
             "eval() sets the probability to zero, and it stays zero when training continues."
         ),

@@ -157,6 +157,7 @@ LAYERS = (
             (K, "k = encodings_for_k @ self.W_k.weight"),
             (V, "v = encodings_for_v @ self.W_v.weight"),
         ),
+        title="The weight of nn.Linear is not transposed",
         explanation="nn.Linear stores its weight as (out, in), but x @ weight needs (in, out).",
         question="Which product does nn.Linear compute with its weight?",
     ),
@@ -175,8 +176,7 @@ LAYERS = (
         exercise="Attention",
         swaps=((Q, f"torch.manual_seed(42)\n        {Q}"),),
         explanation=(
-            "forward seeds torch's generator on every call, which affects all random numbers "
-            "drawn afterwards."
+            "Every call seeds torch's generator, which affects all random numbers drawn afterwards."
         ),
         question="What would dropout do if every call started from the same seed?",
     ),
@@ -260,7 +260,7 @@ SCALING = (
         exercise="Attention",
         swaps=((SOFTMAX, "torch.softmax(scaled, dim=self.row_dim)"),),
         explanation=(
-            "softmax runs over the queries, so the weights of each key sum to 1 instead of those "
+            "Softmax runs over the queries, so the weights of each key sum to 1 instead of those "
             "of each query."
         ),
         question="Which weights have to sum to 1?",
@@ -269,6 +269,7 @@ SCALING = (
         id="keeps_the_softmax_axis_of_one_sequence",
         exercise="Attention",
         swaps=((SOFTMAX, "torch.softmax(scaled, dim=1)"),),
+        title="Softmax runs over the queries where there is a batch",
         explanation=(
             "dim=1 is the axis of the keys without a batch, but the axis of the queries with one."
         ),
@@ -285,6 +286,7 @@ SCALING = (
         id="reshapes_instead_of_transposing",
         exercise="Attention",
         swaps=((SCORES, "scores = q @ k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2])"),),
+        title="The keys are reshaped instead of transposed",
         explanation=(
             "reshape keeps the numbers in their order in memory, so features of different tokens "
             "get mixed."
@@ -320,7 +322,7 @@ SCALING = (
         exercise="Attention",
         swaps=((SOFTMAX, "torch.sigmoid(scaled)"),),
         explanation=(
-            "sigmoid treats each score separately; in softmax each weight depends on all scores "
+            "A sigmoid treats each score separately; in softmax each weight depends on all scores "
             "of its query."
         ),
         question="If one score grows, what should happen to the other weights of its row?",
@@ -341,7 +343,7 @@ MASKING = (
         id="throws_the_masked_scores_away",
         exercise="Attention",
         swaps=((FILL, 'scaled.masked_fill(mask == 0, float("-inf"))'),),
-        explanation="masked_fill returns a new tensor, but the new tensor is not used.",
+        explanation="The result of masked_fill, a new tensor, is not used.",
         question="What does masked_fill change, and what does it return?",
         ties=("ignores_the_mask",),
         why_tied="Without an effect of the mask, the results are the same for both mistakes.",
@@ -434,6 +436,7 @@ MASKING = (
         id="asks_whether_the_mask_is_true",
         exercise="Attention",
         swaps=((IF_MASK, "if mask:"),),
+        title="The whole mask is used as one truth value",
         explanation="`if mask:` needs a single truth value, but a tensor of many numbers has none.",
         question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
@@ -443,6 +446,7 @@ MASKING = (
         swaps=(
             (FILL, 'scaled = scaled.masked_fill(torch.ones_like(mask).tril() == 0, float("-inf"))'),
         ),
+        title="The future is hidden instead of the keys that the mask hides",
         explanation=(
             "If there is a mask, the module hides the future instead of the keys that the mask "
             "hides."
@@ -515,7 +519,7 @@ RETURNING = (
                 READY.format("q, k, v", "mask == 1 if mask is not None else None"),
             ),
         ),
-        explanation="torch's own attention does the work that you should write in this stage.",
+        explanation="Torch's own attention does the work that you should write in this stage.",
         question="Which four steps does that one call do?",
     ),
     Misconception(
@@ -693,7 +697,7 @@ PADDING = (
                 "lengths -= 1\n    return torch.arange(max_length) <= lengths.unsqueeze(-1)",
             ),
         ),
-        explanation="-= changes the caller's tensor of lengths.",
+        explanation="The caller's tensor of lengths is changed by -=.",
         question="What happens if someone calls your function twice with the same tensor?",
     ),
     Misconception(
@@ -826,7 +830,7 @@ CROSSING = (
                 f"{NEW_LAYER}\n        {QUERIES}",
             ),
         ),
-        explanation="forward creates a new query layer on each call, so anything learned is lost.",
+        explanation="A new query layer is created in every call, so anything learned is lost.",
         question="What do you get if you call the module twice with the same states?",
     ),
     Misconception(
@@ -850,6 +854,7 @@ CROSSING = (
                 "scores = queries @ keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])",
             ),
         ),
+        title="The keys are reshaped instead of transposed",
         explanation=(
             "reshape keeps the numbers in their order in memory, so features of different tokens "
             "get mixed."
@@ -932,7 +937,7 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_SOFTMAX, "weights = torch.softmax(scaled, dim=1)"),),
         explanation=(
-            "softmax runs over the decoder tokens, so the weights of each encoder token sum to 1."
+            "Softmax runs over the decoder tokens, so the weights of each encoder token sum to 1."
         ),
         question="Which weights have to sum to 1?",
     ),
@@ -958,7 +963,7 @@ CROSSING = (
         id="throws_the_masked_scores_away_in_cross",
         exercise="CrossAttention",
         swaps=((X_FILL, 'scaled.masked_fill(hidden, float("-inf"))'),),
-        explanation="masked_fill returns a new tensor, but the new tensor is not used.",
+        explanation="The result of masked_fill, a new tensor, is not used.",
         question="What does masked_fill change, and what does it return?",
         ties=("ignores_the_padding",),
         why_tied="Without an effect of the mask, the results are the same for both mistakes.",
@@ -979,6 +984,7 @@ CROSSING = (
         id="gives_the_padding_mask_no_query_axis",
         exercise="CrossAttention",
         swaps=((HIDDEN, "hidden = ~padding_mask"),),
+        title="The padding mask has no axis for the queries",
         explanation=(
             "The mask (B, T_k) is combined with the scores (B, T_q, T_k) as if its rows were "
             "queries."
@@ -1068,6 +1074,7 @@ CROSSING = (
         id="asks_whether_the_padding_mask_is_true",
         exercise="CrossAttention",
         swaps=((X_IF_MASK, "if padding_mask:"),),
+        title="The whole mask is used as one truth value",
         explanation=(
             "`if padding_mask:` needs a single truth value, but a tensor of many values has none."
         ),
@@ -1097,6 +1104,7 @@ CROSSING = (
                 KEPT.format("padding_mask"),
             ),
         ),
+        title="The padding mask of an earlier call is used again",
         explanation=(
             "The padding mask of an earlier call is stored and used again when the caller passes "
             "none."
@@ -1163,7 +1171,7 @@ CROSSING = (
                 ),
             ),
         ),
-        explanation="torch's own attention does the work that you should write in this stage.",
+        explanation="Torch's own attention does the work that you should write in this stage.",
         question="Which four steps does that one call do?",
     ),
     Misconception(

@@ -96,6 +96,7 @@ MISCONCEPTIONS = (
         id="asks_a_tensor_whether_it_is_true",
         exercise="Attention",
         swaps=(("if mask is not None:", "if mask:"),),
+        title="The whole mask is used as one truth value",
         explanation=(
             "A mask with more than one entry is neither true nor false, and torch raises an error."
         ),
@@ -122,7 +123,7 @@ MISCONCEPTIONS = (
         exercise="Attention",
         swaps=(("scaled = scaled.masked_fill", "scaled.masked_fill"),),
         explanation=(
-            "masked_fill returns a new tensor, but it is not used: the scores stay unmasked."
+            "The result of masked_fill, a new tensor, is not used: the scores stay unmasked."
         ),
         question="What does masked_fill return, and which tensor does it leave unchanged?",
         ties=("ignores_the_mask",),
@@ -156,7 +157,7 @@ MISCONCEPTIONS = (
                 "self.W_v = nn.Linear(d_model, d_model)",
             ),
         ),
-        explanation="nn.Linear has a bias by default, and here it is not switched off.",
+        explanation="The bias that nn.Linear adds by default is not switched off.",
         question="What does nn.Linear add by default?",
     ),
     Misconception(
@@ -202,6 +203,7 @@ MISCONCEPTIONS = (
         id="uses_the_whole_mask",
         exercise="CausalAttention",
         swaps=(("scores.masked_fill(self.mask[:T, :T]", "scores.masked_fill(self.mask"),),
+        title="The mask does not fit fewer tokens than context_length",
         explanation=(
             "The mask always has context_length rows and columns and does not fit fewer tokens."
         ),
@@ -211,6 +213,7 @@ MISCONCEPTIONS = (
         id="normalises_over_causal_queries",
         exercise="CausalAttention",
         swaps=((SCALED_WEIGHTS, "torch.softmax(masked / keys.shape[-1] ** 0.5, dim=1)"),),
+        title="Softmax runs over the queries where there is a batch",
         explanation=(
             "In a batch, dim=1 is the axis of the queries: the columns sum to one, the rows do not."
         ),
@@ -364,7 +367,8 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, "Attention(d_model)"),),
         explanation=(
-            "row_dim and col_dim are not passed to the heads, which use the axes of a single text."
+            "The axes row_dim and col_dim are not passed to the heads, which use the axes of a "
+            "single text."
         ),
         question="How does a head know that there is a batch?",
     ),
@@ -386,6 +390,7 @@ MISCONCEPTIONS = (
         id="asks_a_mask_whether_it_is_true",
         exercise="MultiHeadAttention",
         swaps=((CALL_HEAD, CALL_HEAD.replace("mask", "mask if mask else None")),),
+        title="The whole mask is used as one truth value",
         explanation=(
             "A mask with more than one entry is neither true nor false, and torch raises an error."
         ),
@@ -559,7 +564,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "torch's ready-made attention does the work that you should write in the heads."
+            "Torch's ready-made attention does the work that you should write in the heads."
         ),
         question="Which steps does scaled_dot_product_attention do for you?",
     ),
@@ -639,7 +644,7 @@ MISCONCEPTIONS = (
         id="hands_no_bias_on",
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, "CausalAttention(d_in, d_out, context_length, dropout)"),),
-        explanation="qkv_bias is not passed to the heads.",
+        explanation="The argument qkv_bias is not passed to the heads.",
         question="Which arguments does your constructor pass to a head?",
     ),
     Misconception(
@@ -655,7 +660,7 @@ MISCONCEPTIONS = (
         id="hands_no_dropout_on",
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, "CausalAttention(d_in, d_out, context_length, 0.0, qkv_bias)"),),
-        explanation="dropout is not passed to the heads.",
+        explanation="The argument dropout is not passed to the heads.",
         question="Which arguments does your constructor pass to a head?",
     ),
     Misconception(
@@ -688,8 +693,8 @@ MISCONCEPTIONS = (
             (JOIN_CAUSAL, "self.dropout(torch.cat(contexts, dim=-1))"),
         ),
         explanation=(
-            "The heads already drop weights; here dropout is applied to the joined context "
-            "vectors as well."
+            "Dropout is applied twice: the heads already drop weights, and here the joined "
+            "context vectors are dropped as well."
         ),
         question="How often is dropout applied on the way to one number of your result?",
     ),
@@ -731,6 +736,7 @@ MISCONCEPTIONS = (
         id="joins_causal_heads_along_the_tokens",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "torch.cat(contexts, dim=1)"),),
+        title="The heads are joined along the tokens",
         explanation=(
             "In a batch, dim=1 is the axis of the tokens: the heads are joined as if they were "
             "more tokens."
@@ -741,6 +747,7 @@ MISCONCEPTIONS = (
         id="joins_causal_heads_along_the_batch",
         exercise="MultiHeadAttentionWrapper",
         swaps=((JOIN_CAUSAL, "torch.cat(contexts)"),),
+        title="The heads are joined along the batch",
         explanation="torch.cat joins along axis 0 by default, as if the heads were more items.",
         question="Along which axis does torch.cat join by default?",
     ),
@@ -828,7 +835,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "torch's ready-made attention does the work that you should write in the heads."
+            "Torch's ready-made attention does the work that you should write in the heads."
         ),
         question="Which steps does scaled_dot_product_attention do for you?",
     ),

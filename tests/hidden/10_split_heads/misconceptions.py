@@ -49,7 +49,7 @@ MISCONCEPTIONS = (
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads"),),
         explanation=(
-            "The features are cut, but the heads stay after the tokens: the result is (B, T, H, d)."
+            "The heads stay after the tokens once the features are cut: the result is (B, T, H, d)."
         ),
         question=(
             "A matrix product works on the last two axes. Which two should these be in each head?"
@@ -140,6 +140,7 @@ MISCONCEPTIONS = (
             ),
             ("x.view(", "x[..., :D].reshape("),
         ),
+        title="Features that fit into no head are dropped without an error",
         explanation=(
             "If num_heads does not divide the number of features, the remaining features are "
             "dropped without an error."
@@ -205,6 +206,7 @@ MISCONCEPTIONS = (
         id="views_what_is_not_contiguous",
         exercise="merge_heads",
         swaps=(("tokens.reshape(", "tokens.view("),),
+        title="A transposed tensor is passed to view",
         explanation=(
             "After a transpose the numbers in memory are no longer in the order of the axes, and "
             "view raises an error."
@@ -310,6 +312,7 @@ MISCONCEPTIONS = (
                 "        self.out_proj = nn.Linear(d_out, d_out)\n        self.W_query = nn.Linear",
             ),
         ),
+        title="The layer out_proj is created first",
         explanation=(
             "out_proj is created before the other layers and gets the random numbers that belong "
             "to W_query."
@@ -336,6 +339,7 @@ MISCONCEPTIONS = (
                 "self.W_value = nn.Linear(d_in, d_out)",
             ),
         ),
+        title="The bias of nn.Linear is not switched off",
         explanation=(
             "nn.Linear has a bias by default: queries, keys and values have one although "
             "qkv_bias is false."
@@ -371,7 +375,9 @@ MISCONCEPTIONS = (
                 "self.out_proj = nn.Linear(d_out, d_out, bias=False)",
             ),
         ),
-        explanation="out_proj has no bias, but only queries, keys and values may have none.",
+        explanation=(
+            "The layer out_proj has no bias, but only queries, keys and values may have none."
+        ),
         question="Which of the four layers does qkv_bias apply to?",
     ),
     Misconception(
@@ -383,7 +389,9 @@ MISCONCEPTIONS = (
                 "self.out_proj = nn.Linear(d_out, d_out, bias=qkv_bias)",
             ),
         ),
-        explanation="out_proj has a bias only if qkv_bias is true, but it should always have one.",
+        explanation=(
+            "The layer out_proj has a bias only if qkv_bias is true, but it should always have one."
+        ),
         question="Which of the four layers does qkv_bias apply to?",
         ties=("makes_out_proj_without_bias",),
         why_tied="If qkv_bias is false, the same bias is missing in both.",
@@ -510,6 +518,7 @@ MISCONCEPTIONS = (
             (SPLIT_VALUES, "values = values.view(B, T, d, H).permute(0, 3, 1, 2)"),
             (MERGE, "context.permute(0, 2, 3, 1).reshape(B, T, H * d)"),
         ),
+        title="A head works on every H-th feature instead of a block",
         explanation=(
             "Split and merge fit each other, but a head works on every H-th feature instead of a "
             "block of neighbours."
@@ -542,6 +551,7 @@ MISCONCEPTIONS = (
         id="views_the_transposed_context",
         exercise="MultiHeadAttention",
         swaps=((MERGE, "context.transpose(1, 2).view(B, T, H * d)"),),
+        title="A transposed tensor is passed to view",
         explanation=(
             "After a transpose the numbers in memory are no longer in the order of the axes, and "
             "view raises an error."
@@ -602,6 +612,7 @@ MISCONCEPTIONS = (
                 "return context @ self.out_proj.weight + self.out_proj.bias",
             ),
         ),
+        title="The weight of out_proj is not transposed",
         explanation=(
             "nn.Linear stores its weight as (out, in); a product with this weight needs a "
             "transpose."
@@ -650,6 +661,7 @@ MISCONCEPTIONS = (
         id="scales_by_the_number_of_heads",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / H**0.5, dim=-1)"),),
+        title="The scores are divided by the root of the number of heads",
         explanation=(
             "The scores are divided by the root of the number of heads instead of the root of "
             "their size."
@@ -662,6 +674,7 @@ MISCONCEPTIONS = (
         id="scales_by_the_number_of_tokens",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / T**0.5, dim=-1)"),),
+        title="The scores are divided by the root of the number of tokens",
         explanation=(
             "The scores are divided by the root of the number of tokens instead of the root of "
             "the key size."
@@ -743,6 +756,7 @@ MISCONCEPTIONS = (
         id="normalises_over_heads",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / d**0.5, dim=1)"),),
+        title="Softmax runs over the heads",
         explanation=(
             "Softmax runs over axis 1, which now holds the heads: the weights sum to one over "
             "the heads, and where all are hidden they become NaN."
@@ -800,7 +814,7 @@ MISCONCEPTIONS = (
             (SOFTMAX, "torch.softmax(scores / d**0.5, dim=-1)"),
         ),
         explanation=(
-            "masked_fill returns a new tensor, but it is not used: the scores stay unmasked."
+            "The result of masked_fill, a new tensor, is not used: the scores stay unmasked."
         ),
         question="What does masked_fill return, and which tensor does it leave unchanged?",
         ties=("forgets_the_mask",),
@@ -880,6 +894,7 @@ MISCONCEPTIONS = (
         id="uses_the_whole_mask",
         exercise="MultiHeadAttention",
         swaps=(("scores.masked_fill(self.mask[:T, :T]", "scores.masked_fill(self.mask"),),
+        title="The mask does not fit fewer tokens than context_length",
         explanation=(
             "The mask always has context_length rows and columns and does not fit fewer tokens."
         ),
@@ -1016,6 +1031,7 @@ MISCONCEPTIONS = (
         id="keeps_as_many_as_it_should_drop",
         exercise="MultiHeadAttention",
         swaps=(("self.dropout = nn.Dropout(dropout)", "self.dropout = nn.Dropout(1 - dropout)"),),
+        title="The dropout probability is used as that of keeping a weight",
         explanation=(
             "dropout is used as the share that is kept, but it is the share that is dropped."
         ),
@@ -1071,6 +1087,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
+        title="Features that fit into no head stay unused without an error",
         explanation=(
             "If num_heads does not divide d_out, the remaining features stay unused without an "
             "error."
@@ -1122,8 +1139,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "x is scaled in place: the projections get other numbers, and the caller's tensor is "
-            "changed."
+            "The input is scaled in place: the projections get other numbers, and the caller's "
+            "tensor is changed."
         ),
         question="Which tensor does x *= ... change?",
     ),
@@ -1141,7 +1158,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "torch's ready-made attention does the work that you should write in this stage."
+            "Torch's ready-made attention does the work that you should write in this stage."
         ),
         question="Which steps does scaled_dot_product_attention do for you?",
     ),
@@ -1204,7 +1221,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="out_proj gets other initial weights than nn.Linear draws.",
+        explanation="The layer out_proj gets other initial weights than nn.Linear draws.",
         question="Which numbers should out_proj hold after the caller's seed?",
     ),
     Misconception(
@@ -1216,7 +1233,9 @@ MISCONCEPTIONS = (
                 "self.out_proj = nn.Linear(d_out, d_out).requires_grad_(False)",
             ),
         ),
-        explanation="out_proj is frozen, so training never changes how the heads are mixed.",
+        explanation=(
+            "The layer out_proj is frozen, so training never changes how the heads are mixed."
+        ),
         question="Which of the four layers should learn?",
     ),
     Misconception(
@@ -1260,6 +1279,7 @@ MISCONCEPTIONS = (
         id="multiplies_zero_by_infinity",
         exercise="MultiHeadAttention",
         swaps=((MASKED, 'masked = scores + self.mask[:T, :T] * float("-inf")'),),
+        title="Zero is multiplied by minus infinity",
         explanation=(
             "Where the mask is 0, it is multiplied by minus infinity, which gives NaN and not 0."
         ),

@@ -63,7 +63,10 @@ def known(tiny: Course) -> fingerprints.Fingerprints:
 
 def test_release_keeps_what_the_public_suite_detects(known):
     """Each check that fails a misconception has a fingerprint, with the wrong answers."""
-    assert [mistake.id for mistake in known.mistakes] == ["squares", "scales_by_nothing"]
+    assert [(mistake.id, mistake.title) for mistake in known.mistakes] == [
+        ("squares", "The numbers were squared"),
+        ("scales_by_nothing", "The factor is not used"),
+    ]
     assert known.answers[0] == {"dtype": "float32", "shape": [3], "values": [0.25, 2.25, 6.25]}
     assert [(found.check, found.of) for found in known.prints] == [
         ("test_doubles_the_documented_numbers", ("squares",)),

@@ -8,7 +8,9 @@ from autograder.course import Course
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError
+from autograder.results import MAX_TITLE
 
+STAGES = sorted((Path(__file__).parents[2] / "hidden").glob("[0-9]*"))
 SOLUTION = """
 import torch
 
@@ -29,6 +31,25 @@ def last(x):
 def mistake(exercise: str = "double", **how: object) -> Misconception:
     """Return a misconception with the arguments *how*."""
     return Misconception(id="wrong", exercise=exercise, explanation="e", question="q", **how)
+
+
+def test_a_mistake_without_a_title_gets_that_of_its_explanation():
+    """Authors write a title only where the first clause would not name the mistake."""
+    assert mistake().title == "e"
+    assert mistake(title="The numbers are squared").title == "The numbers are squared"
+
+
+@pytest.mark.parametrize("path", STAGES, ids=lambda path: path.name)
+def test_every_mistake_of_the_course_has_a_good_title(path: Path):
+    """It fits one line, begins like a sentence, and no other mistake of its exercise has it."""
+    found = misconceptions.read(path / "misconceptions.py")
+    bad = [
+        item.id for item in found if not item.title[0].isupper() or item.title.endswith((".", "…"))
+    ]
+
+    assert bad == []
+    assert max(len(item.title) for item in found) <= MAX_TITLE
+    assert len({(item.exercise, item.title) for item in found}) == len(found)
 
 
 def test_a_swap_changes_its_own_exercise_only():

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
+import torch
 
-from autograder.course import Course
+from autograder.course import Course, Reveal
 from autograder.grading.grade import grade
 from autograder.grading.outcomes import (
     MAX_NOTICES,
+    CheckOutcome,
     describe_problem,
     failed_grading,
     import_submission,
@@ -18,10 +20,12 @@ from autograder.grading.outcomes import (
     unreadable,
 )
 from autograder.results import CheckResult, Status
-from autograder.sandbox.faults import Fault
+from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Problem
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
+from autograder.suite.checks import CheckSpec, CollectedCheck, Layer, WrongAnswer
+from autograder.suite.compare import agrees
 
 WRONG = """
 import torch
@@ -76,6 +80,60 @@ def test_a_course_may_hide_documented_values(checks):
     assert shown.grid is not None
     assert hidden.grid is None
     assert hidden.message == "The result has wrong values."
+
+
+NOTHING = Reveal(hidden_checks="nothing", documented_values=False)
+RAISED = Raised("ValueError", "boom", "double raised ValueError in line 3: boom", public="no word")
+
+
+def probe_outcome(*, public: bool) -> CheckOutcome:
+    """Return the outcome of a check with hidden inputs in a course that reveals nothing."""
+    item = SimpleNamespace(name="test_a")
+    check = CollectedCheck(item, CheckSpec("double", 1.0, Layer.PROBE, ()))
+    return CheckOutcome(check, NOTHING, public=public)
+
+
+def wrong_answer() -> WrongAnswer:
+    """Return how a comparison of two small tensors ends."""
+    with pytest.raises(WrongAnswer) as caught:
+        agrees(torch.ones(2), torch.zeros(2))
+    return caught.value
+
+
+def test_a_public_check_shows_the_exception_in_every_layer():
+    """Whatever the course reveals: it is the reader's own code."""
+    assert probe_outcome(public=True).failed(RAISED).message == RAISED.message
+    assert probe_outcome(public=False).failed(RAISED).message == ""
+
+
+def test_a_public_check_shows_values_in_every_layer():
+    """Also those that a check with hidden inputs must not show."""
+    shown, hidden = (
+        probe_outcome(public=public).failed(wrong_answer()) for public in (True, False)
+    )
+
+    assert "by up to 1.0000" in shown.message
+    assert shown.grid.yours == (("1.0000", "1.0000"),)
+    assert (hidden.message, hidden.grid) == ("", None)
+
+
+def test_a_public_check_shows_why_an_answer_is_unusable():
+    """The error is the check's own, about the reader's answer."""
+    error = AttributeError("a list has no shape")
+
+    assert (
+        "AttributeError: a list has no shape" in probe_outcome(public=True).unusable(error).message
+    )
+    assert "AttributeError" not in probe_outcome(public=False).unusable(error).message
+
+
+def test_what_was_printed_is_shown_beside_a_public_check_that_failed():
+    """Beside a hidden check it could show hidden inputs, beside one that passed nobody asks."""
+    public, hidden = probe_outcome(public=True), probe_outcome(public=False)
+
+    assert public.add_printed(public.failed(RAISED), "x = 3").printed == "x = 3"
+    assert public.add_printed(public.passed(), "x = 3").printed == ""
+    assert hidden.add_printed(hidden.failed(RAISED), "x = 3").printed == ""
 
 
 LINE = Problem(kind="raised", type="ValueError", text="bad\nworse", line=7, code="int('x')")

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from autograder.authoring import release
@@ -249,6 +250,27 @@ def test_the_public_suite_grades_too(tiny: Course, fork_server: ForkServer, solv
         result = grade_one(runner, fork_server, solved)
 
     assert (result.score, result.max_score) == (10.0, 10.0)
+
+
+PRINTS = "print('imported')\ndef double(x):\n    print('x is', x.tolist())\n    return x\n"
+
+
+def test_the_public_suite_keeps_what_was_printed(tiny: Course, fork_server: ForkServer, submit):
+    """That of the import for the file, that of a call for its check."""
+    with open_suites(tiny, tiny.stages, public=True) as runner:
+        result = grade_one(runner, fork_server, submit(PRINTS))
+
+    assert result.printed == "imported"
+    assert result.exercises[0].checks[0].printed == "x is [1.0, 1.0]"
+
+
+def test_the_hidden_suite_keeps_nothing_of_what_was_printed(graded: Graded):
+    """A print would show hidden inputs."""
+    result = graded(PRINTS)
+
+    assert ends(result)["doubles_unseen_numbers"][0] == "failed"
+    assert b"x is" not in msgspec.json.encode(result)
+    assert b"imported" not in msgspec.json.encode(result)
 
 
 def test_a_wrong_documented_value_is_reported(tiny: Course):

@@ -8,7 +8,6 @@ from autograder.reports.feedback import (
     CheckFeedback,
     ExerciseFeedback,
     Feedback,
-    mistake_name,
     percent,
 )
 
@@ -20,18 +19,6 @@ FEEDBACK = Feedback(
     student="ada", stage="Tiny things", course="Tiny", score=1.0, max_score=4.0, headline="",
     encouragement="", message="", next_step="", exercises=(), notices=(), ignored=(), sha256="",
 )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("misconception", "name"),
-    [
-        pytest.param("forgets_to_scale", "forgets to scale", id="one"),
-        pytest.param("forgets_to_scale / squares", "forgets to scale or squares", id="several"),
-    ],
-)
-def test_a_misconception_has_a_name_in_words(misconception: str, name: str):
-    """Several that fit are named with "or" between."""
-    assert mistake_name(misconception) == name
 
 
 @pytest.mark.parametrize(("score", "share"), [(1, 25.0), (4, 100.0), (5, 100.0), (-1, 0.0)])

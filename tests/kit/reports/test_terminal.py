@@ -35,7 +35,7 @@ def test_the_terminal_shows_what_the_page_shows(
     for words in (
         "Tiny things", "Feedback for alice", "2 of 6 points", "2 checks left",
         "✗ not right yet: The weights are the documented ones.", "differs in 6 of 36 entries",
-        "It looks like this: forgets to scale.", "How long are the vectors?",
+        "It looks like this: The scores are not scaled.", "How long are the vectors?",
         "There are three hints in stage.toml", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
     ):  # fmt: skip
         assert words in text
@@ -144,11 +144,24 @@ def test_a_self_check_shows_the_first_problem_and_the_next_step(
 
     for words in (
         "Tiny things\nChecked: tiny.py\n", "✗ double  not right yet",
-        "  The weights are the documented ones.", "It looks like this: forgets to scale.",
+        "  The weights are the documented ones.", "It looks like this: The scores are not scaled.",
         "Note: Cell 7 raised.", "Next: double.", "The public suite ran: 1 of 2 checks pass.",
     ):  # fmt: skip
         assert words in text
     assert graded[graded.index("  Expected") : graded.index("Darker")] in text
+
+
+def test_a_hidden_suite_that_is_here_is_offered(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """One line says how to run it."""
+    run = submission(check())
+    stage, file = tiny.stages[0], Path("/home/ada/tiny.py")
+    feedback = build_self_check(stage, run, file, hidden=False, hidden_is_here=True)
+    text = self_check_text(feedback, file.parent, 200, colour=False)
+
+    assert "is here: run `autograder check --hidden`." in text
+    assert "on other inputs" not in text
 
 
 def test_a_complete_self_check_says_so(tiny: Course, check: MakeCheck, submission: MakeSubmission):

@@ -6,6 +6,7 @@ import torch
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import Session
+from autograder.sandbox.supervisor import PRINTED_BYTES
 from autograder.sandbox.tensors import decode, encode_tensor
 
 BREAKING = """
@@ -40,6 +41,21 @@ def flood_disk():
 def many_files():
     for number in range(300):
         open(f"{number}", "w").close()
+
+def say(text):
+    print(text, end="")
+
+def say_and_leave(text):
+    print(text)
+    os._exit(7)
+
+def say_and_hang(text):
+    print(text)
+    hang()
+
+def silence(text):
+    print(text)
+    sys.stdout = None
 
 def shout():
     for _ in range(1000):
@@ -183,6 +199,52 @@ def test_printed_text_does_not_block_a_call(open_session):
     session = open_session(BREAKING)
 
     assert session.ask("call", name="shout").problem is None
+
+
+def test_what_code_prints_is_kept_until_the_next_check(open_session):
+    """Each check has its own; what the import printed is kept apart."""
+    session = open_session("print('imported')\n" + BREAKING)
+    session.begin("first")
+    session.ask("call", name="say", args=("one ",))
+    session.ask("call", name="say", args=("two",))
+    first = session.printed
+    session.begin("second")
+    session.ask("call", name="say", args=("three",))
+
+    assert (first, session.printed) == ("one two", "three")
+    assert session.printed_by_import == "imported\n"
+
+
+@pytest.mark.parametrize("name", ["say_and_leave", "say_and_hang"])
+def test_what_code_prints_before_it_ends_is_kept(open_session, name: str):
+    """The line before a crash or an endless loop is the one to look at."""
+    session = open_session("print('imported')\n" + BREAKING, call_seconds=1.0)
+    session.begin("first")
+    asked(session, name, "here")
+    session.ask("call", name="double")  # by a new worker, which imports the file again
+
+    assert session.printed == "here\n"
+
+
+def test_code_may_replace_what_it_prints_to(open_session):
+    """The call is answered as any other."""
+    session = open_session(BREAKING)
+    session.begin("first")
+
+    assert session.ask("call", name="silence", args=("x",)).problem is None
+    assert session.ask("call", name="double").value == 2
+    assert session.printed == "x\n"
+
+
+def test_only_the_end_of_what_code_prints_is_kept(open_session):
+    """Memory does not grow with what is printed."""
+    session = open_session(BREAKING)
+    session.begin("first")
+    session.ask("call", name="shout")
+    session.ask("call", name="say", args=("the end",))
+
+    assert len(session.printed) == PRINTED_BYTES
+    assert session.printed.endswith("x\nthe end")
 
 
 @pytest.mark.parametrize(

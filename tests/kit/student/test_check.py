@@ -46,6 +46,13 @@ def test_right_answers_complete_the_stage(check, handed_out, solution):
     assert "Your grade comes from\nthe same checks on other inputs." in result.output
 
 
+def test_a_clone_offers_its_hidden_suite(check, pytestconfig):
+    """Whoever holds the course need not look for it."""
+    result = check(pytestconfig.rootpath / "assignments" / "04_self_attention")
+
+    assert "is here: run `autograder check --hidden`." in result.output
+
+
 def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, pytestconfig):
     """Fingerprints identify it: sentence, message, name, explanation, question, numbers."""
     hand_in(handed_out, mistaken(pytestconfig.rootpath, solution, "forgets_to_scale_in_v1"))
@@ -54,10 +61,31 @@ def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, 
     assert result.exit_code == 1, result.output
     assert "✗ SelfAttention_v1  not right yet" in result.output
     assert "Seeded with 123, the context vectors are the documented ones." in result.output
-    assert "It looks like this: forgets to scale in v1." in result.output
-    assert "The scores are not scaled before softmax." in result.output
+    assert "It looks like this: The scores are not scaled before softmax." in result.output
     assert "0.2996  0.8053    0 0.3071* 0.8230*" in result.output
     assert "Next: SelfAttention_v1." in result.output
+
+
+def test_what_the_code_printed_and_raised_is_shown(check, handed_out, solution):
+    """What it printed stands below the check that did not pass, the import's once above all."""
+    wrong = solution.replace("import torch\n", "import torch\nprint('imported')\n", 1)
+    wrong = wrong.replace("return weights @ values", "print('w', 7)\n        1 / 0", 1)
+    hand_in(handed_out, wrong)
+    result = check(handed_out)
+
+    assert result.output.count("Printed when your file was imported:\n  imported\n") == 1
+    assert result.output.count("Printed by your code:\n    w 7\n") == 1
+    assert "ZeroDivisionError" in result.output
+    assert "1 / 0" in result.output
+
+
+def test_what_right_code_printed_is_not_shown(check, handed_out, solution):
+    """There is nothing to look for."""
+    hand_in(handed_out, solution + "\nprint('imported')\n")
+    result = check(handed_out)
+
+    assert result.exit_code == 0, result.output
+    assert "rinted" not in result.output.replace("Checked", "")
 
 
 def test_without_fingerprints_the_mistake_has_no_name(check, handed_out, solution, pytestconfig):
