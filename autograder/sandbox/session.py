@@ -6,7 +6,14 @@ import msgspec
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import BadMessageError, Problem, Reply, Request, Verb
+from autograder.sandbox.protocol import (
+    BadMessageError,
+    Problem,
+    Problems,
+    Reply,
+    Request,
+    Verb,
+)
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.supervisor import ForkServer, Worker
 from autograder.sandbox.tensors import decode
@@ -81,7 +88,7 @@ class Session:
         self.definitions = msgspec.convert(definitions, tuple[Definition, ...], strict=False)
         problems = self._load(worker, seconds, "run")
         try:
-            self.problems = msgspec.convert(problems, tuple[Problem, ...])
+            self.problems = msgspec.convert(problems, Problems)
         except msgspec.ValidationError:  # sent after student code ran: their fault
             worker.end()
             raise Fault(Status.BAD_OUTPUT, "Importing your file disturbed the grader.") from None

@@ -5,6 +5,7 @@ import torch
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
+from autograder.sandbox.protocol import Statement
 from autograder.sandbox.session import Session
 from autograder.sandbox.tensors import decode, encode_tensor
 
@@ -148,13 +149,33 @@ def test_an_import_that_crashes_is_reported_as_such(open_session, module: str, w
     assert words in fault.message
 
 
-def test_an_exit_at_module_level_keeps_earlier_definitions(open_session):
-    """``sys.exit()`` is an exception like any other."""
-    session = open_session("def f(): return 3\nraise SystemExit\n")
+def test_an_exit_at_module_level_costs_its_statement(open_session):
+    """``exit()`` is an exception like any other."""
+    session = open_session("exit()\ndef f(): return 3\n")
     session.open()
 
-    assert session.problems[0].type == "SystemExit"
+    assert session.problems[0].statement == Statement("tiny.py", 1)
     assert session.ask("call", name="f").value == 3
+
+
+def test_a_download_at_module_level_costs_its_statement(open_session):
+    """A worker has no network."""
+    url = "https://example.org/model.pt"
+    download = f"import torch\nmodel = torch.hub.load_state_dict_from_url('{url}')\n"
+    session = open_session(f"{download}def f(): return 3\n", import_seconds=20.0)
+    session.open()
+
+    assert [problem.statement.line for problem in session.problems] == [2]
+    assert session.problems[0].statement.names == ("model",)
+    assert session.ask("call", name="f").value == 3
+
+
+def test_the_main_block_of_a_script_does_not_run(open_session):
+    """The file is imported, not started."""
+    session = open_session("if __name__ == '__main__':\n    raise SystemExit\n")
+    session.open()
+
+    assert session.problems == ()
 
 
 def test_a_memory_bomb_is_out_of_memory(open_session):
@@ -217,13 +238,20 @@ def test_an_answer_that_can_not_be_sent_is_bad_output(open_session, name: str):
         pytest.param("TensorValue('float32', (5,), b'')", id="impossible-tensor"),
         pytest.param("'fine'", id="text"),
         pytest.param("ListValue((1, 2))", id="list-of-numbers"),
+        pytest.param("ListValue((problem('f'),) * 51)", id="too-many-problems"),
+        pytest.param("ListValue((problem('not a name'),))", id="sentence-as-a-name"),
+        pytest.param("ListValue((problem('f' * 81),))", id="long-name"),
     ],
 )
 def test_a_forged_answer_to_the_import_is_bad_output(open_session, forged: str):
     """The list of problems is validated like any reply."""
     module = (
         "import os\n"
-        "from autograder.sandbox.protocol import ListValue, Reply, TensorValue, pack\n"
+        "from autograder.sandbox.protocol import *\n"
+        "def problem(name):\n"
+        "    names = ListValue((name,))\n"
+        "    statement = DictValue({'place': 'tiny.py', 'line': 1, 'names': names})\n"
+        "    return DictValue({'kind': 'raised', 'statement': statement})\n"
         f"os.write(3, pack(Reply(number=2, value={forged})))\n"
     )
 
