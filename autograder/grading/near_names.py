@@ -8,7 +8,7 @@ from autograder.sanitize import MAX_WORD
 
 MAX_CANDIDATES = 300  # definitions of one file; a module that a student wrote has some dozens
 MAX_EDITS = 2  # CasualAttention has one, self_attenton_V1 two
-LETTERS_PER_EDIT = 4  # a shorter name with a changed letter is another name
+LETTERS_PER_EDIT = 5  # with one letter changed, a shorter word is another word: mask, task
 
 
 def near_name(missing: str, defined: Sequence[str], exercises: Collection[str]) -> str:
