@@ -6,6 +6,7 @@ Decoding executes nothing: no pickle, no ``torch.load``, no class looked up by n
 decoded strictly, so the worst that a hostile worker can send is a wrong value.
 """
 
+import signal
 import struct
 from typing import Annotated, Literal, TypeVar
 
@@ -14,6 +15,7 @@ import msgspec
 from autograder.sandbox.isolation import SandboxPolicy
 
 LENGTH = struct.Struct("<I")
+STACK_SIGNAL = signal.SIGUSR2  # asks a worker to write its stack into its output
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
 MAX_LINE = 1 << 20  # a module has at most so many bytes, so it has no more lines
 MAX_PROBLEMS = 50  # of one import; a student mends the first ones first

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import select
 import shutil
 import signal
@@ -37,7 +38,10 @@ CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine i
 CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
 WALL_CLOCK_FACTOR = 20  # a call may take so many times its limit while others use the processor
 WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
+STACK_SECONDS = 0.5  # for a worker that hangs to say at which line; a busy machine may need 0.1
 PIPE_CHUNK = 65_536
+# A line of `faulthandler`: files of libraries have a path with slashes, those of students none.
+_STACK_LINE = re.compile(rb'File "(?:[^"/\\<]{1,80}\.py|(cell \d{1,4}))", line (\d{1,6}) in ')
 OPEN_FILES = 64  # bounds deleted but open files, which measuring the folder does not count
 MIB = 1 << 20
 # The environment of fork server and workers, without the instructor's variables.
@@ -156,7 +160,7 @@ class CpuDeadline:
 
     def __init__(self, pid: int, seconds: float) -> None:
         self._stat = Path(f"/proc/{pid}/stat")
-        self._seconds = seconds
+        self.seconds = seconds
         self._used_before = self._worker_state()[1]
         now = time.monotonic()
         self._deadline = now + seconds
@@ -167,7 +171,7 @@ class CpuDeadline:
         now = time.monotonic()
         if now >= self._deadline:
             state, used = self._worker_state()
-            unused = self._seconds - (used - self._used_before)
+            unused = self.seconds - (used - self._used_before)
             if state in {"R", "D"} and unused > 0:  # it waited for a processor or for the disk
                 self._deadline = min(now + unused, self._last_deadline)
         return self._deadline - now
@@ -276,7 +280,7 @@ class Worker:
         while True:
             remaining = deadline.remaining()
             if remaining <= 0:
-                raise Fault(Status.TIMEOUT, "Your code did not finish in time.")
+                raise self._timeout(deadline.seconds)
             readable, writable, _ = select.select(
                 [self.output] if sending else [self.output, connection],
                 [connection] if sending else [],
@@ -288,6 +292,34 @@ class Worker:
             if connection in readable or connection in writable:
                 return
             self._measure_disk()
+
+    def _timeout(self, seconds: float) -> Fault:
+        line = self._running_line()
+        at = f"; it was at {line} then" if line else ""
+        public = f"Your code did not finish in time{at}."
+        message = f"Your code did not finish within {seconds:.3g} s{at}."
+        return Fault(Status.TIMEOUT, message, public=public)
+
+    def _running_line(self) -> str:
+        """Ask the worker which line of the student's file runs; it may lie, but in numbers only."""
+        self._discard_output()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(
+                self.pid, protocol.STACK_SIGNAL
+            )  # it is not reaped before `end`, so the number is still its own
+        printed, deadline = b"", time.monotonic() + STACK_SECONDS
+        while (remaining := deadline - time.monotonic()) > 0 and len(printed) < PIPE_CHUNK:
+            if found := _STACK_LINE.search(printed):
+                cell = f"{found[1].decode()}, " if found[1] else ""
+                return f"{cell}line {int(found[2])}"
+            if not select.select([self.output], [], [], remaining)[0]:
+                break
+            with contextlib.suppress(BlockingIOError):
+                part = os.read(self.output, PIPE_CHUNK)
+                if not part:  # all writers are closed
+                    break
+                printed += part
+        return ""
 
     def _discard_output(self) -> None:
         """Read what the student's code printed, so that a full pipe does not block it."""

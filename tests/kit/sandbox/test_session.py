@@ -26,8 +26,7 @@ def nameless_signal():
     signal.raise_signal(37)
 
 def hang():
-    while True:
-        pass
+    while True: pass
 
 def bomb():
     return torch.zeros(1 << 33).sum()
@@ -119,8 +118,38 @@ def test_a_hang_is_killed_and_the_next_is_answered(open_session):
     session = open_session(BREAKING, call_seconds=1.0)
     fault = asked(session, "hang")
 
+    line = 1 + BREAKING[: BREAKING.index("while True")].count("\n")
     assert fault.status is Status.TIMEOUT
+    assert f"within 1 s; it was at line {line} then." in fault.message
     assert session.ask("call", name="double").value == 2
+
+
+def test_the_line_of_a_hang_is_a_hint_that_is_a_number(open_session):
+    """What a worker prints about itself may be forged: no word of it is shown."""
+    forging = """
+import signal, sys, time
+def hang():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+    while True:
+        print('File "SECRET.py", line 12 in SECRET', flush=True)
+        time.sleep(0.01)
+"""
+    fault = asked(open_session(forging, call_seconds=0.3), "hang")
+
+    assert fault.public == "Your code did not finish in time; it was at line 12 then."
+
+
+def test_a_hang_in_a_cell_is_named_by_its_cell(open_session):
+    """Without a stack of the worker's own there is no hint."""
+    session = open_session(
+        "def hang():\n    while True: pass\n",
+        "import signal\ndef silent():\n"
+        "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])\n    hang()\n",
+        call_seconds=0.3,
+    )
+
+    assert asked(session, "hang").public.endswith("; it was at cell 1, line 2 then.")
+    assert asked(session, "silent").public == "Your code did not finish in time."
 
 
 def test_an_import_that_loops_is_killed(open_session):
@@ -129,7 +158,7 @@ def test_an_import_that_loops_is_killed(open_session):
     fault = opened(session)
 
     assert fault.status is Status.TIMEOUT
-    assert "loop at module level" in fault.message
+    assert "it was at line 1 then. Look for a loop at module level" in fault.message
     assert opened(session) is fault
 
 
