@@ -303,10 +303,8 @@ class Worker:
     def _running_line(self) -> str:
         """Ask the worker which line of the student's file runs; it may lie, but in numbers only."""
         self._discard_output()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(
-                self.pid, protocol.STACK_SIGNAL
-            )  # it is not reaped before `end`, so the number is still its own
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, protocol.STACK_SIGNAL)  # not reaped before `end`: the pid is its own
         printed, deadline = b"", time.monotonic() + STACK_SECONDS
         while (remaining := deadline - time.monotonic()) > 0 and len(printed) < PIPE_CHUNK:
             if found := _STACK_LINE.search(printed):
