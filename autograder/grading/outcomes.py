@@ -1,8 +1,12 @@
 """How a check's or a submission's end becomes a result with its points and sentences."""
 
+import re
+from collections.abc import Collection
+
 from msgspec.structs import replace
 
 from autograder.course import Reveal
+from autograder.grading.near_names import near_name
 from autograder.results import (
     MAX_NOTICES,
     CheckResult,
@@ -15,7 +19,7 @@ from autograder.results import (
     add,
 )
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import Problem
+from autograder.sandbox.protocol import Problem, Statement
 from autograder.sandbox.session import Session
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, WrongAnswer
@@ -151,42 +155,121 @@ def import_submission(session: Session) -> Fault | None:
     return None
 
 
-def missing_exercise(session: Session, name: str) -> Fault | None:
-    """Return why exercise *name* can't be graded, if it can't."""
+def missing_exercise(session: Session, name: str, exercises: Collection[str]) -> Fault | None:
+    """Return why exercise *name*, one of the stage's *exercises*, can't be graded, if it can't."""
     try:
         if session.ask("has", name=name).value is True:
             return None
     except Fault as fault:
         return fault
-    if session.problems and not session.notebook:
-        problem = describe_problem(session.problems[0])
-        public = f"{name} was not reached: importing your file stopped above it."
-        return Fault(Status.IMPORT_ERROR, f"{name} was not reached: {problem}", public=public)
-    return Fault(Status.MISSING, f"{name} is not defined in your file.")
+    for problem in reversed(session.problems):
+        if _stops_file(session, problem) or name in _names(problem):
+            return _undefined(session, name, problem)
+    return _absent(session, name, exercises)
 
 
 def submission_status(session: Session, import_fault: Fault | None) -> tuple[Status, str]:
-    """Return the status of the whole submission, and a sentence if there is a problem."""
+    """Return the status of the whole submission, and a sentence if nothing of it could run."""
     if import_fault is not None:
         return import_fault.status, import_fault.message
-    if session.problems and not session.notebook:
-        return Status.IMPORT_ERROR, describe_problem(session.problems[0])
+    for problem in session.problems:
+        if _stops_file(session, problem):
+            return Status.IMPORT_ERROR, describe_problem(problem)
     return Status.GRADED, ""
 
 
-def notices_of(session: Session) -> tuple[str, ...]:
-    """Describe the first cells of a notebook that failed; those after them ran all the same."""
-    problems = session.problems[:MAX_NOTICES] if session.notebook else ()
-    return tuple(map(describe_problem, problems))
+def notices_of(session: Session, exercises: Collection[str]) -> tuple[str, ...]:
+    """Describe the statements that failed, and those that rebind one of *exercises*."""
+    notices = [
+        describe_problem(problem)
+        for problem in session.problems
+        if not _stops_file(session, problem)
+        and (problem.kind != "rebound" or {*exercises}.intersection(_names(problem)))
+    ]
+    if len(notices) > MAX_NOTICES:  # a worker reports the first ones only, so nobody knows how many
+        notices[MAX_NOTICES - 1 :] = ["More lines failed. Mend the first ones first."]
+    return tuple(notices)
 
 
 def describe_problem(problem: Problem) -> str:
-    """Say where importing a module or running a cell raised, and what."""
-    code = f" ({problem.code})" if problem.code else ""
+    """Say which line of a module or a cell failed while it ran, and how."""
+    where = _where(problem.statement)
+    if problem.kind == "rebound":
+        names = " and ".join(f"`{name}`" for name in _names(problem))
+        return (
+            f"{where} gives the name {names} to something that is no class or function; your "
+            "definition was graded all the same. Choose another name in that line."
+        )
+    if problem.kind == "not-compiled":
+        part = "that cell" if where.startswith("cell ") else "your file"
+        error = f"{where} is not valid Python: {problem.type}{_text(problem)}"
+        return f"{error}. Mend {where} first: nothing in {part} could run."
+    return f"{where} {_raised(problem)}"
+
+
+def _stops_file(session: Session, problem: Problem) -> bool:
+    """Whether nothing of a module could run; the other cells of a notebook run all the same."""
+    return problem.kind == "not-compiled" and not session.notebook
+
+
+def _undefined(session: Session, name: str, problem: Problem) -> Fault:
+    """Describe an exercise whose definition failed; *public* quotes no text of the student's."""
+    where = _where(problem.statement)
+    if problem.kind == "not-compiled":
+        message = f"{name} is not defined: {describe_problem(problem)}"
+        public = f"{name} is not defined: {where} is not valid Python. Mend {where} first."
+    else:
+        start = f"{name} is not defined: {where}, which should define it, "
+        message = f"{start}{_raised(problem)}.{_cause(session, problem)}"
+        public = f"{start}raised an exception."
+    return Fault(Status.IMPORT_ERROR, message, public=public)
+
+
+def _cause(session: Session, problem: Problem) -> str:
+    """Say why a name was missing, if the statement that should have bound it failed as well."""
+    name = re.fullmatch(r"name '(\w+)' is not defined\b.*", problem.text)
+    earlier = session.problems[: session.problems.index(problem)]
+    for cause in reversed(earlier):
+        if name and name[1] in _names(cause):
+            return f" `{name[1]}` is missing because {describe_problem(cause)}."
+    return ""
+
+
+def _absent(session: Session, name: str, exercises: Collection[str]) -> Fault:
+    """Describe an exercise that no failing statement would have defined."""
+    for definition in session.definitions:
+        if definition.name == name:
+            line = "" if session.notebook else f" in line {definition.line}"
+            message = f"{name} is set{line}, but it is no class or function once your file has run."
+            return Fault(Status.MISSING, message)
+    public = f"{name} is not defined in your file."
+    defined = [item.name for item in session.definitions if not item.assigned]
+    near = near_name(name, defined, exercises)
+    message = f"{public[:-1]}; did you mean `{near}`?" if near else public
+    return Fault(Status.MISSING, message, public=public)
+
+
+def _raised(problem: Problem) -> str:
+    """Say what a statement raised, and in which line of a function, if it called one."""
+    inner = Statement(problem.place, problem.line)
+    outer = problem.statement and (problem.statement.place, problem.statement.line)
+    inside = f" in {_where(inner)}" if inner.line and outer != (inner.place, inner.line) else ""
+    return f"raised {problem.type}{inside}{_text(problem)}"
+
+
+def _text(problem: Problem) -> str:
     text = problem.text.strip().partition("\n")[0][:200]
-    if problem.place.startswith("cell "):
-        return f"{problem.place}, line {problem.line} raised {problem.type}: {text}{code}"
-    return (
-        f"line {problem.line} raised {problem.type} while your file was imported, "
-        f"and nothing below it was read: {text}{code}"
-    )
+    code = f" ({problem.code})" if problem.code else ""
+    return (f": {text}" if text else "") + code
+
+
+def _names(problem: Problem) -> tuple[str, ...]:
+    return problem.statement.names if problem.statement else ()
+
+
+def _where(statement: Statement | None) -> str:
+    """Name a line; any place but a cell may be forged."""
+    if statement is None or not statement.line:
+        return "your file"
+    cell = f"{statement.place}, " if re.fullmatch(r"cell \d{1,4}", statement.place) else ""
+    return f"{cell}line {statement.line}"

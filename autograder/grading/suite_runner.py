@@ -211,7 +211,8 @@ class SuiteRunner:
             for name, checks in by_exercise.items()
         )
         status, message = submission_status(session, import_fault)
-        result = submission_result(submission, status, message, exercises, notices_of(session))
+        notices = notices_of(session, _exercises(stage))
+        result = submission_result(submission, status, message, exercises, notices)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
@@ -244,7 +245,8 @@ class SuiteRunner:
         exercise = checks[0].spec.exercise
         session.begin(exercise)
         needed = dict.fromkeys(need for check in checks for need in _needs(check))
-        missing = {need: import_fault or missing_exercise(session, need) for need in needed}
+        names = _exercises(stage)
+        missing = {need: import_fault or missing_exercise(session, need, names) for need in needed}
         results: list[tuple[CheckOutcome, CheckResult]] = []
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
@@ -306,3 +308,7 @@ class SuiteRunner:
 def _needs(check: CollectedCheck) -> tuple[str, ...]:
     """Return the exercises that *check* can't run without."""
     return check.spec.exercise, *check.spec.needs
+
+
+def _exercises(stage: Stage) -> tuple[str, ...]:
+    return tuple(exercise.name for exercise in stage.exercises)

@@ -80,6 +80,8 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     if feedback.complete:
         every = "Every check passes." if feedback.hidden else "Every public check passes."
         yield Text.assemble((every, "bold green"), " Well done!")
+    elif feedback.message:
+        yield Text("Next: mend the problem above. It stands in the way of every exercise.", "bold")
     else:
         hint = " Stuck? Its first hint, in stage.toml, only asks you a question."
         names = [exercise.name for exercise in feedback.open]
@@ -129,7 +131,7 @@ def _feedback(feedback: Feedback, width: int) -> Iterator[RenderableType]:
         yield from ("", _overview(feedback.exercises, states=width >= WIDE))
     for exercise in feedback.open:
         yield from _exercise(exercise, width - INDENT)
-    yield from _list("Good to know; none of this cost points:", feedback.notices)
+    yield from _list("Good to know:", feedback.notices)
     yield from _list("Handed in, but not needed for grading:", feedback.ignored)
 
 

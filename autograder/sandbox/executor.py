@@ -9,23 +9,40 @@ The supervisor relies on the returned tensors only; everything else earns little
 import contextlib
 import inspect
 import linecache
+import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType, ModuleType, TracebackType
 from typing import Final
 
 import msgspec
 import torch
+from msgspec.structs import replace
 from torch import Tensor, nn
 
 from autograder.sandbox import static_names
 from autograder.sandbox.call_counters import FunctionCounter, OperatorCounter
 from autograder.sandbox.magics import strip_magics
-from autograder.sandbox.protocol import MAX_TEXT, Problem, ProblemKind, Reply, Request, Verb
+from autograder.sandbox.protocol import (
+    MAX_NAMES,
+    MAX_PROBLEMS,
+    MAX_TEXT,
+    NAME,
+    Problem,
+    ProblemKind,
+    Reply,
+    Request,
+    Statement,
+    Verb,
+)
+from autograder.sandbox.statements import Failure, StatementRunner, is_definition
 from autograder.sandbox.tensors import Encoder, decode
 
+MAX_REBOUND = 10  # names of classes, of all problems; more is no mistake of a student's
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Cannot allocate memory")
 
 
@@ -41,6 +58,7 @@ class RequestExecutor:
         self._notebook = notebook
         self._max_bytes = max_bytes
         self.module = ModuleType(name)
+        self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
         self._files: set[str] = set()
 
@@ -81,7 +99,18 @@ class RequestExecutor:
         """Run *cells* as the module; returns what went wrong in them."""
         sys.modules[self._name] = self.module
         vars(self.module)["__file__"] = f"{self._name}.py"
-        return [msgspec.to_builtins(problem) for problem in self._run_cells(cells)]
+        problems = self._run_cells(cells)
+        rebound = [
+            Problem(kind="rebound", statement=_statement(item.source, item.line, (item.name,)))
+            for item in self._runner.rebindings()
+        ]
+        problems = [*rebound[:MAX_REBOUND], *problems][:MAX_PROBLEMS]
+        return [msgspec.to_builtins(problem) for problem in problems]
+
+    def definition(self, name: str) -> object:
+        """Return what the module calls *name*: its class or function, even if that is rebound."""
+        found: object = getattr(self.module, name, None)
+        return found if is_definition(found) else self._runner.definitions.get(name, found)
 
     def find(self, handle: int) -> nn.Module:
         """Return the torch module that *handle* names; raises ``MissingError``."""
@@ -90,20 +119,27 @@ class RequestExecutor:
             raise MissingError(msg)
         return self._objects[handle]
 
-    def _run_cells(self, cells: tuple[bytes, ...]) -> Iterator[Problem]:
+    def _run_cells(self, cells: tuple[bytes, ...]) -> list[Problem]:
         python = strip_magics(cells, notebook=self._notebook)
+        problems: list[Problem] = []
         for number, cell in enumerate(python, start=1):
             label = f"cell {number}" if self._notebook else f"{self._name}.py"
             self._files.add(label)
             lines = cell.decode("utf-8", "replace").splitlines(keepends=True)
             linecache.cache[label] = (len(cell), None, lines, label)
-            try:
-                code = compile(cell, label, "exec", dont_inherit=True)
-                exec(code, vars(self.module))  # noqa: S102  # running it is this method's purpose
-            except BaseException as error:  # noqa: BLE001  # sys.exit() in a cell included
-                yield self._problem(error)
-                if not self._notebook:
-                    return
+            for failure in self._runner.run(cell, label):
+                if len(problems) < MAX_PROBLEMS:
+                    problems.append(self._failed(failure, label))
+        return problems
+
+    def _failed(self, failure: Failure, label: str) -> Problem:
+        problem = self._problem(failure.error)
+        line = failure.line
+        with contextlib.suppress(BaseException):  # a student's exception may raise when it is read
+            line = self._lines(failure.error.__traceback__)[0][1]
+        statement = _statement(label, line, failure.names)
+        kind = problem.kind if failure.compiled else "not-compiled"
+        return replace(problem, kind=kind, statement=statement)
 
     def _keep(self, module: nn.Module) -> int:
         self._objects.append(module)
@@ -116,36 +152,35 @@ class RequestExecutor:
 
     def _describe_error(self, error: BaseException) -> Problem:
         text = _text(error)
-        place, line, code = self._place(error.__traceback__)
+        place, line = [("", 0), *self._lines(error.__traceback__)][-1]
         if isinstance(error, SyntaxError) and error.filename in self._files:
-            place, line, code = error.filename or "", error.lineno or 0, (error.text or "").strip()
-            text = error.msg or text
+            place, line, text = error.filename or "", error.lineno or 0, error.msg or text
         return Problem(
             kind=_kind(error, text),
             type=type(error).__name__[:80],
             text=text[:MAX_TEXT],
             place=place,
             line=line,
-            code=code[:200],
+            code=linecache.getline(place, line).strip()[:200],
             refusal=isinstance(error, ValueError) or self._is_raised_here(error.__traceback__),
         )
 
     def _is_raised_here(self, trace: TracebackType | None) -> bool:
         """Whether a ``raise`` or ``assert`` of the student's own file raised the exception."""
-        frames = traceback.extract_tb(trace)
-        last = frames[-1] if frames else None
-        return (
-            last is not None
-            and last.filename in self._files
-            and (last.line or "").startswith(("raise", "assert"))
+        last = deque(traceback.walk_tb(trace), maxlen=1)
+        return any(
+            frame.f_code.co_filename in self._files
+            and linecache.getline(frame.f_code.co_filename, line)
+            .strip()
+            .startswith(("raise", "assert"))
+            for frame, line in last
         )
 
-    def _place(self, trace: TracebackType | None) -> tuple[str, int, str]:
-        """Find the innermost line of the student's own file."""
-        for frame in reversed(traceback.extract_tb(trace)):
-            if frame.filename in self._files:
-                return frame.filename, frame.lineno or 0, (frame.line or "").strip()
-        return "", 0, ""
+    def _lines(self, trace: TracebackType | None) -> list[tuple[str, int]]:
+        """List the lines of the student's own file in *trace*, the outermost first."""
+        frames = traceback.walk_tb(trace)
+        places = [(frame.f_code.co_filename, line or 0) for frame, line in frames]
+        return [place for place in places if place[0] in self._files]
 
 
 @dataclass(frozen=True)
@@ -160,7 +195,7 @@ class Call:
     @property
     def definition(self) -> Callable[..., object]:
         """The function or class that the request names; raises ``MissingError``."""
-        found: object = getattr(self.executor.module, self.request.name, None)
+        found = self.executor.definition(self.request.name)
         if not callable(found):
             msg = f"{self.request.name} is not defined"
             raise MissingError(msg)
@@ -178,7 +213,7 @@ class Call:
 
 
 def _has(call: Call) -> bool:
-    return callable(getattr(call.executor.module, call.request.name, None))
+    return callable(call.executor.definition(call.request.name))
 
 
 def _signature(call: Call) -> object:
@@ -309,6 +344,11 @@ def _differs(after: Tensor, before: Tensor) -> bool:
         return True
     same = (after == before) | ((after != after) & (before != before))  # noqa: PLR0124  # NaN equals itself here
     return not bool(same.all())
+
+
+def _statement(place: str, line: int, names: Iterable[str]) -> Statement:
+    known = (name for name in names if re.search(NAME, name))
+    return Statement(place, line, tuple(islice(known, MAX_NAMES)))
 
 
 def _kind(error: BaseException, text: str) -> ProblemKind:

@@ -6,6 +6,7 @@ Decoding executes nothing: no pickle, no ``torch.load``, no class looked up by n
 decoded strictly, so the worst that a hostile worker can send is a wrong value.
 """
 
+import signal
 import struct
 from typing import Annotated, Literal, TypeVar
 
@@ -14,15 +15,21 @@ import msgspec
 from autograder.sandbox.isolation import SandboxPolicy
 
 LENGTH = struct.Struct("<I")
+STACK_SIGNAL = signal.SIGUSR2  # asks a worker to write its stack into its output
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
 MAX_LINE = 1 << 20  # a module has at most so many bytes, so it has no more lines
+MAX_PROBLEMS = 50  # of one import; a student mends the first ones first
+MAX_NAMES = 40  # that one statement binds; a long import list has some twenty
+NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # of what a student defines, as far as we look at it
 _Message = TypeVar("_Message")
 
 _ModuleVerb = Literal["read", "run", "has", "signature", "draw"]
 _CallVerb = Literal["call", "new", "forward", "gradients", "operators"]
 _StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load"]
 Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb]
-ProblemKind = Literal["missing", "not-implemented", "raised", "out-of-memory", "bad-output"]
+_ImportKind = Literal["not-compiled", "rebound"]
+_CallKind = Literal["missing", "not-implemented", "raised", "out-of-memory", "bad-output"]
+ProblemKind = Literal[_ImportKind, _CallKind]
 
 
 class TensorValue(msgspec.Struct, frozen=True, tag="tensor"):
@@ -85,19 +92,37 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     fresh: bool = False
 
 
+_Place = Annotated[str, msgspec.Meta(max_length=120)]
+_Line = Annotated[int, msgspec.Meta(ge=0, le=MAX_LINE)]
+_Name = Annotated[str, msgspec.Meta(pattern=NAME)]
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """A statement at module level, and the names that it binds."""
+
+    place: _Place
+    line: _Line
+    names: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=MAX_NAMES)] = ()
+
+
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong in the student's code; *line* 0 means that no line of their file is known.
 
     *refusal* says that the exception was no accident: a ``ValueError``, or raised in their file.
+    During an import *statement* is the one that failed; *line* may be one of a function it called.
     """
 
     kind: ProblemKind
     type: Annotated[str, msgspec.Meta(max_length=80)] = ""
     text: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)] = ""
-    place: Annotated[str, msgspec.Meta(max_length=120)] = ""
-    line: Annotated[int, msgspec.Meta(ge=0, le=MAX_LINE)] = 0
+    place: _Place = ""
+    line: _Line = 0
     code: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    statement: Statement | None = None
     refusal: bool = False
+
+
+Problems = Annotated[tuple[Problem, ...], msgspec.Meta(max_length=MAX_PROBLEMS)]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):

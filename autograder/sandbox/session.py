@@ -6,7 +6,14 @@ import msgspec
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import BadMessageError, Problem, Reply, Request, Verb
+from autograder.sandbox.protocol import (
+    BadMessageError,
+    Problem,
+    Problems,
+    Reply,
+    Request,
+    Verb,
+)
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.supervisor import PRINTED_BYTES, ForkServer, Worker
 from autograder.sandbox.tensors import decode
@@ -97,7 +104,7 @@ class Session:
         self.definitions = msgspec.convert(definitions, tuple[Definition, ...], strict=False)
         problems = self._load(worker, seconds, "run")
         try:
-            self.problems = msgspec.convert(problems, tuple[Problem, ...])
+            self.problems = msgspec.convert(problems, Problems)
         except msgspec.ValidationError:  # sent after student code ran: their fault
             worker.end()
             raise Fault(Status.BAD_OUTPUT, "Importing your file disturbed the grader.") from None
@@ -108,7 +115,7 @@ class Session:
             reply = self._request(worker, seconds, verb, {"cells": self._cells})
         except Fault as fault:
             worker.end()
-            raise _while_importing(fault, seconds) from None
+            raise _while_importing(fault) from None
         if reply.problem is not None:
             worker.end()
             raise Fault(Status.IMPORT_ERROR, f"Your file can't be read: {reply.problem.text}")
@@ -141,12 +148,9 @@ class Session:
         return granted - self._spent_seconds
 
 
-def _while_importing(fault: Fault, seconds: float) -> Fault:
+def _while_importing(fault: Fault) -> Fault:
+    start, end = "While your file was imported: ", ""
     if fault.status is Status.TIMEOUT:
-        sentence = (
-            f"Importing your file took longer than {seconds:g} seconds and was stopped. "
-            "Look for a loop at module level that does not end."
-        )
-        return Fault(Status.TIMEOUT, sentence)
-    prefix = "While your file was imported: "
-    return Fault(fault.status, prefix + fault.message, public=prefix + fault.public)
+        end = " Look for a loop at module level that does not end."
+    message, public = (f"{start}{text}{end}" for text in (fault.message, fault.public))
+    return Fault(fault.status, message, public=public)

@@ -9,7 +9,9 @@ import ast
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
+_CALLABLE = ast.Name | ast.Attribute | ast.Lambda  # what another function or class is assigned as
 MAX_USES = 20_000  # of names in one file; a hand-written module has some hundreds
 
 
@@ -21,11 +23,15 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """A function or class at module level, and every name that it uses."""
+    """A function or class at module level, and every name that it uses.
+
+    If *assigned*, it is the left side of an assignment: a lambda, another name, or any value.
+    """
 
     name: str
     line: int
     uses: tuple[Use, ...]
+    assigned: bool = False
 
 
 def parse(cells: tuple[bytes, ...]) -> list[ast.Module | None]:
@@ -44,21 +50,23 @@ def definitions(trees: list[ast.Module | None]) -> tuple[Definition, ...]:
     """List the module-level definitions of all cells; of duplicates the last one."""
     bodies = [node for tree in trees if tree is not None for node in tree.body]
     aliases = _aliases(bodies)
-    found = {
-        node.name: Definition(node.name, node.lineno, tuple(_uses(node, aliases)))
-        for node in bodies
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
-    found |= {item.name: item for item in _assigned_definitions(bodies, aliases)}
-    return tuple(found.values())
-
-
-def _assigned_definitions(bodies: list[ast.stmt], aliases: dict[str, str]) -> Iterator[Definition]:
-    """Yield ``name = expression`` at module level: a lambda, or another name of a function."""
+    defined: dict[str, Definition] = {}
+    assigned: dict[str, Definition] = {}
     for node in bodies:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            uses = tuple(_uses(node.value, aliases))
-            yield Definition(node.targets[0].id, node.lineno, uses)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined[node.name] = Definition(node.name, node.lineno, tuple(_uses(node, aliases)))
+            assigned.pop(node.name, None)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name, uses = node.targets[0].id, tuple(_uses(node.value, aliases))
+            assigned[name] = Definition(name, node.lineno, uses, assigned=True)
+            if isinstance(node.value, _CALLABLE):
+                defined.pop(name, None)
+    # An instance under the name of its class: the class is graded.
+    both = {
+        name: replace(defined[name], uses=defined[name].uses + assigned[name].uses)
+        for name in defined.keys() & assigned.keys()
+    }
+    return tuple((defined | assigned | both).values())
 
 
 def _aliases(bodies: list[ast.stmt]) -> dict[str, str]:

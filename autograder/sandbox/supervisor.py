@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import select
 import shutil
 import signal
@@ -38,8 +39,11 @@ CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine i
 CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
 WALL_CLOCK_FACTOR = 20  # a call may take so many times its limit while others use the processor
 WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
+STACK_SECONDS = 0.5  # for a worker that hangs to say at which line; a busy machine may need 0.1
 PIPE_CHUNK = 65_536
 PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # enough for what a record keeps; a character has up to four
+# A line of `faulthandler`: files of libraries have a path with slashes, those of students none.
+_STACK_LINE = re.compile(rb'File "(?:[^"/\\<]{1,80}\.py|(cell \d{1,4}))", line (\d{1,6}) in ')
 OPEN_FILES = 64  # bounds deleted but open files, which measuring the folder does not count
 MIB = 1 << 20
 # The environment of fork server and workers, without the instructor's variables.
@@ -158,7 +162,7 @@ class CpuDeadline:
 
     def __init__(self, pid: int, seconds: float) -> None:
         self._stat = Path(f"/proc/{pid}/stat")
-        self._seconds = seconds
+        self.seconds = seconds
         self._used_before = self._worker_state()[1]
         now = time.monotonic()
         self._deadline = now + seconds
@@ -169,7 +173,7 @@ class CpuDeadline:
         now = time.monotonic()
         if now >= self._deadline:
             state, used = self._worker_state()
-            unused = self._seconds - (used - self._used_before)
+            unused = self.seconds - (used - self._used_before)
             if state in {"R", "D"} and unused > 0:  # it waited for a processor or for the disk
                 self._deadline = min(now + unused, self._last_deadline)
         return self._deadline - now
@@ -195,6 +199,7 @@ class Worker:
     private: Path
     ended: bool = False
     _printed: bytes = b""
+    _dumps_stack: bool = False  # from then on its output is no longer the student's alone
 
     def __post_init__(self) -> None:
         self.connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
@@ -287,7 +292,7 @@ class Worker:
         while True:
             remaining = deadline.remaining()
             if remaining <= 0:
-                raise Fault(Status.TIMEOUT, "Your code did not finish in time.")
+                raise self._timeout(deadline.seconds)
             readable, writable, _ = select.select(
                 [self.output] if sending else [self.output, connection],
                 [connection] if sending else [],
@@ -309,8 +314,36 @@ class Worker:
             data = os.read(self.output, PIPE_CHUNK)
         except BlockingIOError:  # nothing was printed
             return True
-        self._printed = (self._printed + data)[-PRINTED_BYTES:]
+        if not self._dumps_stack:
+            self._printed = (self._printed + data)[-PRINTED_BYTES:]
         return bool(data)
+
+    def _timeout(self, seconds: float) -> Fault:
+        line = self._running_line()
+        at = f"; it was at {line} then" if line else ""
+        public = f"Your code did not finish in time{at}."
+        message = f"Your code did not finish within {seconds:.3g} s{at}."
+        return Fault(Status.TIMEOUT, message, public=public)
+
+    def _running_line(self) -> str:
+        """Ask the worker which line of the student's file runs; it may lie, but in numbers only."""
+        self._read_output()  # what was printed before is no answer
+        self._dumps_stack = True
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, protocol.STACK_SIGNAL)  # not reaped before `end`: the pid is its own
+        printed, deadline = b"", time.monotonic() + STACK_SECONDS
+        while (remaining := deadline - time.monotonic()) > 0 and len(printed) < PIPE_CHUNK:
+            if found := _STACK_LINE.search(printed):
+                cell = f"{found[1].decode()}, " if found[1] else ""
+                return f"{cell}line {int(found[2])}"
+            if not select.select([self.output], [], [], remaining)[0]:
+                break
+            with contextlib.suppress(BlockingIOError):
+                part = os.read(self.output, PIPE_CHUNK)
+                if not part:  # all writers are closed
+                    break
+                printed += part
+        return ""
 
     def _measure_disk(self) -> None:
         limits = self.fork_server.limits

@@ -1,13 +1,23 @@
 """The untrusted process: confines itself first, then executes the requests for one submission."""
 
 import contextlib
+import faulthandler
 import os
 import sys
 from typing import NoReturn
 
 from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.isolation import confine
-from autograder.sandbox.protocol import LENGTH, REQUESTS, Problem, Reply, StartWorker, pack, unpack
+from autograder.sandbox.protocol import (
+    LENGTH,
+    REQUESTS,
+    STACK_SIGNAL,
+    Problem,
+    Reply,
+    StartWorker,
+    pack,
+    unpack,
+)
 
 CONNECTION = 3  # the descriptor of the socket to the supervisor, in every worker
 CONFINED = pack(Reply(number=0))  # sent once, before any student code runs
@@ -18,6 +28,7 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     executor = RequestExecutor(start.module, notebook=start.notebook, max_bytes=start.max_bytes)
     _replace_descriptors(connection, output)
     _replace_streams()
+    faulthandler.register(STACK_SIGNAL, file=2, all_threads=False)
     _enter_private_folder(start.policy.private)
     confine(start.policy, parent)
     _write(CONNECTION, CONFINED)

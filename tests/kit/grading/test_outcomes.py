@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from msgspec.structs import replace
 
 from autograder.course import Course, Reveal
 from autograder.grading.grade import grade
@@ -21,7 +22,8 @@ from autograder.grading.outcomes import (
 )
 from autograder.results import CheckResult, Status
 from autograder.sandbox.faults import Fault, Raised
-from autograder.sandbox.protocol import Problem
+from autograder.sandbox.protocol import Problem, Statement
+from autograder.sandbox.static_names import Definition
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from autograder.suite.checks import CheckSpec, CollectedCheck, Layer, WrongAnswer
@@ -136,69 +138,211 @@ def test_what_was_printed_is_shown_beside_a_public_check_that_failed():
     assert hidden.add_printed(hidden.failed(RAISED), "x = 3").printed == ""
 
 
-LINE = Problem(kind="raised", type="ValueError", text="bad\nworse", line=7, code="int('x')")
-CELL = Problem(kind="raised", type="ValueError", text="bad", line=2, place="cell 3")
+def failed(
+    line: int = 7, *names: str, cell: int = 0, kind: str = "raised", **fields: object
+) -> Problem:
+    """Return a problem of the statement in *line*, which binds *names*."""
+    place = f"cell {cell}" if cell else "tiny.py"
+    facts = {"type": "ValueError", "text": "bad\nworse", "place": place, "line": line}
+    return Problem(kind=kind, statement=Statement(place, line, names), **(facts | fields))
+
+
+BROKEN = failed(10, "double", kind="not-compiled", type="SyntaxError", text="oh", code="def (")
+EXERCISES = ("double", "Scale")
 
 
 def session(**fields: object) -> SimpleNamespace:
-    """Return a session of a module that was imported without a problem."""
-    return SimpleNamespace(**({"notebook": False, "problems": ()} | fields))
-
-
-def test_a_problem_is_described_by_its_place():
-    """A cell has a number; a module is not read below the line."""
-    assert describe_problem(CELL) == "cell 3, line 2 raised ValueError: bad"
-    assert describe_problem(LINE) == (
-        "line 7 raised ValueError while your file was imported, "
-        "and nothing below it was read: bad (int('x'))"
-    )
-
-
-def test_only_so_many_cells_are_reported():
-    """A module has no cells."""
-    problems = (CELL,) * (MAX_NOTICES + 1)
-
-    assert len(notices_of(session(notebook=True, problems=problems))) == MAX_NOTICES
-    assert notices_of(session(problems=problems)) == ()
-
-
-def test_the_status_of_a_submission_is_its_first_problem():
-    """A failing cell is only a notice."""
-    fault = Fault(Status.CRASHED, "It crashed.")
-
-    assert submission_status(session(), None) == (Status.GRADED, "")
-    assert submission_status(session(problems=(LINE,)), fault) == (Status.CRASHED, "It crashed.")
-    assert submission_status(session(problems=(LINE,)), None)[0] is Status.IMPORT_ERROR
-    assert submission_status(session(notebook=True, problems=(CELL,)), None)[0] is Status.GRADED
+    """Return a session of a module without a definition, imported without a problem."""
+    facts = {"notebook": False, "problems": (), "definitions": ()}
+    facts["ask"] = lambda *_verb, **_fields: SimpleNamespace(value=False)
+    return SimpleNamespace(**(facts | fields))
 
 
 @pytest.mark.parametrize(
-    ("fields", "status", "excerpt"),
+    ("problem", "sentence"),
     [
-        pytest.param({}, Status.MISSING, "not defined in your file", id="not-defined"),
-        pytest.param({"problems": (LINE,)}, Status.IMPORT_ERROR, "not reached", id="not-reached"),
+        pytest.param(failed(), "line 7 raised ValueError: bad", id="line"),
+        pytest.param(failed(2, cell=3), "cell 3, line 2 raised ValueError: bad", id="cell"),
         pytest.param(
-            {"notebook": True, "problems": (CELL,)}, Status.MISSING, "not defined", id="notebook"
+            failed(code="int('x')"), "line 7 raised ValueError: bad (int('x'))", id="with-code"
+        ),
+        pytest.param(failed(text=""), "line 7 raised ValueError", id="no-text"),
+        pytest.param(
+            replace(failed(), line=2), "line 7 raised ValueError in line 2: bad", id="function"
+        ),
+        pytest.param(
+            replace(failed(4, cell=5), place="cell 2", line=1),
+            "cell 5, line 4 raised ValueError in cell 2, line 1: bad",
+            id="function-of-another-cell",
+        ),
+        pytest.param(
+            BROKEN,
+            "line 10 is not valid Python: SyntaxError: oh (def (). "
+            "Mend line 10 first: nothing in your file could run.",
+            id="syntax-error",
+        ),
+        pytest.param(
+            failed(3, cell=5, kind="not-compiled", type="SyntaxError", text="oh"),
+            "cell 5, line 3 is not valid Python: SyntaxError: oh. "
+            "Mend cell 5, line 3 first: nothing in that cell could run.",
+            id="syntax-error-in-a-cell",
+        ),
+        pytest.param(
+            failed(88, "Scale", kind="rebound"),
+            "line 88 gives the name `Scale` to something that is no class or function; your "
+            "definition was graded all the same. Choose another name in that line.",
+            id="rebound",
+        ),
+        pytest.param(
+            replace(failed(), statement=Statement("my words", 7), place="", line=0),
+            "line 7 raised ValueError: bad",
+            id="forged-place",
+        ),
+        pytest.param(
+            Problem(kind="raised", type="ValueError"), "your file raised ValueError", id="forged"
         ),
     ],
 )
-def test_a_missing_exercise_has_a_reason(fields: dict, status: Status, excerpt: str):
-    """The public sentence does not quote the student's exception."""
-    found = missing_exercise(
-        session(ask=lambda *_verb, **_fields: SimpleNamespace(value=False), **fields), "double"
+def test_a_problem_is_described_by_its_place(problem: Problem, sentence: str):
+    """First the line at module level, then the line of a function that it called."""
+    assert describe_problem(problem) == sentence
+
+
+def test_lines_that_failed_are_notices():
+    """In a module as in a notebook, up to a limit."""
+    problems = (failed(),) * (MAX_NOTICES + 1)
+    notices = notices_of(session(problems=problems), EXERCISES)
+
+    assert notices_of(session(problems=problems[:2]), EXERCISES) == (
+        "line 7 raised ValueError: bad",
+        "line 7 raised ValueError: bad",
     )
+    assert len(notices) == MAX_NOTICES
+    assert notices[-1] == "More lines failed. Mend the first ones first."
+
+
+def test_a_rebound_name_is_a_notice_if_it_is_an_exercise():
+    """Other names are the student's own business."""
+    problems = (failed(3, "Scale", kind="rebound"), failed(4, "helper", kind="rebound"))
+    (notice,) = notices_of(session(problems=problems), EXERCISES)
+
+    assert notice.startswith("line 3 gives the name `Scale`")
+
+
+def test_only_what_stops_the_whole_file_is_the_status_of_a_submission():
+    """A failing line, or a broken cell, is a notice."""
+    fault = Fault(Status.CRASHED, "It crashed.")
+
+    assert submission_status(session(), None) == (Status.GRADED, "")
+    assert submission_status(session(problems=(BROKEN,)), fault) == (Status.CRASHED, "It crashed.")
+    assert submission_status(session(problems=(failed(),)), None) == (Status.GRADED, "")
+    assert submission_status(session(problems=(BROKEN,)), None)[0] is Status.IMPORT_ERROR
+    assert submission_status(session(problems=(BROKEN,), notebook=True), None)[0] is Status.GRADED
+
+
+def test_what_stops_the_whole_file_is_said_once():
+    """It is the message of the submission, and no notice."""
+    broken = session(problems=(BROKEN,))
+
+    assert submission_status(broken, None)[1] == describe_problem(BROKEN)
+    assert notices_of(broken, EXERCISES) == ()
+
+
+NAME_ERROR = {"type": "NameError", "text": "name 'nn' is not defined"}
+NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch'")
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "message", "public"),
+    [
+        pytest.param(
+            {}, Status.MISSING, "double is not defined in your file.", "", id="not-defined"
+        ),
+        pytest.param(
+            {"problems": (failed(),)},
+            Status.MISSING,
+            "double is not defined in your file.",
+            "",
+            id="another-line-failed",
+        ),
+        pytest.param(
+            {"problems": (failed(12, "double", **NAME_ERROR),)},
+            Status.IMPORT_ERROR,
+            "double is not defined: line 12, which should define it, raised NameError: "
+            "name 'nn' is not defined.",
+            "double is not defined: line 12, which should define it, raised an exception.",
+            id="its-line-failed",
+        ),
+        pytest.param(
+            {"problems": (NO_NN, failed(), failed(12, "double", **NAME_ERROR))},
+            Status.IMPORT_ERROR,
+            "double is not defined: line 12, which should define it, raised NameError: "
+            "name 'nn' is not defined. `nn` is missing because line 1 raised "
+            "ModuleNotFoundError: No module named 'troch'.",
+            "double is not defined: line 12, which should define it, raised an exception.",
+            id="the-line-above-is-why",
+        ),
+        pytest.param(
+            {"problems": (failed(3, "double", cell=5),), "notebook": True},
+            Status.IMPORT_ERROR,
+            "double is not defined: cell 5, line 3, which should define it, raised ValueError: "
+            "bad.",
+            "double is not defined: cell 5, line 3, which should define it, raised an exception.",
+            id="cell",
+        ),
+        pytest.param(
+            {"problems": (BROKEN,)},
+            Status.IMPORT_ERROR,
+            f"double is not defined: {describe_problem(BROKEN)}",
+            "double is not defined: line 10 is not valid Python. Mend line 10 first.",
+            id="syntax-error",
+        ),
+        pytest.param(
+            {"definitions": (Definition("douple", 4, ()),)},
+            Status.MISSING,
+            "double is not defined in your file; did you mean `douple`?",
+            "double is not defined in your file.",
+            id="misspelt",
+        ),
+        pytest.param(
+            {"definitions": (Definition("doubles", 4, (), assigned=True),)},
+            Status.MISSING,
+            "double is not defined in your file.",
+            "",
+            id="variable-of-a-like-name",
+        ),
+        pytest.param(
+            {"definitions": (Definition("double", 4, (), assigned=True),)},
+            Status.MISSING,
+            "double is set in line 4, but it is no class or function once your file has run.",
+            "",
+            id="a-number",
+        ),
+    ],
+)
+def test_a_missing_exercise_has_a_reason(fields: dict, status: Status, message: str, public: str):
+    """The public sentence does not quote the student's exception or names."""
+    found = missing_exercise(session(**fields), "double", EXERCISES)
 
     assert found is not None
     assert found.status is status
-    assert excerpt in found.message
-    assert "ValueError" not in found.public
+    assert (found.message, found.public) == (message, public or message)
+
+
+def test_a_broken_cell_explains_the_exercise_that_it_defines():
+    """Another exercise of the notebook is only missing."""
+    broken = replace(BROKEN, statement=Statement("cell 5", 3, ("double",)))
+    notebook = session(problems=(broken,), notebook=True)
+    statuses = [missing_exercise(notebook, name, EXERCISES).status for name in EXERCISES]
+
+    assert statuses == [Status.IMPORT_ERROR, Status.MISSING]
 
 
 def test_an_exercise_that_is_defined_is_not_missing():
     """The worker answers that the module has it."""
     defined = session(ask=lambda *_verb, **_fields: SimpleNamespace(value=True))
 
-    assert missing_exercise(defined, "double") is None
+    assert missing_exercise(defined, "double", EXERCISES) is None
 
 
 def test_a_fault_while_importing_is_returned():

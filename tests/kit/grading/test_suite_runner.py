@@ -117,22 +117,68 @@ def test_the_mistake_is_named(graded: Graded, solved: Submission):
     assert diagnosis.hint == "What is twice three?"
 
 
-def test_code_above_an_exception_at_module_level_is_graded(graded: Graded):
-    """Definitions above the exception are graded, those below were not reached."""
-    result = graded("def double(x):\n    return x + x\n1 / 0\nclass Scale: ...\n")
+def test_a_failing_line_costs_itself(graded: Graded, solved: Submission):
+    """The whole file is graded, and the line is a notice."""
+    code = solved.code.cells[0].decode()
+    result = graded(f"import tiktoken\n{code}\nprint(undefined)\n")
 
-    assert result.status is Status.IMPORT_ERROR
+    assert (result.status, result.message, result.score) == (Status.GRADED, "", 10.0)
+    assert result.notices[0] == (
+        "line 1 raised ModuleNotFoundError: No module named 'tiktoken' (import tiktoken)"
+    )
+    assert "raised NameError: name 'undefined' is not defined" in result.notices[1]
+
+
+def test_an_exercise_whose_definition_fails_costs_itself(graded: Graded):
+    """Its own line is named, and why that line failed; the other exercise is graded."""
+    sibling = "from sibling import Base\nclass Scale(Base): ...\n"
+    result = graded(f"{sibling}def double(x):\n    return x + x\n")
+
     assert exercise_of(result, "double").score == 5.0
     assert ends(result)["scales_each_feature"] == ("skipped", "import-error")
+    assert result.exercises[1].checks[0].message == (
+        "Scale is not defined: line 2, which should define it, raised an exception."
+    )
+
+
+def test_a_syntax_error_is_the_whole_files(graded: Graded):
+    """Nothing could run, and the message says what to mend first."""
+    result = graded("def double(x):\n    return x + x\nclass Scale\n")
+
+    assert (result.status, result.score) == (Status.IMPORT_ERROR, 0.0)
+    assert "Mend line 3 first" in result.message
+    assert set(ends(result).values()) == {("skipped", "import-error")}
+    assert result.notices == ()
+
+
+def test_a_class_whose_name_is_rebound_is_graded(graded: Graded, solved: Submission):
+    """The instance of that name is no class; a notice says so."""
+    code = solved.code.cells[0].decode()
+    result = graded(f"{code}\nScale = Scale(3)\n")
+
+    assert result.score == 10.0
+    assert "gives the name `Scale` to something that is no class" in result.notices[0]
+
+
+def test_a_misspelt_exercise_is_recognised(graded: Graded):
+    """The check of the documented layer names the student's own name."""
+    result = graded("def douple(x):\n    return x + x\n")
+
+    assert exercise_of(result, "double").checks[0].message == (
+        "double is not defined in your file; did you mean `douple`?"
+    )
 
 
 def test_a_failing_cell_is_a_notice(graded: Graded):
-    """A notebook's failing cell is reported, and the cells after it run."""
-    result = graded("1 / 0", "def double(x):\n    return x + x\n")
+    """The line that failed is reported; the lines and cells below it run."""
+    result = graded("1 / 0\n", "undefined\ndef double(x):\n    return x + x\n")
 
     assert result.status is Status.GRADED
     assert exercise_of(result, "double").score == 5.0
-    assert "cell 1, line 1 raised ZeroDivisionError" in result.notices[0]
+    assert [notice.partition(":")[0] for notice in result.notices] == [
+        "cell 1, line 1 raised ZeroDivisionError",
+        "cell 2, line 1 raised NameError",
+    ]
 
 
 def test_an_import_that_crashes_skips_everything(graded: Graded):

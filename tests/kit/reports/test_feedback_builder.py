@@ -64,11 +64,11 @@ def test_a_message_is_not_repeated(
 
 
 def test_an_import_error_is_shown_once(tiny: Course, check: MakeCheck, submission: MakeSubmission):
-    """Every exercise below the failing line would repeat it."""
-    lost = check(Outcome.SKIPPED, message="double was not reached: line 3 raised", title="")
-    feedback = build_feedback(tiny, submission(lost, message="line 3 raised"))
+    """Every exercise would repeat it."""
+    lost = check(Outcome.SKIPPED, message="double is not defined: line 3 is broken", title="")
+    feedback = build_feedback(tiny, submission(lost, message="line 3 is broken"))
 
-    assert feedback.message == "line 3 raised"
+    assert feedback.message == "line 3 is broken"
     assert feedback.exercises[0].first.message == ""
 
 
@@ -86,7 +86,7 @@ def test_an_import_error_is_shown_once(tiny: Course, check: MakeCheck, submissio
             [(Outcome.ERRORED, Status.NOT_IMPLEMENTED)], "not written yet", id="still-the-stub"
         ),
         pytest.param(
-            [(Outcome.SKIPPED, Status.IMPORT_ERROR)], "not checked yet", id="below-an-error"
+            [(Outcome.SKIPPED, Status.IMPORT_ERROR)], "not checked yet", id="after-an-error"
         ),
     ],
 )

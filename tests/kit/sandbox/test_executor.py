@@ -9,6 +9,8 @@ from torch import Tensor
 
 from autograder.sandbox.executor import VERBS, RequestExecutor
 from autograder.sandbox.protocol import (
+    MAX_NAMES,
+    MAX_PROBLEMS,
     ObjectValue,
     OpaqueValue,
     Problem,
@@ -270,12 +272,169 @@ def test_a_failing_cell_is_reported_and_skipped():
     assert value(ask("call", name="f")) == 3
 
 
-def test_a_module_that_raises_keeps_earlier_definitions():
-    """What was defined before the exception can still be graded."""
+def test_a_module_that_raises_keeps_its_other_definitions():
+    """What is defined above and below the exception can be graded."""
     ask = asking("def f(): return 3\nraise ValueError('oh')\ndef g(): ...\n")
 
     assert [(item["line"], item["text"]) for item in ask.imported] == [(2, "oh")]
-    assert [value(ask("has", name=name)) for name in "fg"] == [True, False]
+    assert [value(ask("has", name=name)) for name in "fg"] == [True, True]
+
+
+def test_a_line_that_fails_in_a_cell_costs_itself():
+    """The class below it, in the same cell, is defined."""
+    ask = asking("x = 1", "import math\n\nundefined(x)\n\nclass Half: ...\n")
+
+    assert [(item["place"], item["line"]) for item in ask.imported] == [("cell 2", 3)]
+    assert value(ask("has", name="Half")) is True
+
+
+def test_a_failed_statement_is_named_by_its_own_line_and_the_innermost():
+    """It tells the call at module level from the line of the function that raised."""
+    (problem,) = asking("def half(x):\n    return x / 0\n\nx = y = half(1)\n").imported
+
+    assert problem["line"] == 2
+    assert problem["statement"] == {"place": "tiny.py", "line": 4, "names": ("x", "y")}
+
+
+def test_the_statement_and_the_innermost_line_may_be_in_two_cells():
+    """A function of one cell fails in another."""
+    (problem,) = asking("def half(x):\n    return x / 0\n", "x = half(1)\n").imported
+
+    assert (problem["place"], problem["line"]) == ("cell 1", 2)
+    assert problem["statement"]["place"] == "cell 2"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param("import tiktoken", id="import-of-what-is-not-installed"),
+        pytest.param("print(undefined)", id="demo"),
+        pytest.param("from multihead import MultiHeadAttention", id="sibling-not-handed-in"),
+        pytest.param("exit()", id="exit"),
+        pytest.param("raise KeyboardInterrupt", id="interrupt"),
+        pytest.param("exec('f(:')", id="syntax-error-in-a-string"),
+    ],
+)
+@pytest.mark.parametrize("place", ["above", "below"])
+def test_whatever_fails_at_module_level_costs_itself(statement: str, place: str):
+    """A function above or below it is defined."""
+    function = "def f(): return 3"
+    parts = [statement, function] if place == "above" else [function, statement]
+    ask = asking("\n".join(parts))
+
+    assert [item["kind"] for item in ask.imported] == ["raised"]
+    assert value(ask("call", name="f")) == 3
+
+
+def test_what_depends_on_a_failed_statement_fails_in_its_own_right():
+    """The class derived from a missing sibling is not defined; the next class is."""
+    ask = asking("from multihead import Attention\nclass A(Attention): ...\nclass B: ...\n")
+
+    assert [item["statement"]["names"] for item in ask.imported] == [("Attention",), ("A",)]
+    assert [value(ask("has", name=name)) for name in "AB"] == [False, True]
+
+
+def test_a_name_that_shadows_torch_costs_the_calls_that_need_it():
+    """The executor itself uses its own torch."""
+    ask = asking(
+        "import torch\ntorch = None\ndef f(x): return torch.exp(x)\ndef g(x): return x + x\n"
+    )
+
+    assert problem_in(ask("call", name="f", args=(torch.ones(1),))).type == "AttributeError"
+    assert torch.equal(value(ask("call", name="g", args=(torch.ones(1),))), torch.tensor([2.0]))
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param("def f(): return 3\ndef g(:\n", id="grammar"),
+        pytest.param("def f(): return 3\nreturn 4\n", id="return-outside-a-function"),
+        pytest.param("def f(): return 3\nfrom __future__ import annotations\n", id="late-future"),
+    ],
+)
+def test_a_syntax_error_is_the_whole_files(cell: str):
+    """Nothing runs, as in Python; the headings say what is lost."""
+    ask = asking(cell)
+
+    assert [(item["kind"], item["line"]) for item in ask.imported] == [("not-compiled", 2)]
+    assert ask.imported[0]["statement"]["names"][0] == "f"
+    assert value(ask("has", name="f")) is False
+
+
+def test_thousands_of_failing_statements_are_reported_in_part():
+    """The first ones are, and what stands below them all is defined."""
+    ask = asking("1 / 0\n" * 5000 + "def f(): return 3\n")
+
+    assert [item["line"] for item in ask.imported] == list(range(1, MAX_PROBLEMS + 1))
+    assert value(ask("call", name="f")) == 3
+
+
+def test_names_that_are_too_long_or_too_many_are_left_out():
+    """What a worker sends is bounded."""
+    names = ", ".join(f"n{number}" for number in range(99))
+    long, many = asking(f"{'x' * 81} = y = 1 / 0\n{names} = 1 / 0\n").imported
+
+    assert long["statement"]["names"] == ("y",)
+    assert len(many["statement"]["names"]) == MAX_NAMES
+
+
+def test_a_future_import_holds_for_every_statement_below_it():
+    """Annotations are not evaluated, in later cells too."""
+    future = "from __future__ import annotations\ndef f(x: Later): return 3\n"
+
+    assert asking(future).imported == []
+    assert asking(future, "def g(x: Later): return 4\n").imported == []
+
+
+def test_only_the_first_statement_is_the_docstring():
+    """Other strings at module level change nothing."""
+    ask = asking('"""First."""\nx = 1\n"""Second."""\ndef f(): return __doc__\n')
+
+    assert value(ask("call", name="f")) == "First."
+
+
+@pytest.mark.parametrize(
+    "rebinding",
+    [
+        pytest.param("Half = Half()", id="instance"),
+        pytest.param("Half = None", id="nothing"),
+        pytest.param("for Half in [1, 2]: pass", id="loop"),
+    ],
+)
+def test_a_class_whose_name_is_rebound_can_be_constructed(rebinding: str):
+    """The definition counts, and the line that rebinds its name is reported."""
+    ask = asking(f"from torch import nn\nclass Half(nn.Module): ...\nx = 1\n{rebinding}\n")
+
+    assert ask("new", name="Half").value == ObjectValue(0)
+    assert [(item["kind"], item["statement"]) for item in ask.imported] == [
+        ("rebound", {"place": "tiny.py", "line": 4, "names": ("Half",)})
+    ]
+
+
+@pytest.mark.parametrize(
+    "rebinding",
+    [
+        pytest.param("def f(): return 4", id="later-definition"),
+        pytest.param("def g(): return 4\nf = g", id="other-function"),
+        pytest.param("import functools\nf = functools.partial(max, 4, 1)", id="partial"),
+        pytest.param("f = f()\ndef f(): return 4", id="defined-again"),
+        pytest.param("def four(g): return lambda: 4\n@four\ndef f(): return 5", id="decorator"),
+    ],
+)
+def test_a_name_that_is_rebound_to_another_callable_means_that(rebinding: str):
+    """Nothing is reported."""
+    ask = asking(f"def f(): return 3\n{rebinding}\n")
+
+    assert value(ask("call", name="f")) == 4
+    assert ask.imported == []
+
+
+def test_a_definition_that_fails_leaves_the_earlier_one():
+    """It is not mistaken for a rebinding."""
+    ask = asking("def f(): return 3\n@undefined\ndef f(): return 4\n")
+
+    assert [item["kind"] for item in ask.imported] == ["raised"]
+    assert value(ask("call", name="f")) == 3
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import torch
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
+from autograder.sandbox.protocol import Statement
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import PRINTED_BYTES
 from autograder.sandbox.tensors import decode, encode_tensor
@@ -26,8 +27,7 @@ def nameless_signal():
     signal.raise_signal(37)
 
 def hang():
-    while True:
-        pass
+    while True: pass
 
 def bomb():
     return torch.zeros(1 << 33).sum()
@@ -134,8 +134,38 @@ def test_a_hang_is_killed_and_the_next_is_answered(open_session):
     session = open_session(BREAKING, call_seconds=1.0)
     fault = asked(session, "hang")
 
+    line = 1 + BREAKING[: BREAKING.index("while True")].count("\n")
     assert fault.status is Status.TIMEOUT
+    assert f"within 1 s; it was at line {line} then." in fault.message
     assert session.ask("call", name="double").value == 2
+
+
+def test_the_line_of_a_hang_is_a_hint_that_is_a_number(open_session):
+    """What a worker prints about itself may be forged: no word of it is shown."""
+    forging = """
+import signal, sys, time
+def hang():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+    while True:
+        print('File "SECRET.py", line 12 in SECRET', flush=True)
+        time.sleep(0.01)
+"""
+    fault = asked(open_session(forging, call_seconds=0.3), "hang")
+
+    assert fault.public == "Your code did not finish in time; it was at line 12 then."
+
+
+def test_a_hang_in_a_cell_is_named_by_its_cell(open_session):
+    """Without a stack of the worker's own there is no hint."""
+    session = open_session(
+        "def hang():\n    while True: pass\n",
+        "import signal\ndef silent():\n"
+        "    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])\n    hang()\n",
+        call_seconds=0.3,
+    )
+
+    assert asked(session, "hang").public.endswith("; it was at cell 1, line 2 then.")
+    assert asked(session, "silent").public == "Your code did not finish in time."
 
 
 def test_an_import_that_loops_is_killed(open_session):
@@ -144,7 +174,7 @@ def test_an_import_that_loops_is_killed(open_session):
     fault = opened(session)
 
     assert fault.status is Status.TIMEOUT
-    assert "loop at module level" in fault.message
+    assert "it was at line 1 then. Look for a loop at module level" in fault.message
     assert opened(session) is fault
 
 
@@ -164,13 +194,33 @@ def test_an_import_that_crashes_is_reported_as_such(open_session, module: str, w
     assert words in fault.message
 
 
-def test_an_exit_at_module_level_keeps_earlier_definitions(open_session):
-    """``sys.exit()`` is an exception like any other."""
-    session = open_session("def f(): return 3\nraise SystemExit\n")
+def test_an_exit_at_module_level_costs_its_statement(open_session):
+    """``exit()`` is an exception like any other."""
+    session = open_session("exit()\ndef f(): return 3\n")
     session.open()
 
-    assert session.problems[0].type == "SystemExit"
+    assert session.problems[0].statement == Statement("tiny.py", 1)
     assert session.ask("call", name="f").value == 3
+
+
+def test_a_download_at_module_level_costs_its_statement(open_session):
+    """A worker has no network."""
+    url = "https://example.org/model.pt"
+    download = f"import torch\nmodel = torch.hub.load_state_dict_from_url('{url}')\n"
+    session = open_session(f"{download}def f(): return 3\n", import_seconds=20.0)
+    session.open()
+
+    assert [problem.statement.line for problem in session.problems] == [2]
+    assert session.problems[0].statement.names == ("model",)
+    assert session.ask("call", name="f").value == 3
+
+
+def test_the_main_block_of_a_script_does_not_run(open_session):
+    """The file is imported, not started."""
+    session = open_session("if __name__ == '__main__':\n    raise SystemExit\n")
+    session.open()
+
+    assert session.problems == ()
 
 
 def test_a_memory_bomb_is_out_of_memory(open_session):
@@ -279,13 +329,20 @@ def test_an_answer_that_can_not_be_sent_is_bad_output(open_session, name: str):
         pytest.param("TensorValue('float32', (5,), b'')", id="impossible-tensor"),
         pytest.param("'fine'", id="text"),
         pytest.param("ListValue((1, 2))", id="list-of-numbers"),
+        pytest.param("ListValue((problem('f'),) * 51)", id="too-many-problems"),
+        pytest.param("ListValue((problem('not a name'),))", id="sentence-as-a-name"),
+        pytest.param("ListValue((problem('f' * 81),))", id="long-name"),
     ],
 )
 def test_a_forged_answer_to_the_import_is_bad_output(open_session, forged: str):
     """The list of problems is validated like any reply."""
     module = (
         "import os\n"
-        "from autograder.sandbox.protocol import ListValue, Reply, TensorValue, pack\n"
+        "from autograder.sandbox.protocol import *\n"
+        "def problem(name):\n"
+        "    names = ListValue((name,))\n"
+        "    statement = DictValue({'place': 'tiny.py', 'line': 1, 'names': names})\n"
+        "    return DictValue({'kind': 'raised', 'statement': statement})\n"
         f"os.write(3, pack(Reply(number=2, value={forged})))\n"
     )
 

@@ -102,3 +102,14 @@ def test_a_cell_that_is_not_python_is_skipped(cell: bytes):
 
     assert trees[0] is None
     assert [item.name for item in definitions(trees)] == ["g"]
+
+
+def test_an_instance_under_the_name_of_its_class_adds_to_its_uses():
+    """The class is what is graded, so its shortcuts count."""
+    assert names_in("class f:\n    x = a.b\nf = f(3)\n") == {"a.b", "f"}
+
+
+def test_another_function_under_the_name_replaces_the_first():
+    """The first one can't be called any more."""
+    assert names_in("def f(): return a.b\nf = c.d\n") == {"c.d"}
+    assert names_in("f = c.d\ndef f(): return a.b\n") == {"a.b"}

@@ -139,9 +139,12 @@ def test_a_check_prints_nothing(mistaken: Lab, capfd: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param("def broken(\n", "line 1 raised SyntaxError", id="syntax-error"),
-        pytest.param("import numpyy\n", "No module named 'numpyy'", id="import-error"),
-        pytest.param("raise SystemExit\n", "line 1 raised SystemExit", id="exit"),
+        pytest.param("def broken(\n", "Mend line 1 first", id="syntax-error"),
+        pytest.param(
+            "import numpyy\nclass SelfAttentionV1(numpyy.Layer): ...\n",
+            "because line 1 raised ModuleNotFoundError: No module named 'numpyy'",
+            id="import-error",
+        ),
         pytest.param("", "SelfAttentionV1 is not defined in your file.", id="nothing-there"),
         pytest.param("\0", "null bytes", id="no-text"),
     ],

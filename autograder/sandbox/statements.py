@@ -1,0 +1,133 @@
+"""Runs a file, or a notebook cell, statement by statement: one that raises costs only itself."""
+
+import __future__
+
+import ast
+import functools
+import operator
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import Final
+
+from torch import nn
+
+# The bits with which ``from __future__ import annotations`` marks the code below it.
+FUTURES: Final = functools.reduce(
+    operator.or_,
+    (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
+)
+_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_SCOPE = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_HEADING = re.compile(rb"^(?:async +)?(?:class|def) +([A-Za-z_]\w*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What raised *error*: the statement in *line*, which would have bound *names*.
+
+    If not *compiled*, the source is not valid Python, and nothing of it ran.
+    """
+
+    error: BaseException
+    line: int
+    names: tuple[str, ...]
+    compiled: bool = True
+
+
+@dataclass(frozen=True)
+class Rebinding:
+    """The statement that gave the *name* of a class or function to something that is neither."""
+
+    name: str
+    source: str
+    line: int
+
+
+class StatementRunner:
+    """Runs sources in one namespace, and remembers the classes and functions that they define."""
+
+    def __init__(self, namespace: dict[str, object]) -> None:
+        self._namespace = namespace
+        self._flags = 0
+        self._bound_at: dict[str, tuple[str, int]] = {}
+        self.definitions: dict[str, object] = {}
+
+    def run(self, text: bytes, source: str) -> Iterator[Failure]:
+        """Run *text*, which tracebacks call *source*; yield what fails."""
+        try:
+            tree = ast.parse(text, source)
+            self._flags |= self._compile(tree, source).co_flags & FUTURES
+        except BaseException as error:  # noqa: BLE001  # MemoryError and RecursionError included
+            yield _not_compiled(error, text)
+            return
+        for index, statement in enumerate(tree.body):
+            if index and _is_constant(statement):
+                continue  # compiled alone, a string would become the module's docstring
+            names = bound_names(statement)
+            raised = self._execute(statement, names, source)
+            if raised is not None:
+                yield Failure(raised, statement.lineno, tuple(names))
+
+    def rebindings(self) -> Iterator[Rebinding]:
+        """List the definitions whose names now belong to something else."""
+        for name in self.definitions:
+            if name in self._namespace and not is_definition(self._namespace[name]):
+                yield Rebinding(name, *self._bound_at[name])
+
+    def _compile(self, tree: ast.Module, source: str) -> CodeType:
+        code: CodeType = compile(tree, source, "exec", self._flags, dont_inherit=True)
+        return code
+
+    def _execute(
+        self, statement: ast.stmt, names: dict[str, int], source: str
+    ) -> BaseException | None:
+        before = {name: self._namespace.get(name) for name in names}
+        raised = None
+        try:
+            code = self._compile(ast.Module([statement], []), source)
+            exec(code, self._namespace)  # noqa: S102  # running it is this class's purpose
+        except BaseException as error:  # noqa: BLE001  # sys.exit() included
+            raised = error
+        for name, line in names.items():
+            value = self._namespace.get(name)
+            if value is not before[name]:
+                self._bound_at[name] = source, line
+                if isinstance(statement, _DEFINITION) and is_definition(value):
+                    self.definitions[name] = value
+        return raised
+
+
+def is_definition(value: object) -> bool:
+    """Whether *value* can be called as a class or a function; an instance of a layer can't."""
+    return callable(value) and not isinstance(value, nn.Module)
+
+
+def bound_names(statement: ast.stmt) -> dict[str, int]:
+    """Map the module-level names that *statement* binds to their lines."""
+    found: dict[str, int] = {}
+    waiting: deque[ast.AST] = deque([statement])
+    while waiting:  # a recursive function would fail on a long sum
+        node = waiting.popleft()
+        if isinstance(node, _DEFINITION):
+            found[node.name] = node.lineno
+        elif isinstance(node, ast.alias):
+            found[node.asname or node.name.partition(".")[0]] = node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = node.lineno
+        elif not isinstance(node, _SCOPE):
+            waiting.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def _is_constant(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _not_compiled(error: BaseException, text: bytes) -> Failure:
+    """Describe a source that is not valid Python; its definitions are known by their headings."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    names = tuple(heading.decode("ascii", "ignore") for heading in _HEADING.findall(text))
+    return Failure(error, line or 0, names, compiled=False)

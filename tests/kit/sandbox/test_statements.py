@@ -1,0 +1,56 @@
+"""Statements: which names they bind, and what is remembered of the definitions among them."""
+
+import ast
+
+import pytest
+from torch import nn
+
+from autograder.sandbox.statements import (
+    Rebinding,
+    StatementRunner,
+    bound_names,
+    is_definition,
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        pytest.param("class A(B): x = 1", ["A"], id="class"),
+        pytest.param("def f(x): y = x", ["f"], id="function"),
+        pytest.param("a, (b, *c) = d", ["a", "b", "c"], id="targets"),
+        pytest.param("import a.b, c as d", ["a", "d"], id="import"),
+        pytest.param("from a import b, c as d", ["b", "d"], id="from-import"),
+        pytest.param("if x:\n    y = 1\nelse:\n    def f(): z = 2", ["y", "f"], id="branches"),
+        pytest.param("with a as b: c = 1", ["b", "c"], id="with"),
+        pytest.param("print([x for x in y])", [], id="comprehension"),
+        pytest.param("a.b = c[0] = 1", [], id="attribute-and-item"),
+        pytest.param(f"a = {'+'.join('1' * 2000)}", ["a"], id="long-sum"),
+    ],
+)
+def test_the_names_that_a_statement_binds_are_known_without_running_it(
+    statement: str, names: list[str]
+):
+    """Names inside functions, classes and comprehensions are not the module's."""
+    (node,) = ast.parse(statement).body
+
+    assert sorted(bound_names(node)) == sorted(names)
+
+
+def test_an_instance_of_a_layer_is_no_definition():
+    """It can be called, but not constructed."""
+    found = [is_definition(value) for value in (nn.Identity, abs, lambda: 1, nn.Identity(), None)]
+
+    assert found == [True, True, True, False, False]
+
+
+def test_a_rebound_definition_is_kept_with_the_line_that_rebinds_it():
+    """A statement that binds another name, or fails, is not that line."""
+    namespace: dict[str, object] = {}
+    runner = StatementRunner(namespace)
+    text = b"def f(): ...\nf = 3\ng = 4\nf = undefined\n"
+    lines = [failure.line for failure in runner.run(text, "tiny.py")]
+
+    assert lines == [4]
+    assert list(runner.rebindings()) == [Rebinding("f", "tiny.py", 2)]
+    assert (callable(runner.definitions["f"]), namespace["f"]) == (True, 3)
