@@ -110,11 +110,13 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     diagnosis: Diagnosis | None = None
     grid: Grid | None = None
+    given: str = ""  # the exercise whose mistake showed here: the points are carried forward
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", line(self.name, MAX_SENTENCE))
         force_setattr(self, "title", line(self.title, MAX_SENTENCE))
         force_setattr(self, "message", lines(self.message))
+        force_setattr(self, "given", line(self.given, MAX_WORD))
 
 
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,6 +140,11 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
             max_score=add(check.max_points for check in checks),
         )
 
+    @property
+    def carried(self) -> float:
+        """How many of the points were earned given a mistake in another exercise."""
+        return add(check.points for check in self.checks if check.given)
+
 
 class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one student earned in one stage, and why."""
@@ -160,6 +167,11 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "notices", listed(self.notices, MAX_NOTICES, MAX_SENTENCE))
         force_setattr(self, "ignored", listed(self.ignored, MAX_IGNORED, MAX_FILE_NAME))
         force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
+
+    @property
+    def carried(self) -> float:
+        """How many of the points are carried forward."""
+        return add(exercise.carried for exercise in self.exercises)
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
