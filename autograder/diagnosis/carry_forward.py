@@ -6,15 +6,18 @@ student's exercise adds no mistake of its own. Both diagnoses may fit such answe
 the source uses the other exercise, which is read before any of it runs.
 
 Nobody gains by a mistake made on purpose: it costs the points of its own exercise, and the one
-above must still show, on hidden inputs, what a right one shows.
+above must still show, on hidden inputs, what a right one shows. Where the mistake leaves nothing to
+see of it, NaN or an exception, no point is carried.
 """
 
 import ast
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from torch import Tensor
 
 from autograder.course import Stage
 from autograder.diagnosis.matcher import Failure, Run
@@ -92,7 +95,7 @@ class CarryForward:
         return frozenset(
             failure.item.name
             for failure, match in zip(failures, matches, strict=True)
-            if match is Match.YES and _answers_decided(failure.observation)
+            if match is Match.YES and _shows_the_exercise(failure.observation)
         )
 
     def _match(self, channel: LocalChannel, failure: Failure) -> Match:
@@ -160,8 +163,34 @@ def _uses(known: Sequence[Definition], exercise: str, other: str) -> bool:
     return any(use.name == other for use in reached_uses(known, exercise))
 
 
-def _answers_decided(seen: Observation) -> bool:
-    """Whether a check failed by answers that are compared, and not by what ran or was changed."""
+def _shows_the_exercise(seen: Observation) -> bool:
+    """Whether a check failed by an answer that shows something of the exercise.
+
+    What ran and what was changed is not compared, and the exercise may have done it itself.
+    """
     error = seen.error
     by_answers = isinstance(error, WrongAnswer) and error.status is not Status.FORBIDDEN
-    return by_answers and not seen.changed_inputs
+    return (
+        by_answers
+        and not seen.changed_inputs
+        and bool(seen.answers)
+        and _tells(seen.answers[-1][1])
+    )
+
+
+def _tells(answer: Any) -> bool:
+    """Whether *answer* holds numbers other than NaN or one constant, which any code could return.
+
+    Where a mistake makes everything NaN, the code above it may be anything.
+    """
+    match answer:
+        case Tensor():
+            numbers = answer.detach().flatten()
+            finite = numbers[numbers.isfinite()]
+            return bool((finite != finite[:1]).any()) or len(finite) == len(numbers) == 1
+        case dict():
+            return any(map(_tells, answer.get("gradients", answer).values()))
+        case list() | tuple():
+            return any(map(_tells, answer))
+        case _:
+            return isinstance(answer, float) and math.isfinite(answer)
