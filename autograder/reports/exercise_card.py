@@ -25,4 +25,5 @@ def text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
         if first.diagnosis:
             mistake = f"It looks like this: {first.mistake}."
             lines += [mistake, first.diagnosis.explanation, first.diagnosis.hint]
+    lines += [check.message for check in exercise.passed if check.message]
     return "\n".join([*lines, note] if note else lines)
