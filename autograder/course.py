@@ -46,6 +46,12 @@ class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     documented_values: bool = True
 
 
+class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How points are given; *carry_forward*: one mistake costs once, see ``carry_forward``."""
+
+    carry_forward: bool = True
+
+
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A function or class that students write in the stage's module."""
 
@@ -74,6 +80,7 @@ class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     stages: tuple[Name, ...]
     limits: Limits = Limits()
     reveal: Reveal = Reveal()
+    grading: Grading = Grading()
 
 
 class Stage(msgspec.Struct, frozen=True, dict=True):
@@ -164,6 +171,11 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return self.root / "tests" / "hidden" / "documented.toml"
 
     @property
+    def variants(self) -> tuple[Path, ...]:
+        """Correct modules in other idioms."""
+        return tuple(sorted((self.hidden / "variants").glob("*.py")))
+
+    @property
     def misconceptions(self) -> Path:
         """The wrong solutions that the hidden suite must distinguish."""
         return self.hidden / "misconceptions.py"
@@ -189,6 +201,11 @@ class Course(msgspec.Struct, frozen=True, dict=True):
     def reveal(self) -> Reveal:
         """What feedback may show."""
         return self.file.reveal
+
+    @property
+    def grading(self) -> Grading:
+        """How points are given."""
+        return self.file.grading
 
     @property
     def documented(self) -> Path:

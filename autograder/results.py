@@ -132,12 +132,14 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     diagnosis: Diagnosis | None = None
     grid: Grid | None = None
     printed: str = ""
+    given: str = ""  # the exercise whose mistake showed here: the points are carried forward
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", line(self.name, MAX_SENTENCE))
         force_setattr(self, "title", line(self.title, MAX_SENTENCE))
         force_setattr(self, "message", lines(self.message))
         force_setattr(self, "printed", last_lines(self.printed))
+        force_setattr(self, "given", line(self.given, MAX_WORD))
 
 
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,6 +162,11 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
             score=add(check.points for check in checks),
             max_score=add(check.max_points for check in checks),
         )
+
+    @property
+    def carried(self) -> float:
+        """How many of the points were earned given a mistake in another exercise."""
+        return add(check.points for check in self.checks if check.given)
 
 
 class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +195,11 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "ignored", listed(self.ignored, MAX_IGNORED, MAX_FILE_NAME))
         force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
         force_setattr(self, "printed", last_lines(self.printed))
+
+    @property
+    def carried(self) -> float:
+        """How many of the points are carried forward."""
+        return add(exercise.carried for exercise in self.exercises)
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):

@@ -167,6 +167,62 @@ stage = ["01_tiny"]
 value = [1.0, 3.0, 5.0]
 """
 
+CHAIN = '''
+
+def quadruple(x: Tensor) -> Tensor:
+    """Four times x, shape unchanged."""
+    ### BEGIN SOLUTION
+    return double(double(x))
+    ### END SOLUTION
+
+
+def octuple(x: Tensor) -> Tensor:
+    """Eight times x, shape unchanged."""
+    ### BEGIN SOLUTION
+    return double(quadruple(x))
+    ### END SOLUTION
+'''
+
+CHAIN_CHECKS = '''
+
+@check("quadruple", points=2, layer="probe")
+def test_quadruples_a_matrix(student, reference, probe):
+    """Four times a matrix is right."""
+    x = probe.normal(3, 2)
+
+    agrees(student.call("quadruple", x), reference.call("quadruple", x))
+
+
+@check("quadruple", points=1, layer="probe")
+def test_quadruples_a_vector(student, reference, probe):
+    """Four times a vector is right."""
+    x = probe.normal(3)
+
+    agrees(student.call("quadruple", x), reference.call("quadruple", x))
+
+
+@check("octuple", points=1, layer="probe")
+def test_octuples(student, reference, probe):
+    """Eight times a matrix is right."""
+    x = probe.normal(3, 2)
+
+    agrees(student.call("octuple", x), reference.call("octuple", x))
+'''
+
+
+def chain_files(stage: str) -> dict[str, str]:
+    """The tiny stage with two more exercises: ``octuple`` uses ``quadruple`` uses ``double``."""
+    exercises = "".join(
+        f'\n[[exercise]]\nname = "{name}"\nhints = ["How?", "With double.", "double(x)"]\n'
+        for name in ("quadruple", "octuple")
+    )
+    return {
+        f"source/{stage}/stage.toml": STAGE_TOML + exercises,
+        f"solutions/{stage}/tiny.py": SOLUTION + CHAIN,
+        f"tests/hidden/{stage}/test_tiny.py": HIDDEN + CHAIN_CHECKS,
+    }
+
+
 WriteCourse = Callable[..., Course]
 Submit = Callable[..., Submission]
 OpenSession = Callable[..., Session]

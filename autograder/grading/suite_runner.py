@@ -16,7 +16,9 @@ from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis import fingerprints
+from autograder.diagnosis.carry_forward import Carried, CarryForward, certain_mistakes
 from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
+from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation, status_of
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.grading import plugin as pytest_plugin
@@ -55,7 +57,16 @@ def open_suites(
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
     plugin = GradingPlugin(context or SuiteContext(course))
     with _pytest_session(course.root, suites, plugin) as session:
-        runner = SuiteRunner(course, plugin, session.items, public=public, diagnose=diagnose)
+        # the public suite gives no points, and a student's copy of it has nothing to replay
+        carry_forward = course.grading.carry_forward and diagnose and not public
+        runner = SuiteRunner(
+            course,
+            plugin,
+            session.items,
+            public=public,
+            diagnose=diagnose,
+            carry_forward=carry_forward,
+        )
         for stage in stages:
             if not runner.checks(stage.name):
                 msg = f"The suite of {stage.name} has no check."
@@ -148,13 +159,16 @@ class SuiteRunner:
         *,
         public: bool,
         diagnose: bool,
+        carry_forward: bool,
     ) -> None:
         self.course = course
         self._public = public
         self._diagnose = diagnose
+        self._carry_forward = carry_forward
         self._plugin = plugin
         self._context = plugin.context
         self._matchers: dict[str, Matcher | None] = {}
+        self._carriers: dict[str, CarryForward] = {}
         self._checks: dict[str, list[CollectedCheck]] = {}
         for item in items:
             spec = spec_of(item)
@@ -206,8 +220,11 @@ class SuiteRunner:
         for check in self.checks(stage.name):
             if exercise in {"", check.spec.exercise}:
                 by_exercise.setdefault(check.spec.exercise, []).append(check)
+        mistakes: list[Misconception] = []
         exercises = tuple(
-            ExerciseResult.of(name, self._grade_exercise(stage, checks, session, import_fault))
+            ExerciseResult.of(
+                name, self._grade_exercise(stage, checks, session, import_fault, mistakes)
+            )
             for name, checks in by_exercise.items()
         )
         status, message = submission_status(session, import_fault)
@@ -240,8 +257,12 @@ class SuiteRunner:
         checks: list[CollectedCheck],
         session: Session,
         import_fault: Fault | None,
+        mistakes: list[Misconception],
     ) -> tuple[CheckResult, ...]:
-        """Run the checks of one exercise, then name the mistake behind those that failed."""
+        """Run the checks of one exercise, then name the mistake behind those that failed.
+
+        It is added to *mistakes*, those in the exercises before, unless one of them explains it.
+        """
         exercise = checks[0].spec.exercise
         session.begin(exercise)
         needed = dict.fromkeys(need for check in checks for need in _needs(check))
@@ -264,7 +285,15 @@ class SuiteRunner:
             elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is no mistake
                 failures.append(Failure(check.item, observation))
         matcher = self._matcher(stage) if failures and self._diagnose else None
+        if matcher and mistakes and len(failures) + len(passed) == len(checks):  # all of it ran
+            source = session.definitions
+            carrier = self._carrier(stage)
+            if carried := carrier.find(source, exercise, failures, passed, mistakes):
+                return tuple(_carry(carried, outcome, result) for outcome, result in results)
         diagnoses = explain(matcher, exercise, failures, passed) if matcher else {}
+        if matcher and self._carry_forward:
+            bank = matcher.misconceptions
+            mistakes += certain_mistakes(bank, exercise, diagnoses.values())
         return tuple(
             outcome.add_diagnosis(result, diagnoses.get(result.name)) for outcome, result in results
         )
@@ -303,6 +332,17 @@ class SuiteRunner:
                 else fingerprints.fingerprint_matcher(stage)
             )
         return self._matchers[stage.name]
+
+    def _carrier(self, stage: Stage) -> CarryForward:
+        if stage.name not in self._carriers:
+            solution = self._context.solution(stage)
+            self._carriers[stage.name] = CarryForward(stage, self.run, solution)
+        return self._carriers[stage.name]
+
+
+def _carry(carried: Carried, outcome: CheckOutcome, result: CheckResult) -> CheckResult:
+    """Give the points of a check that failed only by the mistake in another exercise."""
+    return outcome.carried(carried.given) if outcome.check.name in carried.checks else result
 
 
 def _needs(check: CollectedCheck) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import msgspec
 from autograder.course import Course
 from autograder.reports.class_table import first_problem
 from autograder.reports.feedback import percent
-from autograder.results import Diagnosis, Results, Status, SubmissionResult
+from autograder.results import Diagnosis, Results, Status, SubmissionResult, add
 
 MANUAL_REVIEW: Final = (
     Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.OUT_OF_DISK,
@@ -55,6 +55,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
     score: float | None
     max_score: float | None
     problem: str
+    carried: float
 
 
 class StageReport(msgspec.Struct, frozen=True):
@@ -95,7 +96,13 @@ def _stage(title: str, paged: Sequence[tuple[SubmissionResult, str]]) -> StageRe
         mistakes=_mistakes(submissions),
         rows=[
             SubmissionRow(
-                item.student, page, item.status, item.score, item.max_score, first_problem(item)
+                student=item.student,
+                page=page,
+                status=item.status,
+                score=item.score,
+                max_score=item.max_score,
+                problem=first_problem(item),
+                carried=item.carried,
             )
             for item, page in paged
         ],
@@ -118,7 +125,8 @@ def _facts(submissions: Sequence[SubmissionResult]) -> list[tuple[str, str]]:
             ("median", f"{median(shares):.0f} %"),
             ("mean", f"{mean(shares):.0f} %"),
         ]
-    return facts
+    carried = add(item.carried for item in submissions)
+    return [*facts, ("points carried forward", f"{carried:g}")] if carried else facts
 
 
 def _bars(submissions: Sequence[SubmissionResult]) -> list[HistogramBar]:

@@ -19,7 +19,8 @@ def text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
     """Lay out *exercise* in plain lines, for terminals, logs and viewers without HTML."""
     first = exercise.first
     mark = first.mark if first else "✓"
-    earned = f" {exercise.score:g} of {exercise.max_score:g} points." if points else ""
+    carried = f", {exercise.carried}" if exercise.carried else ""
+    earned = f" {exercise.score:g} of {exercise.max_score:g} points{carried}." if points else ""
     lines = [f"{mark} {exercise.name}: {exercise.state}.{earned}"]
     if first and not exercise.unwritten:
         lines += [first.title, first.message] if first.message else [first.title]
@@ -28,4 +29,5 @@ def text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
             lines += [mistake, first.diagnosis.hint]
         if first.printed:
             lines += ["Printed by your code:", indent(first.printed, "  ")]
+    lines += [check.message for check in exercise.passed if check.message]
     return "\n".join([*lines, note] if note else lines)

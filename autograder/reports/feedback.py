@@ -34,7 +34,10 @@ class CheckFeedback:
 
 @dataclass(frozen=True)
 class ExerciseFeedback:
-    """One exercise: the first problem, the problems after it, and the checks that passed."""
+    """One exercise: the first problem, the problems after it, and the checks that passed.
+
+    *carried* says which of its points are carried forward, if any are.
+    """
 
     number: int
     name: str
@@ -45,6 +48,7 @@ class ExerciseFeedback:
     later: tuple[CheckFeedback, ...]
     passed: tuple[CheckFeedback, ...]
     hints: tuple[tuple[str, str], ...]
+    carried: str = ""
 
     @property
     def complete(self) -> bool:
@@ -59,7 +63,7 @@ class ExerciseFeedback:
 
 @dataclass(frozen=True)
 class Feedback:
-    """Everything about one graded submission."""
+    """Everything about one graded submission; *carried* as in ``ExerciseFeedback``."""
 
     student: str
     stage: str
@@ -74,6 +78,7 @@ class Feedback:
     notices: tuple[str, ...]
     ignored: tuple[str, ...]
     sha256: str
+    carried: str = ""
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:
@@ -148,6 +153,11 @@ def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bo
 def counted(count: int, word: str) -> str:
     """Write *count* before *word*, which gets an ``s`` unless *count* is 1."""
     return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def carried_points(carried: float) -> str:
+    """Say how many of the points are *carried* forward; nothing if none are."""
+    return f"of which {carried:g} by error carried forward" if carried else ""
 
 
 def percent(score: float, max_score: float) -> float:

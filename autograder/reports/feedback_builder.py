@@ -13,6 +13,7 @@ from autograder.reports.feedback import (
     ExerciseFeedback,
     Feedback,
     SelfCheckFeedback,
+    carried_points,
     counted,
 )
 from autograder.reports.tensor_table import tensor_tables
@@ -47,6 +48,7 @@ def build_feedback(course: Course, result: SubmissionResult) -> Feedback:
         notices=result.notices,
         ignored=result.ignored,
         sha256=result.sha256,
+        carried=carried_points(result.carried),
     )
 
 
@@ -142,12 +144,14 @@ def _exercise(
         later=tuple(found[1:]),
         passed=tuple(_checks(passed, shown)),
         hints=tuple(zip(HINTS, hints, strict=False)) if problems else (),
+        carried=carried_points(result.carried),
     )
 
 
 def _state(result: ExerciseResult, problems: Sequence[CheckResult]) -> str:
     if not problems:
-        return "complete"
+        given = next((check.given for check in result.checks if check.given), "")
+        return f"right, given your {given}" if given else "complete"
     if any(check.outcome is Outcome.PASSED for check in result.checks):
         return f"{counted(len(problems), 'check')} left"
     if {check.status for check in problems} == {Status.NOT_IMPLEMENTED}:
@@ -189,6 +193,8 @@ def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
 
 
 def _mark(check: CheckResult) -> tuple[str, str]:
+    if check.given:
+        return "✓", "carried forward"
     if check.status is Status.NOT_IMPLEMENTED:
         return "·", UNWRITTEN
     if check.outcome is Outcome.SKIPPED and check.status is Status.MISSING:

@@ -102,7 +102,8 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
 def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
     first = exercise.first
     if first is None:
-        yield Text(f"✓ {exercise.name}", style="green")
+        given = f"  {exercise.state}" if exercise.carried else ""
+        yield Text.assemble((f"✓ {exercise.name}", "green"), given)
         return
     yield Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
     if not (exercise.unwritten or first.silent):
@@ -120,7 +121,8 @@ def _feedback(feedback: Feedback, width: int) -> Iterator[RenderableType]:
     yield ""
     if feedback.score is not None and feedback.max_score:
         points = f"{feedback.score:g} of {feedback.max_score:g} points"
-        yield Text.assemble(_bar(feedback.percent), "  ", (points, "bold"))
+        carried = f", {feedback.carried}" if feedback.carried else ""
+        yield Text.assemble(_bar(feedback.percent), "  ", (points, "bold"), carried)
     yield Text.assemble((f"{feedback.headline}. ", "bold"), feedback.encouragement)
     if feedback.next_step:
         yield Text(feedback.next_step, style="bold green")
@@ -149,7 +151,8 @@ def _overview(exercises: Iterable[ExerciseFeedback], *, states: bool) -> Table:
 def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
     yield ""
     points = f"{exercise.score:g} of {exercise.max_score:g} points"
-    yield Text.assemble((exercise.name, "bold underline"), "  ", (points, "dim"))
+    carried = f", {exercise.carried}" if exercise.carried else ""
+    yield Text.assemble((exercise.name, "bold underline"), "  ", (points + carried, "dim"))
     parts: list[RenderableType] = []
     if exercise.first:
         parts += _problem(exercise.first, width)

@@ -6,7 +6,7 @@ runs are counted as well (``call_counters``).
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -67,6 +67,19 @@ def definitions(trees: list[ast.Module | None]) -> tuple[Definition, ...]:
         for name in defined.keys() & assigned.keys()
     }
     return tuple((defined | assigned | both).values())
+
+
+def reached_uses(known: Sequence[Definition], name: str) -> tuple[Use, ...]:
+    """List every dotted name in the source of *name*, and of what it uses among the *known*."""
+    by_name = {definition.name: definition for definition in known}
+    reached: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        if current in by_name and current not in reached:
+            reached[current] = None
+            waiting += [use.name for use in by_name[current].uses]
+    return tuple(use for definition in reached for use in by_name[definition].uses)
 
 
 def _aliases(bodies: list[ast.stmt]) -> dict[str, str]:

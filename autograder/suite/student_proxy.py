@@ -15,7 +15,7 @@ from torch import Tensor
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import BadMessageError, ObjectValue, Problem, Reply, Value, Verb
-from autograder.sandbox.static_names import Definition, Use
+from autograder.sandbox.static_names import Definition, Use, reached_uses
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
 from autograder.suite.checks import WrongAnswer
 
@@ -181,15 +181,7 @@ class Student:
     def uses(self, name: str) -> tuple[Use, ...]:
         """List every dotted name in the source of *name*, and of what it calls in the same file."""
         self.methods.add("uses")
-        by_name = {definition.name: definition for definition in self._channel.definitions}
-        reached: dict[str, None] = {}
-        waiting = [name]
-        while waiting:
-            current = waiting.pop()
-            if current in by_name and current not in reached:
-                reached[current] = None
-                waiting += [use.name for use in by_name[current].uses]
-        return tuple(use for definition in reached for use in by_name[definition].uses)
+        return reached_uses(self._channel.definitions, name)
 
 
 class RemoteModule:

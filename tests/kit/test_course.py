@@ -65,6 +65,7 @@ def test_an_unknown_stage_is_reported_with_the_known_ones(tiny: Course):
         pytest.param(HEAD.replace('["01_tiny"]', "[]"), "empty", id="no-stages"),
         pytest.param(HEAD.replace('"]', '", "01_tiny"]'), "twice", id="stage-listed-twice"),
         pytest.param(HEAD + '[reveal]\nhidden_checks = "all"\n', "reveal", id="unknown-reveal"),
+        pytest.param(HEAD + "[grading]\ncarry = true\n", r"carry.*grading", id="unknown-grading"),
         pytest.param("stages = [", "not valid TOML", id="no-toml"),
     ],
 )

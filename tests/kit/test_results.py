@@ -36,7 +36,7 @@ def record_of(text: str) -> Results:
     check = CheckResult(
         name=text, title=text, outcome=Outcome.FAILED, status=Status.WRONG_VALUE, points=0.0,
         max_points=1.0, message=text, diagnosis=Diagnosis(text, text, text, text), grid=grid,
-        printed=text,
+        printed=text, given=text,
     )  # fmt: skip
     submission = SubmissionResult(
         student=text, stage=text, status=Status.GRADED, score=0.0, max_score=1.0, message=text,
@@ -187,3 +187,22 @@ def test_an_exercise_adds_up_its_checks(results: Results):
 def test_points_add_up_without_binary_tails():
     """0.1 + 0.2 is 0.3 in a gradebook."""
     assert add([0.1, 0.2]) == 0.3
+
+
+def test_points_that_are_carried_forward_are_counted_apart(results: Results):
+    """They belong to the score, and are those of the checks with ``given``."""
+    result = results.submissions[0]
+    failed, passed = result.exercises[0].checks
+    exercise = ExerciseResult.of("transfer", (failed, passed, replace(passed, given="Below")))
+
+    assert (exercise.score, exercise.carried) == (0.2, 0.1)
+    assert replace(result, exercises=(exercise, exercise)).carried == 0.2
+    assert result.carried == 0
+
+
+def test_an_older_record_carries_nothing_forward(results: Results):
+    """Its checks have no ``given``."""
+    older = to_json(results).replace(b',\n              "given": ""', b"")
+
+    assert b"given" not in older
+    assert from_json(older) == results

@@ -15,8 +15,10 @@ from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult, Outcome, Status, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
+from tests.factories import CHAIN, SOLUTION, chain_files
 
 SUITE = "tests/hidden/01_tiny/test_tiny.py"
+SQUARED = SOLUTION.replace("2 * x", "x ** 2")  # `double` is wrong
 
 Graded = Callable[..., SubmissionResult]
 
@@ -363,3 +365,117 @@ def test_the_points_of_each_exercise_are_summed(tiny: Course):
     """Two checks of `double` and one of `Scale` give points."""
     with open_suites(tiny, tiny.stages) as runner:
         assert runner.points(tiny.stages[0]) == {"double": 5, "Scale": 5}
+
+
+@pytest.fixture
+def carried(graded: Graded, write_course) -> Callable[..., dict[str, tuple[float, str]]]:
+    """Grade text in the course whose exercises use each other: points, and what they are given."""
+
+    def grade(text: str, changed: dict[str, str] | None = None) -> dict[str, tuple[float, str]]:
+        course = write_course(chain_files("01_tiny") | (changed or {}))
+        return {
+            exercise.name: (exercise.score, "".join({check.given for check in exercise.checks}))
+            for exercise in graded(text, course=course).exercises
+        }
+
+    return grade
+
+
+def test_one_mistake_costs_once(carried):
+    """What is right on top of a wrong exercise earns its points, also through a third one."""
+    assert carried(SQUARED + CHAIN) == {
+        "double": (0.0, ""),
+        "Scale": (5.0, ""),
+        "quadruple": (3.0, "double"),
+        "octuple": (1.0, "double"),
+    }
+
+
+def test_a_carried_check_says_what_to_mend(graded: Graded, write_course):
+    """It passed, with the exercise that it is given, and without a diagnosis."""
+    result = graded(SQUARED + CHAIN, course=write_course(chain_files("01_tiny")))
+    check = exercise_of(result, "quadruple").checks[0]
+
+    assert (check.outcome, check.status, check.points) == (Outcome.PASSED, Status.OK, 2.0)
+    assert check.message == "Right, given your double: mend that first."
+    assert check.diagnosis is None
+    assert result.carried == 4.0
+
+
+@pytest.mark.parametrize(
+    "quadruple",
+    [
+        pytest.param("return double(double(x)) + 1", id="a-mistake-of-its-own"),
+        pytest.param("return x ** 4", id="the-same-mistake-without-using-it"),
+        pytest.param("return double(x)", id="uses-it-wrongly"),
+        pytest.param(
+            "return double(double(x)) if x.ndim == 2 else 4 * x", id="passes-what-a-right-one-fails"
+        ),
+        pytest.param(
+            "return double(double(x)) if x.ndim == 2 else x", id="a-mistake-in-one-check-only"
+        ),
+        pytest.param(
+            "if x.ndim == 1: raise NotImplementedError\n    return double(double(x))",
+            id="not-all-of-it-is-written",
+        ),
+    ],
+)
+def test_a_mistake_of_its_own_is_not_carried(carried, quadruple: str):
+    """Unless the exercise shows in every check what a right one shows, it loses its points."""
+    score, given = carried(SQUARED + CHAIN.replace("return double(double(x))", quadruple))[
+        "quadruple"
+    ]
+
+    assert score <= 1.0
+    assert given == ""
+
+
+@pytest.mark.parametrize(
+    "double",
+    [
+        pytest.param("x ** 2.5", id="a-mistake-without-a-name"),
+        pytest.param("1 / 0", id="an-exception"),
+    ],
+)
+def test_only_a_named_mistake_is_carried(carried, double: str):
+    """Where nobody knows what the exercise below does, nothing can be replayed."""
+    text = SOLUTION.replace("2 * x", double) + CHAIN
+
+    assert carried(text)["quadruple"] == (0.0, "")
+
+
+def test_a_missing_exercise_is_not_carried(carried):
+    """Nothing was seen of what uses it."""
+    text = SOLUTION.replace("def double", "def twice") + CHAIN
+
+    assert carried(text)["quadruple"] == (0.0, "")
+
+
+def test_a_correct_variant_shows_how_exercises_use_each_other(carried):
+    """The solution may repeat what a student calls."""
+    solution = SOLUTION + CHAIN.replace("double(double(x))", "4 * x")
+    solved = {"solutions/01_tiny/tiny.py": solution}
+    variant = {"tests/hidden/01_tiny/variants/calls.py": SOLUTION + CHAIN + "\n1 / 0\n"}
+
+    assert carried(SQUARED + CHAIN, solved)["quadruple"] == (0.0, "")
+    assert carried(SQUARED + CHAIN, solved | variant)["quadruple"] == (3.0, "double")
+
+
+def test_a_course_may_carry_nothing_forward(carried, tiny: Course):
+    """`[grading]` in `course.toml` turns it off."""
+    head = (tiny.root / "course.toml").read_text("utf-8")
+    off = {"course.toml": f"{head}\n[grading]\ncarry_forward = false\n"}
+
+    assert carried(SQUARED + CHAIN, off)["quadruple"] == (0.0, "")
+
+
+def test_nothing_is_carried_in_the_public_suite(write_course, fork_server: ForkServer, submit):
+    """It gives no points, and a student's copy has nothing to replay."""
+    files = chain_files("01_tiny")
+    files["source/01_tiny/test_public.py"] = files[SUITE]
+    course = write_course(files)
+    with open_suites(course, course.stages, public=True) as runner:
+        result = grade_one(runner, fork_server, submit(SQUARED + CHAIN))
+
+    assert result.carried == 0
+    assert exercise_of(result, "quadruple").score == 0

@@ -122,3 +122,18 @@ def test_the_report_is_values_before_it_is_a_page(tiny: Course, graded_class: Re
 
     assert [row.page for row in stage.rows] == pages
     assert [row.student for row in stage.review] == ["ruth", "zoe"]
+
+
+def test_points_that_are_carried_forward_are_counted_apart(
+    tiny: Course,
+    check: MakeCheck,
+    submission: MakeSubmission,
+    results: MakeResults,
+    carried_check: CheckResult,
+):
+    """In the sums of the stage, and behind the score of the submission."""
+    text = words(class_page(tiny, results(submission(check(), carried_check), submission(check()))))
+
+    assert "points carried forward 2" in text
+    assert "4 / 4 2 carried forward" in text
+    assert text.count("carried forward") == 2

@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from autograder.reports.class_table import class_table, first_problem
@@ -82,3 +83,10 @@ def test_a_students_text_is_no_markup():
     text = shown(submission(check(Outcome.FAILED, "raised KeyError: [red]x[/red]")))
 
     assert "[red]x[/red]" in text
+
+
+def test_points_that_are_carried_forward_are_counted_apart():
+    """They stand behind the score that contains them."""
+    text = shown(submission(check(Outcome.PASSED), replace(check(Outcome.PASSED), given="half")))
+
+    assert "4 / 4 (2 carried)" in text

@@ -224,3 +224,16 @@ def test_plain_lines_do_nothing_to_a_terminal(exercise_feedback, hostile: Result
     assert all(character == "\n" or character.isprintable() for character in plain)
     assert len(plain) < LARGEST
     assert plain.encode()
+
+
+@pytest.mark.parametrize("form", [exercise_card.html, exercise_card.text])
+def test_a_card_says_what_its_points_are_given(
+    form, exercise_feedback, submission: MakeSubmission, carried_check: CheckResult
+):
+    """The exercise is right, and another one is to be mended."""
+    card = form(exercise_feedback(submission(carried_check)), points=True)
+    text = " ".join(re.sub("<[^>]*>", "", card).split())
+
+    assert "Right, given your half: mend that first." in text
+    assert "right, given your half" in text
+    assert "2 of 2 points, of which 2 by error carried forward" in text

@@ -160,3 +160,16 @@ def test_a_self_check_counts_checks_not_points(
 
     assert (run.complete, [exercise.name for exercise in run.open]) == (complete, left)
     assert (run.passed, run.checks) == (outcomes.count(Outcome.PASSED), len(outcomes))
+
+
+def test_a_carried_check_passes_with_its_sentence(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
+):
+    """It has a word of its own, and its sentence is said once."""
+    checks = submission(check(), carried_check, carried_check)
+    exercise = build_feedback(tiny, checks).exercises[0]
+
+    assert [item.word for item in exercise.passed] == ["passed", *["carried forward"] * 2]
+    assert [bool(item.message) for item in exercise.passed] == [False, True, False]
+    assert exercise.state == "right, given your half"
+    assert exercise.complete

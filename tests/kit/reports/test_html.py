@@ -294,3 +294,15 @@ def test_writing_twice_replaces_the_pages(tiny: Course, graded_class: Results, t
     second = {path.name for path in write_pages(tiny, graded_class, tmp_path).parent.glob("*.html")}
 
     assert first == second
+
+
+def test_points_that_are_carried_forward_are_counted_apart(
+    tiny: Course, submission: MakeSubmission, carried_check: CheckResult
+):
+    """Beside the sum, beside the exercise, and with a sentence at the check."""
+    page = feedback_page(tiny, submission(carried_check))
+
+    assert page.count("of which 2 by error carried forward") == 1
+    assert "2 points, 1 check passed: right, given your half" in page
+    assert "carried forward</span>" in page
+    assert "Right, given your half: mend that first." in page

@@ -191,3 +191,19 @@ def test_a_hostile_self_check_stays_inside_the_terminal(tiny: Course, hostile: R
 
         assert max(map(cell_len, text.splitlines())) <= width
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
+
+
+def test_points_that_are_carried_forward_are_counted_apart(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
+):
+    """The exercise names the one to mend."""
+    done = submission(check(), carried_check)
+    text = feedback_text(tiny, done, 100, colour=False)
+    begun = feedback_text(
+        tiny, submission(check(Outcome.ERRORED), carried_check), 100, colour=False
+    )
+
+    assert "4 of 4 points, of which 2 by error carried forward" in text
+    assert "right, given your half" in text
+    assert "double  2 of 4 points, of which 2 by error carried forward" in begun
+    assert "✓ double  right, given your half" in self_check(tiny, done)

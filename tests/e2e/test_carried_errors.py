@@ -1,0 +1,255 @@
+"""Exercises that stand on each other: the mistake below, and the right code above it."""
+
+from typing import NamedTuple
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.course import Course, Grading, find_root, load
+from autograder.diagnosis import misconceptions
+from autograder.grading.grade import grade
+from autograder.results import ExerciseResult, SubmissionResult
+from autograder.submission import Code, Submission
+
+SELF_ATTENTION_01 = '''
+def simple_self_attention(inputs):
+    """Call the two steps."""
+    return attention_weights(attention_scores(inputs)) @ inputs
+'''
+CAUSAL_MEANS_02 = '''
+def causal_mean_matmul(x):
+    """Call the weights."""
+    return averaging_weights(x.shape[-2]).matmul(x)
+
+
+def causal_mean_softmax(x):
+    """Call the weights."""
+    return torch.einsum("ij,bjc->bic", masked_softmax_weights(x.size(1)), x)
+'''
+SELF_ATTENTION_03 = '''
+def self_attention(inputs, W_query, W_key, W_value):
+    """Call all steps."""
+    keys = project(inputs, W_key)
+    scores = attention_scores(project(inputs, W_query), keys)
+    return context_vectors(attention_weights(scores, keys.size(1)), project(inputs, W_value))
+'''
+HEAD_06 = '''
+class AttentionHead(nn.Module):
+    """Call both functions."""
+
+    def __init__(self, embedding_dim, head_size, block_size):
+        super().__init__()
+        self.key, self.query, self.value = (
+            nn.Linear(embedding_dim, head_size, bias=False) for _ in range(3)
+        )
+        self.register_buffer("tril", torch.ones(block_size, block_size).tril())
+
+    def forward(self, x):
+        if x.size(1) > len(self.tril):
+            raise ValueError("too long")
+        return causal_pattern(scaled_scores(self.query(x), self.key(x))) @ self.value(x)
+'''
+HEADS_10 = '''
+class MultiHeadAttention(nn.Module):
+    """Call both functions."""
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_out % num_heads:
+            raise ValueError("uneven heads")
+        self.H = num_heads
+        self.W_query, self.W_key, self.W_value = (
+            nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3)
+        )
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.drop = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.ones(context_length, context_length).tril() == 0)
+
+    def forward(self, x):
+        T = x.size(1)
+        if T > len(self.mask):
+            raise ValueError("too long")
+        q, k, v = (split_heads(w(x), self.H) for w in (self.W_query, self.W_key, self.W_value))
+        scores = torch.einsum("bhid,bhjd->bhij", q, k) * q.size(-1) ** -0.5
+        weights = scores.masked_fill(self.mask[:T, :T], -torch.inf).softmax(-1)
+        return self.out_proj(merge_heads(self.drop(weights) @ v))
+'''
+
+
+class Pair(NamedTuple):
+    """*upper* uses *lower*, in the solution or in the code *above*; *lower* has *mistake*."""
+
+    stage: str
+    lower: str
+    upper: str
+    mistake: str
+    above: str = ""
+
+    @property
+    def name(self) -> str:
+        """The student who makes the mistake."""
+        return f"{self.stage}-{self.mistake}-in-{self.lower}"
+
+
+SCORES_01 = Pair(
+    "01", "attention_scores", "simple_self_attention", "scores_by_distance", SELF_ATTENTION_01
+)
+TRANSFER_04 = Pair("04", "SelfAttention_v2", "transfer_weights", "forgets_to_scale_in_v2")
+WRAPPER_09 = Pair("09", "CausalAttention", "MultiHeadAttentionWrapper", "masks_after_softmax")
+NOTICED = (
+    SCORES_01,
+    SCORES_01._replace(lower="attention_weights", mistake="normalises_over_the_queries"),
+    Pair("02", "averaging_weights", "causal_mean_matmul", "keeps_the_future", CAUSAL_MEANS_02),
+    Pair(
+        "02",
+        "masked_softmax_weights",
+        "causal_mean_softmax",
+        "shows_the_next_token",
+        CAUSAL_MEANS_02,
+    ),
+    Pair("03", "project", "self_attention", "adds_a_softmax_to_project", SELF_ATTENTION_03),
+    Pair("03", "attention_scores", "self_attention", "measures_angles_only", SELF_ATTENTION_03),
+    Pair("03", "attention_weights", "self_attention", "forgets_to_scale", SELF_ATTENTION_03),
+    Pair("03", "context_vectors", "self_attention", "normalises_again", SELF_ATTENTION_03),
+    TRANSFER_04,
+    Pair("04", "SelfAttention_v1", "transfer_weights", "forgets_to_scale_in_v1"),
+    Pair("06", "scaled_scores", "AttentionHead", "divides_by_the_size_itself", HEAD_06),
+    Pair("06", "causal_pattern", "AttentionHead", "hides_the_token_from_itself", HEAD_06),
+    Pair("09", "Attention", "MultiHeadAttention", "forgets_to_scale"),
+    WRAPPER_09,
+    Pair("10", "split_heads", "MultiHeadAttention", "interleaves_the_heads", HEADS_10),
+    Pair("10", "merge_heads", "MultiHeadAttention", "merges_interleaved", HEADS_10),
+)
+UNNOTICED = (  # by the checks of the exercise above
+    Pair("03", "project", "self_attention", "serves_no_single_vector", SELF_ATTENTION_03),
+    Pair("04", "SelfAttention_v1", "transfer_weights", "draws_keys_first_in_v1"),
+    Pair("10", "split_heads", "MultiHeadAttention", "drops_what_is_left_over", HEADS_10),
+)
+HIDDEN = (  # nothing is seen of the exercise above: its code ends with an exception
+    Pair("10", "merge_heads", "MultiHeadAttention", "stops_after_the_transpose", HEADS_10),
+)
+OTHERS = {  # more students, with the mistake of a pair, whose exercise above has one too
+    "a mistake of its own": WRAPPER_09,
+    "a copy of the mistake": WRAPPER_09,
+    "the same mistake in its own code": SCORES_01,
+}
+
+
+@pytest.fixture(scope="module")
+def course(pytestconfig: pytest.Config) -> Course:
+    """The course itself."""
+    return load(find_root(pytestconfig.rootpath))
+
+
+@pytest.fixture(scope="module")
+def graded(course: Course) -> dict[str, SubmissionResult]:
+    """Grade everybody at once; the results by student."""
+    class_ = [
+        submitted(course, pair, pair.name, wrong(course, pair) + pair.above)
+        for pair in (*NOTICED, *UNNOTICED, *HIDDEN)
+    ]
+    class_ += [
+        submitted(course, pair, student, text_of(course, student))
+        for student, pair in OTHERS.items()
+    ]
+    return {result.student: result for result in grade(course, class_, jobs=1).submissions}
+
+
+def wrong(course: Course, pair: Pair) -> str:
+    """The solution with the mistake of *pair* in it."""
+    stage = course.stage(pair.stage)
+    solution = stage.solution.read_text("utf-8")
+    bank = {item.id: item for item in misconceptions.read(stage.misconceptions)}
+    return bank[pair.mistake].module(solution)
+
+
+def text_of(course: Course, student: str) -> str:
+    """The module of one of ``OTHERS``."""
+    text = wrong(course, OTHERS[student])
+    if student == "a mistake of its own":
+        return replaced(text, "return torch.cat(contexts, dim=-1)", "return sum(contexts)")
+    if student == "a copy of the mistake":
+        start, end = text.index("class CausalAttention"), text.index("class MultiHeadAttention(")
+        copy = text[start:end].replace("class CausalAttention", "class Head")
+        return replaced(text, "                CausalAttention(", "                Head(") + copy
+    return text + (
+        "\n\ndef simple_self_attention(inputs):\n"
+        "    scores = -torch.cdist(inputs, inputs)\n"
+        "    return torch.softmax(scores, dim=-1) @ inputs\n"
+    )
+
+
+def replaced(text: str, old: str, new: str) -> str:
+    """Replace *old*, which stands in *text* once."""
+    assert text.count(old) == 1
+
+    return text.replace(old, new)
+
+
+def submitted(course: Course, pair: Pair, student: str, text: str) -> Submission:
+    """Hand in *text*."""
+    stage = course.stage(pair.stage)
+    code = Code(kind="module", cells=(text.encode(),), label=stage.solution.name)
+    return Submission(student=student, stage=stage.name, code=code)
+
+
+def both(result: SubmissionResult, pair: Pair) -> tuple[ExerciseResult, ExerciseResult]:
+    """The results of the exercise below and of that above it."""
+    found = {exercise.name: exercise for exercise in result.exercises}
+    return found[pair.lower], found[pair.upper]
+
+
+@pytest.mark.parametrize("pair", NOTICED, ids=[pair.name for pair in NOTICED])
+def test_the_exercise_above_keeps_its_points(graded: dict[str, SubmissionResult], pair: Pair):
+    """The mistake costs in the exercise below, and the points above it are counted apart."""
+    lower, upper = both(graded[pair.name], pair)
+
+    assert lower.score < lower.max_score
+    assert upper.score == upper.max_score
+    assert {check.given for check in upper.checks} - {""} == {pair.lower}
+    assert 0 < upper.carried == graded[pair.name].carried
+    assert lower.carried == 0
+
+
+@pytest.mark.parametrize("pair", UNNOTICED, ids=[pair.name for pair in UNNOTICED])
+def test_a_mistake_that_shows_below_only_carries_nothing(
+    graded: dict[str, SubmissionResult], pair: Pair
+):
+    """No check of the exercise above notices it."""
+    lower, upper = both(graded[pair.name], pair)
+
+    assert lower.score < lower.max_score
+    assert upper.score == upper.max_score
+    assert upper.carried == 0
+
+
+@pytest.mark.parametrize("pair", HIDDEN, ids=[pair.name for pair in HIDDEN])
+def test_an_exercise_of_which_nothing_is_seen_carries_nothing(
+    graded: dict[str, SubmissionResult], pair: Pair
+):
+    """An exception ends it before it shows that it is right."""
+    upper = both(graded[pair.name], pair)[1]
+
+    assert upper.score < upper.max_score
+    assert upper.carried == 0
+
+
+@pytest.mark.parametrize("student", OTHERS)
+def test_a_second_mistake_costs_too(graded: dict[str, SubmissionResult], student: str):
+    """Nothing is carried to an exercise that is wrong itself, or does not use the one below."""
+    lower, upper = both(graded[student], OTHERS[student])
+
+    assert lower.score < lower.max_score
+    assert upper.score < upper.max_score
+    assert graded[student].carried == 0
+
+
+def test_a_course_can_turn_it_off(course: Course):
+    """Then the mistake costs in both exercises."""
+    strict = Course(course.root, replace(course.file, grading=Grading(carry_forward=False)))
+    submission = submitted(course, TRANSFER_04, "ada", wrong(course, TRANSFER_04))
+    result = grade(strict, [submission], jobs=1).submissions[0]
+    upper = both(result, TRANSFER_04)[1]
+
+    assert upper.score < upper.max_score
+    assert result.carried == 0

@@ -1,0 +1,131 @@
+"""Error carried forward: which mistakes are certain, and the programs that have them."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, with_mistake
+from autograder.diagnosis.matcher import Failure
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.observation import Observation
+from autograder.errors import CourseError
+from autograder.results import Diagnosis, Status
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.static_names import definitions, parse
+from autograder.suite.checks import WrongAnswer
+from autograder.suite.in_process import solution_channel
+from tests.factories import CHAIN, SOLUTION, chain_files
+
+CHECK = SimpleNamespace(name="test_a", nodeid="test_a")
+NUMBERS = torch.tensor([0.5, -1.5, 3.0])
+SOURCE = definitions(parse(((SOLUTION + CHAIN).encode(),)))
+
+
+def mistake(name: str, *ties: str) -> Misconception:
+    """A mistake in `double`."""
+    return Misconception(
+        id=name,
+        exercise="double",
+        explanation="It is wrong.",
+        question="Why?",
+        swaps=(("2 * x", "x ** 2"),),
+        ties=ties,
+    )
+
+
+def wrong(answer: object, status: Status = Status.WRONG_VALUE) -> Observation:
+    """What a check showed that failed after *answer*."""
+    return Observation((("call", answer),), WrongAnswer(status, "It is wrong."))
+
+
+@pytest.mark.parametrize(
+    ("named", "certain"),
+    [
+        pytest.param((), (), id="nothing"),
+        pytest.param(("squares", "squares"), ("squares",), id="one"),
+        pytest.param(("squares / cubes",), (), id="either-or"),
+        pytest.param(("squares", "cubes"), (), id="two-mistakes"),
+        pytest.param(("powers / squares",), ("squares", "powers"), id="tied"),
+        pytest.param(("transposed",), (), id="heuristic"),
+    ],
+)
+def test_one_mistake_is_certain(named: tuple[str, ...], certain: tuple[str, ...]):
+    """Several are no certainty, unless no answer can distinguish them."""
+    bank = (mistake("squares", "powers"), mistake("powers", "squares"), mistake("cubes"))
+    diagnoses = [Diagnosis(name, "It is wrong.", "Why?") for name in named]
+
+    assert tuple(item.id for item in certain_mistakes(bank, "double", diagnoses)) == certain
+    assert certain_mistakes(bank, "Scale", diagnoses) == ()
+
+
+def test_a_right_program_gets_the_mistake_of_the_solution(tmp_path: Path):
+    """The wrong definition replaces the program's own; imports come along, demos do not."""
+    path = tmp_path / "variant.py"
+    path.write_text('print("demo")\n\ndef double(y):\n    return y + y\n\nhalf = 0.5\n', "utf-8")
+    text = with_mistake(path, mistake("squares"), SOLUTION)
+
+    assert "return x ** 2" in text
+    assert "import torch" in text
+    assert "half = 0.5" in text
+    assert "y + y" not in text
+    assert "demo" not in text
+    assert "Scale" not in text
+
+
+def test_a_program_without_the_exercise_can_not_have_its_mistake(tmp_path: Path):
+    """A lambda, say, has no definition to replace."""
+    path = tmp_path / "variant.py"
+    path.write_text("double = lambda x: 2 * x\n", "utf-8")
+
+    with pytest.raises(CourseError, match="does not define double"):
+        with_mistake(path, mistake("squares"), SOLUTION)
+
+
+@pytest.mark.parametrize(
+    ("seen", "carried"),
+    [
+        pytest.param(wrong(NUMBERS), {"test_a"}, id="a-tensor"),
+        pytest.param(wrong([0.5]), {"test_a"}, id="a-number"),
+        pytest.param(wrong({"W": NUMBERS}), {"test_a"}, id="parameters"),
+        pytest.param(
+            wrong({"output": NUMBERS, "gradients": {"W": NUMBERS}}), {"test_a"}, id="gradients"
+        ),
+        pytest.param(wrong({"output": NUMBERS, "gradients": {"W": None}}), set(), id="no-gradient"),
+        pytest.param(wrong(NUMBERS * torch.nan), set(), id="nan"),
+        pytest.param(wrong(NUMBERS * 0), set(), id="a-constant"),
+        pytest.param(wrong(NUMBERS.log()), {"test_a"}, id="nan-in-one-row"),
+        pytest.param(wrong(torch.tensor(2.5)), {"test_a"}, id="a-tensor-of-one-number"),
+        pytest.param(wrong(None), set(), id="nothing"),
+        pytest.param(wrong(NUMBERS, Status.FORBIDDEN), set(), id="what-ran"),
+        pytest.param(wrong(NUMBERS)._replace(changed_inputs=True), set(), id="a-changed-input"),
+        pytest.param(Observation((), WrongAnswer(Status.WRONG_TYPE, "No.")), set(), id="no-answer"),
+        pytest.param(Observation((), Fault(Status.TIMEOUT, "Late.")), set(), id="no-end"),
+    ],
+)
+def test_only_what_an_answer_shows_is_carried(write_course, seen: Observation, carried: set[str]):
+    """Where the mistake leaves nothing to see of the exercise above, that may be anything."""
+    stage = write_course(chain_files("01_tiny")).stages[0]
+    solution = solution_channel(stage.solution)
+    carrier = CarryForward(stage, lambda _check, _channel: seen, solution)
+    found = carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [mistake("squares")])
+
+    assert (found.checks if found else set()) == carried
+
+
+def test_a_check_runs_once_on_a_program(write_course):
+    """The second submission with the same mistake costs no run."""
+    runs: list[str] = []
+    stage = write_course(chain_files("01_tiny")).stages[0]
+    seen = wrong(NUMBERS)
+
+    def run(check: SimpleNamespace, _channel: object) -> Observation:
+        runs.append(check.name)
+        return seen
+
+    carrier = CarryForward(stage, run, solution_channel(stage.solution))
+    for _ in range(2):
+        carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [mistake("squares")])
+
+    assert runs == ["test_a", "test_a"]  # on the mistake and on the solution
