@@ -15,6 +15,10 @@ from autograder.suite import rules
 
 WIDTH = 100  # columns of a stub
 _Documented = ast.Module | ast.FunctionDef | ast.ClassDef
+OTHER_INPUTS = (  # `withhold_known_values` of the grader
+    "Documented values and general properties count as soon as the results are right for other "
+    "inputs too."
+)
 TITLE = "Rules, which are graded like the results:"
 
 
@@ -56,13 +60,13 @@ def unstated(stub: str, suite: str, known: Mapping[str, rules.Rule]) -> Iterator
 def _module_rules(
     named: Mapping[str, Sequence[str]], known: Mapping[str, rules.Rule], names: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the block of rules that hold for more than one exercise."""
+    """Yield the block of rules that hold for more than one exercise, and of the grader itself."""
     shared = {rule: where for rule, where in named.items() if len(where) > 1 or len(names) == 1}
-    if shared:
-        yield from ("", TITLE, "")
+    yield from ("", TITLE, "")
     for rule in (name for name in known if name in shared):
         where = [name for name in names if name in shared[rule]]
         yield from _wrapped(f"- {known[rule].sentence}{_scope(where, names)}", "", "  ")
+    yield from _wrapped(f"- {OTHER_INPUTS}", "", "  ")
 
 
 def _scope(where: Sequence[str], names: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ from autograder.grading.outcomes import (
     notices_of,
     submission_result,
     submission_status,
+    withhold_known_values,
 )
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
@@ -221,15 +222,15 @@ class SuiteRunner:
             if exercise in {"", check.spec.exercise}:
                 by_exercise.setdefault(check.spec.exercise, []).append(check)
         mistakes: list[Misconception] = []
-        exercises = tuple(
-            ExerciseResult.of(
-                name, self._grade_exercise(stage, checks, session, import_fault, mistakes)
-            )
-            for name, checks in by_exercise.items()
-        )
+        exercises = []
+        for name, checks in by_exercise.items():
+            graded = self._grade_exercise(stage, checks, session, import_fault, mistakes)
+            if not self._public:
+                graded = withhold_known_values(checks, graded)
+            exercises.append(ExerciseResult.of(name, graded))
         status, message = submission_status(session, import_fault)
         notices = notices_of(session, _exercises(stage))
-        result = submission_result(submission, status, message, exercises, notices)
+        result = submission_result(submission, status, message, tuple(exercises), notices)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:

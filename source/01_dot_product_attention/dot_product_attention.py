@@ -16,6 +16,8 @@ Rules, which are graded like the results:
   leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but dot_product.)
 - Softmax is written out with exponentials: torch's own softmax functions and layers are not
   allowed. (softmax_naive, softmax_stable.)
+- Documented values and general properties count as soon as the results are right for other inputs
+  too.
 """
 
 from collections.abc import Sequence

@@ -16,6 +16,8 @@ Rules, which are graded like the results:
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
   leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but averaging_weights,
   masked_softmax_weights.)
+- Documented values and general properties count as soon as the results are right for other inputs
+  too.
 """
 
 import torch

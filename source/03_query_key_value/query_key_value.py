@@ -12,6 +12,8 @@ Rules, which are graded like the results:
   but draw_weights.)
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
   leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but draw_weights.)
+- Documented values and general properties count as soon as the results are right for other inputs
+  too.
 """
 
 import torch

@@ -17,6 +17,8 @@ Rules, which are graded like the results:
 - Attention is built step by step: torch's own attention functions and layers are not allowed
   (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (All but
   transfer_weights.)
+- Documented values and general properties count as soon as the results are right for other inputs
+  too.
 """
 
 import torch

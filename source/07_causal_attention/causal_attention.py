@@ -11,6 +11,8 @@ Rules, which are graded like the results:
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
   leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
 - The number of tensor operations does not grow with the number of tokens: no loop over tokens.
+- Documented values and general properties count as soon as the results are right for other inputs
+  too.
 """
 
 import torch

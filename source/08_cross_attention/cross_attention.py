@@ -16,6 +16,8 @@ Rules, which are graded like the results:
   (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (All but
   padding_mask.)
 - The number of tensor operations does not grow with the number of tokens: no loop over tokens.
+- Documented values and general properties count as soon as the results are right for other inputs
+  too.
 """
 
 from collections.abc import Sequence

@@ -13,6 +13,8 @@ Rules, which are graded like the results:
 - The number of tensor operations does not grow with the number of tokens: no loop over tokens.
 - Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
   accident does not count. (All but merge_heads.)
+- Documented values and general properties count as soon as the results are right for other inputs
+  too.
 """
 
 import torch
