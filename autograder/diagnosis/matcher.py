@@ -141,7 +141,7 @@ def _alternatives(texts: Sequence[str], gap: str, *, more: bool) -> str:
     different = list(dict.fromkeys(texts))
     if len(different) == 1:
         return different[0]
-    rest = ["something else that shows the same" + gap.strip()] if more else []
+    rest = ["something else that shows the same" + ("." if gap == " " else "")] if more else []
     return f"Either: {f'{gap}Or: '.join([*different, *rest])}"
 
 

@@ -147,7 +147,11 @@ def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bo
     if hidden_points:
         others = f"{hidden_points:g} of {points:g} points"
         text += f", and {others} from checks that stay with your instructor"
-    return f"{text}. They are here: run `autograder check --hidden`." if is_here else f"{text}."
+    return (
+        f"{text}. The hidden suite is here: run `autograder check --hidden`."
+        if is_here
+        else f"{text}."
+    )
 
 
 def counted(count: int, word: str) -> str:

@@ -13,8 +13,13 @@ from autograder.gradebook.writer import Writer
 from autograder.results import Results, from_json
 from autograder.submission import Submission
 from tests.e2e.hostile_students import SECRET, submit_all
-from tests.factories import STAGE, dump, exercise, query, record, write_template
+from tests.factories import HIDDEN, STAGE, dump, exercise, query, record, write_template
 from tests.kit.commands import forget_suites, run
+
+# One check of the tiny suite is not for students.
+HIDDEN_FROM_STUDENTS = HIDDEN.replace(
+    'layer="probe")', 'layer="probe", hidden="inputs by heart")', 1
+)
 
 
 class HostileClass(NamedTuple):
@@ -40,6 +45,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> HostileClass:
         patch.setenv("JUPYTER_CONFIG_DIR", str(home / "jupyter"))  # without this machine's settings
         patch.setenv("JUPYTER_DATA_DIR", str(home / "jupyter"))
         template = write_template(home / "template")
+        suite = template / "tests/hidden/01_tiny/test_tiny.py"
+        suite.write_text(HIDDEN_FROM_STUDENTS, "utf-8")
         root = shutil.copytree(template, home / "course")
         course = courses.load(root)
         with forget_suites():

@@ -12,9 +12,9 @@ from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.grade_export import grade_table_of_gradebook
 from autograder.sandbox.isolation import detect_capabilities
-from tests.e2e.conftest import HostileClass
+from tests.e2e.conftest import HIDDEN_FROM_STUDENTS, HostileClass
 from tests.e2e.hostile_students import SECRET
-from tests.factories import HIDDEN, MISCONCEPTIONS, SCHEME, SOLUTION, STAGE
+from tests.factories import MISCONCEPTIONS, SCHEME, SOLUTION, STAGE
 
 pytestmark = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason
@@ -25,9 +25,12 @@ PUBLIC = ("title=", "explanation=", "question=", "id=", "exercise=")  # feedback
 
 
 def hidden_lines() -> set[str]:
-    """The lines in the bodies of hidden checks; their docstrings are titles that students read."""
-    bodies = [line.strip() for line in HIDDEN.split("\n") if line.startswith("    ")]
-    return {line for line in bodies if not line.startswith('"""') and len(line) >= SHORTEST}
+    """The lines of the hidden check; its docstring is a title that students read."""
+    check = HIDDEN_FROM_STUDENTS.partition("hidden=")[2].partition("@check")[0]
+    bodies = [line.strip() for line in check.split("\n")]
+    return {
+        line for line in bodies if not line.startswith(('"""', "x = ")) and len(line) >= SHORTEST
+    }
 
 
 def wrong_lines() -> set[str]:
@@ -80,7 +83,7 @@ def leaks(hostile: HostileClass) -> list[tuple[str, str, str]]:
 def test_there_is_something_to_leak():
     """The tests below search for lines of every kind."""
     assert "self.factor = nn.Parameter(torch.rand(d))" in secrets()
-    assert "agrees(yours(x), ours(x))" in secrets()
+    assert 'agrees(student.call("double", x), reference.call("double", x))' in secrets()
     assert 'swaps=(("2 * x", "x ** 2"),),' in secrets()
 
 

@@ -307,9 +307,10 @@ def test_nbgrader_autograde_gives_the_same_scores(semester: Semester):
 def test_nbgrader_autograde_writes_the_same_notebooks(semester: Semester):
     """The files for formgrader are equal byte by byte."""
     folders = [semester.root / name for name in ("first-autograded", "autograded")]
+    where = re.compile(rb"; it was at line \d+ then")  # an endless loop is at one of its lines
     files = [
         {
-            path.relative_to(folder): path.read_bytes()
+            path.relative_to(folder): where.sub(b"", path.read_bytes())
             for path in folder.rglob("*")
             if path.is_file()
         }

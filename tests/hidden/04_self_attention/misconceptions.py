@@ -391,8 +391,8 @@ MISCONCEPTIONS = (
             "self.{} = torch.rand(d_in, d_out)",
         ),
         explanation=(
-            "torch finds no parameters in the module, so an optimiser would train nothing; plain "
-            "tensors, for instance, are not registered."
+            "The module has no parameters that torch finds, so an optimiser would train nothing; "
+            "plain tensors, for instance, are not registered."
         ),
         question="What does list(attention.parameters()) show?",
     ),

@@ -160,8 +160,7 @@ def test_a_hidden_suite_that_is_here_is_offered(
     feedback = build_self_check(stage, run, file, hidden=False, hidden_is_here=True)
     text = self_check_text(feedback, file.parent, 200, colour=False)
 
-    assert "is here: run `autograder check --hidden`." in text
-    assert "on other inputs" not in text
+    assert "The hidden suite is here: run `autograder check --hidden`." in text
 
 
 def test_a_complete_self_check_says_so(tiny: Course, check: MakeCheck, submission: MakeSubmission):
