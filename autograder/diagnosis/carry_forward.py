@@ -6,8 +6,8 @@ student's exercise adds no mistake of its own. Both diagnoses may fit such answe
 the source uses the other exercise, which is read before any of it runs.
 
 Nobody gains by a mistake made on purpose: it costs the points of its own exercise, and the one
-above must still show, on hidden inputs, what a right one shows. Where the mistake leaves nothing to
-see of it, NaN or an exception, no point is carried.
+above must still show, on hidden inputs, what a right one shows. Where the mistake hides it, because
+it ignores an input, or leads to NaN or an exception, no point is carried.
 """
 
 import ast
@@ -29,6 +29,38 @@ from autograder.sandbox.static_names import Definition, definitions, parse, reac
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.in_process import LocalChannel
 
+MAX_INPUTS = 4  # tensors that an exercise gets from another; queries, keys, values and a mask
+SHIFT = """
+import torch
+
+def _shift(run, number):
+    def shifted(*args, **kwargs):
+        left = iter(range(len(args) + len(kwargs)))
+        def change(value):
+            if torch.is_tensor(value) and value.is_floating_point() and next(left) == number:
+                return torch.arange(value.numel()).cos().reshape(value.shape) - 1.5 * value
+            return value
+        return run(*map(change, args), **{name: change(kwargs[name]) for name in kwargs})
+    return shifted
+
+if isinstance(EXERCISE, type):
+    EXERCISE.forward = _shift(EXERCISE.forward, NUMBER)
+else:
+    EXERCISE = _shift(EXERCISE, NUMBER)
+"""
+
+
+class Program(NamedTuple):
+    """The right program at *path* with *mistake*, if any, in *exercise*.
+
+    *shifted* is the number of a tensor that is changed on its way into *exercise*, -1 for none.
+    """
+
+    path: Path
+    exercise: str
+    mistake: Misconception | None = None
+    shifted: int = -1
+
 
 class Carried(NamedTuple):
     """The exercise whose mistake shows in another, and the checks that are right given it."""
@@ -47,11 +79,11 @@ class CarryForward:
         self._stage = stage
         self._run = run
         self._solution = solution
-        self._programs = {
+        self._sources = {
             path: definitions(parse((path.read_bytes(),)))
             for path in (stage.solution, *stage.variants)
         }
-        self._channels: dict[tuple[Path, str], LocalChannel | None] = {}
+        self._channels: dict[Program, LocalChannel | None] = {}
         self._runs: dict[tuple[LocalChannel, str], Observation] = {}
 
     def find(
@@ -65,63 +97,100 @@ class CarryForward:
         """Return which of *mistakes*, in exercises that *source* uses, explains all *failures*."""
         for mistake in mistakes:
             if _uses(source, exercise, mistake.exercise):
-                for channel in self._wrong_programs(exercise, mistake):
-                    if checks := self._right_checks(channel, failures, passed):
+                for program in self._wrong_programs(exercise, mistake):
+                    if checks := self._right_checks(program, failures, passed):
                         return Carried(mistake.exercise, checks)
         return None
 
-    def _wrong_programs(self, exercise: str, mistake: Misconception) -> Iterator[LocalChannel]:
+    def _wrong_programs(self, exercise: str, mistake: Misconception) -> Iterator[Program]:
         """Yield the programs in which *exercise* is right and stands on *mistake*."""
-        for path, program in self._programs.items():
-            if _uses(program, exercise, mistake.exercise):
-                channel = self._channel(path, mistake)
-                if channel is not None:
-                    yield channel
+        for path, source in self._sources.items():
+            program = Program(path, mistake.exercise, mistake)
+            if _uses(source, exercise, mistake.exercise) and self._channel(program):
+                yield program
 
     def _right_checks(
-        self, channel: LocalChannel, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+        self, program: Program, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> frozenset[str]:
-        """Return the failed checks that *channel* answers alike; none unless all end alike.
+        """Return the failed checks that *program* answers alike; none unless all end alike.
 
         Two exceptions with the same text are alike, but earn nothing: no answer was seen.
         """
         matches = []
-        for failure in failures:
-            matches.append(self._match(channel, failure))
-            if matches[-1] is Match.NO:
+        for item, seen in failures:
+            replayed = self._replay(program, item)
+            match = compare(replayed, seen, self._solve(item)) if replayed.error else Match.NO
+            if match is Match.NO:
                 return frozenset()
-        if any(self._replay(channel, check).error is not None for check in passed):
+            matches.append(match)
+        if any(self._replay(program, check).error is not None for check in passed):
             return frozenset()
         return frozenset(
-            failure.item.name
-            for failure, match in zip(failures, matches, strict=True)
-            if match is Match.YES and _shows_the_exercise(failure.observation)
+            item.name
+            for (item, seen), match in zip(failures, matches, strict=True)
+            if match is Match.YES
+            and _shows_the_exercise(seen)
+            and self._hides_nothing(program, item)
         )
 
-    def _match(self, channel: LocalChannel, failure: Failure) -> Match:
-        replayed = self._replay(channel, failure.item)
-        if replayed.error is None:
-            return Match.NO
-        solved = self._replay(self._solution, failure.item)
-        return compare(replayed, failure.observation, solved)
+    def _hides_nothing(self, program: Program, check: pytest.Item) -> bool:
+        """Whether *check* notices each input of the mistake that it notices without the mistake.
 
-    def _replay(self, channel: LocalChannel, check: pytest.Item) -> Observation:
+        It ends at the first difference: only the answers before that count.
+        """
+        count = len(self._replay(program, check).answers)
+        right = program._replace(mistake=None)
+        return all(
+            self._notices(program, number, check, count)
+            or not self._notices(right, number, check, count)
+            for number in range(MAX_INPUTS)
+        )
+
+    def _notices(self, program: Program, number: int, check: pytest.Item, count: int) -> bool:
+        """Whether the first *count* answers change if this input is changed."""
+        changed = program._replace(shifted=number)
+        if not (self._channel(program) and self._channel(changed)):
+            return False
+        plain, shifted = (
+            Observation(self._replay(one, check).answers[:count], None)
+            for one in (program, changed)
+        )
+        return compare(plain, shifted, self._solve(check)) is not Match.YES
+
+    def _replay(self, program: Program, check: pytest.Item) -> Observation:
+        return self._keep(self._channel(program) or self._solution, check)
+
+    def _solve(self, check: pytest.Item) -> Observation:
+        return self._keep(self._solution, check)
+
+    def _keep(self, channel: LocalChannel, check: pytest.Item) -> Observation:
         key = (channel, check.nodeid)
         if key not in self._runs:
             self._runs[key] = self._run(check, channel)
         return self._runs[key]
 
-    def _channel(self, path: Path, mistake: Misconception) -> LocalChannel | None:
-        """Import the right program at *path* with *mistake* in it; ``None`` if that can't be."""
-        key = (path, mistake.id)
-        if key not in self._channels:
-            name = f"{path.stem}_given_{mistake.id}"
+    def _channel(self, program: Program) -> LocalChannel | None:
+        """Import *program*; ``None`` if that can't be."""
+        if program not in self._channels:
+            number = len(self._channels)
             try:
-                text = with_mistake(path, mistake, self._stage.solution.read_text("utf-8"))
-                self._channels[key] = LocalChannel(name, text.encode())
+                text = self._text(program)
+                self._channels[program] = LocalChannel(f"given_{number}", text.encode())
             except CourseError:  # a variant need not work with another program's definition
-                self._channels[key] = None
-        return self._channels[key]
+                self._channels[program] = None
+        return self._channels[program]
+
+    def _text(self, program: Program) -> str:
+        solution = self._stage.solution.read_text("utf-8")
+        text = (
+            with_mistake(program.path, program.mistake, solution)
+            if program.mistake
+            else ast.unparse(ast.Module(_definitions(program.path), []))
+        )
+        if program.shifted < 0:
+            return text
+        shift = SHIFT.replace("EXERCISE", program.exercise).replace("NUMBER", str(program.shifted))
+        return text + shift
 
 
 def certain_mistakes(
@@ -137,22 +206,24 @@ def certain_mistakes(
 def with_mistake(path: Path, mistake: Misconception, solution: str) -> str:
     """Return the right program at *path* with *mistake*, a change to *solution*, in it.
 
-    The wrong definition, with what it needs, takes the place of the program's own; statements that
-    only run something, such as a demo, are left out. Raises ``CourseError``.
+    The wrong definition, with what it needs, takes the place of the program's own. Raises
+    ``CourseError``.
     """
-    right, wrong = ast.parse(path.read_bytes()), ast.parse(mistake.module(solution))
+    wrong = ast.parse(mistake.module(solution))
     unchanged = set(map(ast.unparse, ast.parse(solution).body))
     new = [node for node in wrong.body if _is_import(node) or ast.unparse(node) not in unchanged]
     body: list[ast.stmt] = []
-    for node in right.body:
-        if getattr(node, "name", "") == mistake.exercise:
-            body += new
-        elif not isinstance(node, ast.Expr):
-            body.append(node)
+    for node in _definitions(path):
+        body += new if getattr(node, "name", "") == mistake.exercise else [node]
     if not any(node in body for node in new):
         msg = f"{path} does not define {mistake.exercise}"
         raise CourseError(msg)
     return ast.unparse(ast.Module(body, []))
+
+
+def _definitions(path: Path) -> list[ast.stmt]:
+    """Return the statements of the program at *path* without those that only run, as demos do."""
+    return [node for node in ast.parse(path.read_bytes()).body if not isinstance(node, ast.Expr)]
 
 
 def _is_import(node: ast.stmt) -> bool:

@@ -37,7 +37,7 @@ def _points(result: SubmissionResult) -> Text:
     if result.score is None or result.max_score is None:
         return Text("none", style="red" if result.status is Status.GRADER_ERROR else "yellow")
     full = result.score == result.max_score
-    carried = f" ({result.carried:g} carried)" if result.carried else ""
+    carried = f"\n{result.carried:g} carried" if result.carried else ""
     return Text(f"{result.score:g} / {result.max_score:g}{carried}", "green" if full else "")
 
 

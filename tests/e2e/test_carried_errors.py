@@ -96,6 +96,9 @@ SCORES_01 = Pair(
 )
 TRANSFER_04 = Pair("04", "SelfAttention_v2", "transfer_weights", "forgets_to_scale_in_v2")
 WRAPPER_09 = Pair("09", "CausalAttention", "MultiHeadAttentionWrapper", "masks_after_softmax")
+HEAD_THAT_AVERAGES = Pair(
+    "06", "causal_pattern", "AttentionHead", "averages_the_visible_tokens", HEAD_06
+)
 NOTICED = (
     SCORES_01,
     SCORES_01._replace(lower="attention_weights", mistake="normalises_over_the_queries"),
@@ -132,6 +135,7 @@ OTHERS = {  # more students, with the mistake of a pair, whose exercise above ha
     "a mistake of its own": WRAPPER_09,
     "a copy of the mistake": WRAPPER_09,
     "the same mistake in its own code": SCORES_01,
+    "code that the mistake hides": HEAD_THAT_AVERAGES,
 }
 
 
@@ -172,6 +176,9 @@ def text_of(course: Course, student: str) -> str:
         start, end = text.index("class CausalAttention"), text.index("class MultiHeadAttention(")
         copy = text[start:end].replace("class CausalAttention", "class Head")
         return replaced(text, "                CausalAttention(", "                Head(") + copy
+    if student == "code that the mistake hides":  # queries and keys are never used
+        scores = "scaled_scores(self.query(x), self.key(x))"
+        return text + replaced(HEAD_06, scores, "torch.zeros(len(x), x.size(1), x.size(1))")
     return text + (
         "\n\ndef simple_self_attention(inputs):\n"
         "    scores = -torch.cdist(inputs, inputs)\n"

@@ -125,7 +125,9 @@ def test_a_check_runs_once_on_a_program(write_course):
         return seen
 
     carrier = CarryForward(stage, run, solution_channel(stage.solution))
-    for _ in range(2):
-        carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [mistake("squares")])
+    carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [mistake("squares")])
+    first = len(runs)
+    carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [mistake("squares")])
 
-    assert runs == ["test_a", "test_a"]  # on the mistake and on the solution
+    assert first > 0
+    assert len(runs) == first

@@ -462,6 +462,27 @@ def test_a_correct_variant_shows_how_exercises_use_each_other(carried):
     assert carried(SQUARED + CHAIN, solved | variant)["quadruple"] == (3.0, "double")
 
 
+@pytest.mark.parametrize(
+    "quadruple",
+    [
+        pytest.param("return double(double(x))", id="right"),
+        pytest.param("return double(x + 100)", id="wrong"),
+    ],
+)
+def test_what_a_mistake_hides_is_not_carried(carried, quadruple: str):
+    """A mistake that ignores its input shows nothing of what the exercise above made of it."""
+    counts = "torch.arange(x.numel()).reshape(x.shape) * 1.5"
+    bank = (
+        "from autograder.diagnosis.misconceptions import Misconception\n"
+        "MISCONCEPTIONS = (Misconception(id='counts', exercise='double', explanation='It counts.',"
+        f" question='Where is x?', swaps=(('2 * x', {counts!r}),)),)\n"
+    )
+    text = SOLUTION.replace("2 * x", counts) + CHAIN.replace("return double(double(x))", quadruple)
+    result = carried(text, {"tests/hidden/01_tiny/misconceptions.py": bank})
+
+    assert result["quadruple"] == (0.0, "")
+
+
 def test_a_course_may_carry_nothing_forward(carried, tiny: Course):
     """`[grading]` in `course.toml` turns it off."""
     head = (tiny.root / "course.toml").read_text("utf-8")
