@@ -14,9 +14,9 @@ LETTERS_PER_EDIT = 5  # with one letter changed, a shorter word is another word:
 def near_name(missing: str, defined: Sequence[str], exercises: Collection[str]) -> str:
     """Return the name in *defined* that was probably meant as *missing*; "" if none was.
 
-    A name that is itself one of *exercises*, or nearer to another of them, is never returned.
+    A name that is itself one of *exercises*, or nearer to another missing one, is never returned.
     """
-    others = {*exercises} - {missing}
+    others = {*exercises} - {missing, *defined}
     near = {
         name: _distance(name, missing)
         for name in islice(defined, MAX_CANDIDATES)

@@ -61,6 +61,14 @@ def test_an_exercise_is_never_suggested_for_another():
     assert near_name("SelfAttention_v1", ["SelfAttentionV1"], FOUR) == ""
 
 
+def test_a_name_may_be_as_near_to_an_exercise_that_is_there():
+    """Nobody misspelt that one."""
+    written = ["SelfAttentionV1", "SelfAttention_V1"]
+
+    assert near_name("SelfAttention_v1", written, FOUR) == "SelfAttention_V1"
+    assert near_name("SelfAttention_v1", written[1:], FOUR) == ""
+
+
 def test_the_nearest_of_two_names_is_suggested():
     """The one that differs in case is nearer than the one that lacks a letter."""
     written = ["CausalAttntion", "causalAttention"]
