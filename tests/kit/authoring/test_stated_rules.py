@@ -10,7 +10,7 @@ from autograder.errors import CourseError
 from autograder.suite import rules
 from tests.factories import WriteCourse
 
-RULES = """
+RULES = '''
 format_version = 1
 
 [[rule]]
@@ -20,9 +20,10 @@ methods = []
 
 [[rule]]
 name = "refuses"
-sentence = "A `ValueError` that the docstring promises is checked for, and this sentence is so long that it takes two lines."
+sentence = """A `ValueError` that the docstring promises is checked for, \\
+and this sentence is so long that it takes two lines."""
 methods = ["refuses"]
-"""
+'''
 STUB = '''"""Two tiny things."""
 
 
