@@ -3,11 +3,15 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring import release, verify
+from autograder.authoring.recording import open_recorder
 from autograder.course import Course
 from autograder.sandbox.supervisor import ForkServer
+from autograder.suite import public_record
+from tests.factories import HIDDEN, MISCONCEPTIONS
 from tests.kit.commands import forget_suites
 
 HOLLOW = """
@@ -156,3 +160,132 @@ def test_a_folder_that_course_toml_does_not_list_is_a_finding(added: Course):
     assert list(verify.unknown_folders(added)) == [
         "solutions/02_forgotten is not a stage of course.toml: list it there or delete it."
     ]
+
+
+SUITE = "tests/hidden/01_tiny/test_tiny.py"
+BANK = "tests/hidden/01_tiny/misconceptions.py"
+HIDES = HIDDEN.replace(
+    'points=3, layer="probe"', 'points=3, layer="probe", hidden="sizes by heart"'
+)
+KNOWN_SIZE = """
+    Misconception(
+        id="knows_one_size",
+        exercise="double",
+        explanation="Only three numbers are doubled.",
+        question="What if there are more?",
+        swaps=(("return 2 * x", "return 2 * x if x.shape == (3,) else x"),),
+    ),
+"""
+REASON = "the sizes of public inputs are known"
+LISTED = KNOWN_SIZE.replace("swaps=", f'only_hidden="{REASON}", swaps=')
+MANY = "".join(
+    KNOWN_SIZE.replace("knows_one_size", f"times_{n}").replace("2 * x if", f"{n} * x if")
+    for n in range(3, 51)
+)
+PASSES = "01_tiny: misconception knows_one_size passes the public suite"
+SHARE = "01_tiny: 1 of 3 misconceptions pass the public suite."
+
+
+def gaps(write_course: WriteCourse, *entries: str) -> list[str]:
+    """Build the tiny course, with a hidden check and more misconceptions; report its gaps."""
+    bank = MISCONCEPTIONS.removesuffix(")\n") + "".join(entries) + ")\n"
+    course = write_course({SUITE: HIDES, BANK: bank})
+    with forget_suites():
+        release.build(course)
+    return list(verify.public_gaps(course.stages[0]))
+
+
+def test_a_misconception_that_passes_the_public_suite_is_a_finding(write_course: WriteCourse):
+    """A student who makes this mistake would read that every check passes."""
+    (found,) = gaps(write_course, KNOWN_SIZE, MANY)
+
+    assert found.startswith(PASSES)
+
+
+def test_a_reason_why_only_hidden_inputs_can_show_it_is_enough(write_course: WriteCourse):
+    """Of 51 misconceptions one is less than two in a hundred."""
+    assert gaps(write_course, LISTED, MANY) == []
+
+
+def test_too_many_are_a_finding_with_reasons_too(write_course: WriteCourse):
+    """At most 2 % of a stage's misconceptions may pass."""
+    assert gaps(write_course, LISTED) == [SHARE]
+
+
+def test_a_reason_that_is_not_true_is_a_finding(write_course: WriteCourse):
+    """The public suite does notice that the numbers were tripled."""
+    tripled = LISTED.replace("2 * x if", "3 * x if")
+
+    assert gaps(write_course, tripled) == [
+        "01_tiny: knows_one_size fails the public suite, so `only_hidden` is false."
+    ]
+
+
+RULES = """
+format_version = 1
+
+[[rule]]
+name = "gradients"
+sentence = "Gradients flow back to every argument."
+methods = ["gradients"]
+"""
+GRADIENTS = '''
+
+@check("double", points=2, layer="gradients", rules=("gradients",))
+def test_gradients(student, reference, probe):
+    """Gradients flow back."""
+    x = probe.normal(3, 2)
+    yours, ours = (who.gradients("double", x, cotangent=x).inputs for who in (student, reference))
+
+    agrees(yours[0], ours[0])
+'''
+RULED = EXTRA | {
+    "tests/hidden/rules.toml": RULES,
+    SUITE: HIDDEN.replace("points=3", "points=1") + GRADIENTS,
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "finding"),
+    [
+        pytest.param(SUITE, "none", "none", "", id="stated-and-named"),
+        pytest.param(
+            SUITE,
+            ', rules=("gradients",)',
+            "",
+            "01_tiny: test_gradients grades by `gradients` and names none of the rules gradients.",
+            id="a-rule-that-a-check-does-not-name",
+        ),
+        pytest.param(
+            "source/01_tiny/tiny.py",
+            "Gradients flow back to every argument.",
+            "",
+            "01_tiny: checks grade the rule 'gradients', which the stub does not state.",
+            id="a-rule-that-the-stub-does-not-state",
+        ),
+    ],
+)
+def test_rules_are_verified(write_course: WriteCourse, file: str, old: str, new: str, finding: str):
+    """No rule costs points that students can not read."""
+    course = write_course(RULED)
+    with forget_suites():
+        release.build(course)
+    path = course.root / file
+    path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
+
+    findings = [line for line in verify.verify(course).findings if "stale" not in line]
+
+    assert findings == ([finding] if finding else [])
+
+
+def test_a_record_of_other_numbers_is_a_finding(added: Course):
+    """The digest of its sources is right, but not what the solution replies."""
+    stage = added.stages[0]
+    record = public_record.read(stage.public_record)
+    other = replace(record, replies=record.replies | {"test_scales_each_feature": ()})
+    stage.public_record.write_bytes(public_record.to_json(other))
+
+    with open_recorder(added, [stage]) as recorder:
+        found = list(verify.wrong_records(stage, recorder))
+
+    assert found == ["01_tiny: public.json holds other numbers for test_scales_each_feature."]

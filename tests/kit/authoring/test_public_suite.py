@@ -1,0 +1,119 @@
+"""Building the public suite of a stage from the text of its hidden suite."""
+
+import ast
+
+import pytest
+
+from autograder.authoring import public_suite
+from autograder.errors import CourseError
+
+SUITE = '''
+"""Hidden suite."""
+
+import math
+
+import torch
+
+from autograder.suite.checks import check
+from autograder.suite.compare import agrees, tensor_like
+
+BY_HEART = "a table of the public sizes would be right"
+SIZES = ((3, 2),)  # a comment that belongs to the sizes
+TRAPS = (math.inf,)
+DOUBLE = "double"
+
+
+def traps():
+    """Return what no student may know."""
+    return TRAPS
+
+
+@check(DOUBLE, points=2, layer="probe", rules=("dtype",))
+def test_doubles(student, twice):
+    """Twice is right."""
+    for size in SIZES:
+        agrees(student.call("double", torch.ones(size)), twice(size))
+
+
+@check("double", points=1, layer="probe", hidden=BY_HEART, rules=("dtype", "refuses"))
+def test_traps(student):
+    """Traps are right."""
+    for size in traps():
+        tensor_like(student.call("double", size), size)
+
+
+@check("Scale", points=2, rules=("dtype",))
+def test_scales(student):
+    """A factor scales."""
+    student.new("Scale")
+'''
+CONFTEST = '''
+import pytest
+
+
+@pytest.fixture
+def twice(reference):
+    """Return a function that doubles."""
+    return lambda size: reference.call("double", size)
+
+
+@pytest.fixture
+def unused():
+    """Return nothing."""
+'''
+
+
+@pytest.fixture
+def built() -> str:
+    """The public suite of ``SUITE``."""
+    return public_suite.build(SUITE, CONFTEST, "test_tiny.py")
+
+
+def functions(text: str) -> list[str]:
+    """List the functions of a suite, in their order."""
+    return [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+
+
+def test_a_hidden_check_is_not_built(built: str):
+    """Neither the check, nor its helper, its constants and its imports."""
+    for word in ("test_traps", "traps", "TRAPS", "BY_HEART", "math", "tensor_like", "hidden="):
+        assert word not in built
+
+
+def test_public_checks_are_built_with_what_they_use(built: str):
+    """Fixtures of conftest.py that a check uses are there, others are not."""
+    assert functions(built) == ["twice", "test_doubles", "test_scales"]
+    assert "SIZES = ((3, 2),)  # a comment that belongs to the sizes\n" in built
+    assert "import pytest\nimport torch\n" in built
+
+
+def test_checks_stand_below_their_exercise(built: str):
+    """A constant that names an exercise is read."""
+    assert built.index("# double\n") < built.index("def test_doubles")
+    assert built.index("# Scale\n") < built.index("def test_scales")
+
+
+def test_a_suite_whose_checks_are_all_hidden_is_refused():
+    """Students would have nothing to run."""
+    text = SUITE.replace("hidden=BY_HEART, ", "").replace("rules=", "hidden=BY_HEART, rules=")
+
+    with pytest.raises(CourseError, match=r"test_tiny\.py has no check that students receive"):
+        public_suite.build(text, CONFTEST, "test_tiny.py")
+
+
+@pytest.mark.parametrize(
+    ("suite", "conftest", "place"),
+    [
+        pytest.param("def broken(\n", "", r"test_tiny\.py:1: ", id="suite"),
+        pytest.param(SUITE, "\n\ndef broken(\n", r"conftest\.py:3: ", id="conftest"),
+    ],
+)
+def test_a_syntax_error_has_its_place(suite: str, conftest: str, place: str):
+    """The message names the file and the line."""
+    with pytest.raises(CourseError, match=place):
+        public_suite.build(suite, conftest, "test_tiny.py")
+
+
+def test_rules_are_listed_with_their_exercises():
+    """Those of hidden checks are too: they cost points."""
+    assert public_suite.rules_of(SUITE) == {"dtype": ["double", "Scale"], "refuses": ["double"]}

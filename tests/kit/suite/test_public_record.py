@@ -1,0 +1,130 @@
+"""The record of numbers beside a public suite."""
+
+import contextlib
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from autograder.errors import CourseError, UsageError
+from autograder.sandbox.faults import Fault
+from autograder.suite import public_record
+from autograder.suite.in_process import LocalChannel, ReferenceChannel
+from autograder.suite.public_record import ExchangeRecorder, PublicRecord
+from autograder.suite.student_proxy import Student
+
+SOURCE = b"""
+def same(x):
+    return x
+
+def raises(x):
+    raise KeyError("no")
+
+def says(x):
+    return "text"
+
+def named(x):
+    return {"secret_factor": x}
+"""
+TENSORS = [
+    pytest.param(torch.tensor([[0.5, -math.inf, math.inf]]), id="infinities"),
+    pytest.param(torch.tensor([1, 2]), id="whole-numbers"),
+    pytest.param(torch.tensor([True, False]), id="truth"),
+    pytest.param(torch.tensor(1.5, dtype=torch.float64), id="one-double"),
+    pytest.param(torch.empty(0, 3), id="empty"),
+]
+
+
+def recorded(name: str, *args: object) -> PublicRecord:
+    """Record what function *name* of the solution replies to one check."""
+    recorder = ExchangeRecorder(ReferenceChannel(LocalChannel("own", SOURCE)))
+    with contextlib.suppress(Fault):
+        Student(recorder).call(name, *args)
+    return PublicRecord(
+        made_from="",
+        points=10.0,
+        hidden_points=1.0,
+        documented={},
+        replies={"test_a": public_record.recorded("test_a", recorder.exchanges)},
+    )
+
+
+def reread(record: PublicRecord, path: Path) -> PublicRecord:
+    """Write *record* below *path* and read it."""
+    path = path / "public.json"
+    path.write_bytes(public_record.to_json(record))
+    return public_record.read(path)
+
+
+@pytest.mark.parametrize("x", TENSORS)
+def test_the_solutions_replies_are_read_from_the_record(x: Tensor, tmp_path: Path):
+    """Dtype, shape and values are those of the solution, in a file without NaN or infinities."""
+    record = reread(recorded("same", [x, None]), tmp_path)
+    answer = Student(record.channel("test_a")).call("same", [x, None])
+
+    assert answer[1] is None
+    assert (answer[0].dtype, answer[0].shape) == (x.dtype, x.shape)
+    assert torch.equal(answer[0], x)
+
+
+@pytest.mark.parametrize(
+    ("check", "x"),
+    [
+        pytest.param("test_a", torch.ones(3), id="another-shape"),
+        pytest.param("test_a", [torch.ones(2)], id="another-structure"),
+        pytest.param("test_b", torch.ones(2), id="another-check"),
+    ],
+)
+def test_a_request_that_was_not_recorded_has_no_reply(check: str, x: object):
+    """An edited suite ends with a sentence, not with the reply to another question."""
+    channel = recorded("same", torch.ones(2)).channel(check)
+
+    with pytest.raises(UsageError, match=f"{check} and the record"):
+        Student(channel).call("same", x)
+
+
+def test_only_the_values_of_a_request_may_differ():
+    """Random draws differ in the last bit between machines."""
+    channel = recorded("same", torch.ones(2)).channel("test_a")
+
+    assert torch.equal(Student(channel).call("same", torch.zeros(2)), torch.ones(2))
+
+
+def test_a_solution_that_raises_can_not_be_recorded():
+    """The author reads what to do."""
+    with pytest.raises(CourseError, match="test_a: the solution raises KeyError: mark it"):
+        recorded("raises", torch.ones(2))
+
+
+def test_a_text_can_not_be_recorded():
+    """A record holds numbers."""
+    with pytest.raises(CourseError, match="a record can't hold"):
+        recorded("says", torch.ones(2))
+
+
+def test_names_in_a_reply_are_listed():
+    """Those of parameters are the only words; `release` compares them with the stub."""
+    assert [*public_record.words(recorded("named", torch.ones(2)))] == ["secret_factor"]
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", '{"format_version": 2}'])
+def test_a_damaged_record_is_one_sentence(tmp_path: Path, text: str | None):
+    """Who lost the file reads how to restore it."""
+    path = tmp_path / "public.json"
+    if text is not None:
+        path.write_text(text)
+
+    with pytest.raises(UsageError, match="Replace it by the file that you received"):
+        public_record.read(path)
+
+
+@pytest.mark.parametrize(
+    ("x", "differing"), [(1.000001, ""), (1.001, "test_a"), (-math.inf, "test_a")]
+)
+def test_noise_is_no_difference(x: float, differing: str):
+    """Another machine computes other last digits."""
+    left, right = (recorded("same", torch.tensor([number])) for number in (1.0, x))
+
+    assert public_record.differs(left, right) == differing
