@@ -40,7 +40,7 @@ def same_gradients(yours, ours, *names):
     for name, mine in zip(names, yours.inputs, strict=False):
         expect(
             mine is not None,
-            f"No gradient reaches {name}: something in your code detaches it from the graph.",
+            f"No gradient reaches {name}: the result does not depend on it in torch's graph.",
         )
     for name, mine, wanted in zip(names, yours.inputs, ours.inputs, strict=False):
         agrees(mine, wanted, f"The gradient of {name}")

@@ -60,7 +60,7 @@ def caller_seeds(student, probe, name, *more):
         drawn.append(student.draws_next())
     expect(
         not torch.equal(*drawn),
-        f"{name} sets torch's seed itself: the caller does that, once.",
+        f"{name} gives the same random numbers under two seeds: is one set in your code?",
     )
 
 

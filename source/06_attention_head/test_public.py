@@ -382,8 +382,14 @@ def test_head_leaves_the_seed_to_the_caller(student, probe):
         tensor_like(head(x, seed=seed), (B, T, HEAD), "The context")
         drawn += [(built, student.draws_next())]
 
-    expect(not torch.equal(drawn[0][0], drawn[1][0]), "Building the head seeds torch's generator.")
-    expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling the head seeds torch's generator.")
+    expect(
+        not torch.equal(drawn[0][0], drawn[1][0]),
+        "After building the head, the random numbers no longer depend on the seed.",
+    )
+    expect(
+        not torch.equal(drawn[0][1], drawn[1][1]),
+        "After a call, the random numbers no longer depend on the seed.",
+    )
 
 
 @check("AttentionHead", points=0.4, layer="gradients", rules=("gradients",))

@@ -70,7 +70,7 @@ def weights_left(attention, x, seed):
     first, second = context.split(TOKENS, dim=-1)
     expect(
         torch.equal(first == 0, second == 0),
-        "In training, parts of values or contexts are dropped; drop attention weights instead.",
+        "In training, parts of contexts are zero; dropout belongs to the attention weights.",
     )
     return first
 
@@ -408,7 +408,7 @@ def test_attention_keeps_its_mask_as_a_buffer(student):
     """`mask` is a buffer: it moves with the module and is not trained."""
     attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
 
-    expect("mask" not in attention.parameters(), "mask is a parameter; it would be trained.")
+    expect("mask" not in attention.parameters(), "mask is a parameter; it should be a buffer.")
     expect("mask" in attention.buffers(), "CausalAttention has no buffer named mask.")
     place = attention.move("meta").get("mask", "")
     expect(place.startswith("meta"), "mask does not move with the module.")
@@ -425,8 +425,14 @@ def test_attention_leaves_the_seed_to_the_caller(student, probe):
         tensor_like(attention(x, seed=seed), (B, T, D_OUT), "The context")
         drawn += [(built, student.draws_next())]
 
-    expect(not torch.equal(drawn[0][0], drawn[1][0]), "Building the module seeds the generator.")
-    expect(not torch.equal(drawn[0][1], drawn[1][1]), "Calling the module seeds the generator.")
+    expect(
+        not torch.equal(drawn[0][0], drawn[1][0]),
+        "After building it, the random numbers no longer depend on the seed.",
+    )
+    expect(
+        not torch.equal(drawn[0][1], drawn[1][1]),
+        "After a call, the random numbers no longer depend on the seed.",
+    )
 
 
 @check("CausalAttention", points=0.3, layer="laws")
@@ -446,8 +452,10 @@ def test_weights_drop_whole_and_the_others_grow(student, reference, probe):
     left = weights_left(yours, x, probe.seed)
     full = weights_left(ours.eval(), x, probe.seed)
 
-    expect((visible(left) == 0).any(), "In training, no weight is dropped.")
-    expect((visible(left) != 0).any(), "In training, every weight is dropped.")
+    expect((visible(left) == 0).any(), "In training, the result shows no attention weight of zero.")
+    expect(
+        (visible(left) != 0).any(), "In training, the result shows no attention weight but zeros."
+    )
     agrees(
         left, torch.where(left == 0, left, full / (1 - DROP)), "The weights that are not dropped"
     )
@@ -460,7 +468,9 @@ def test_weights_drop_as_often_as_told(student, reference, probe):
     dropped = (visible(weights_left(yours, x, probe.seed)) == 0).float().mean()
 
     # six standard deviations of a share of 680
-    expect(abs(float(dropped) - DROP) < 0.11, "The share of dropped weights is not `dropout`.")
+    expect(
+        abs(float(dropped) - DROP) < 0.11, "The share of weights that are zero is not `dropout`."
+    )
 
 
 @check("CausalAttention", points=0.3, layer="laws")
@@ -471,7 +481,7 @@ def test_weights_drop_each_on_its_own(student, reference, probe):
 
     expect(
         0 < visible(gone).sum() < visible(gone).numel(),
-        "In training, either all weights are dropped or none.",
+        "In training, the result shows only zeros as weights, or no zero.",
     )
     expect((gone[0] != gone[1:]).any(), "The same weights are dropped in every item.")
     last = gone[:, -1]
@@ -489,7 +499,7 @@ def test_every_call_in_training_drops_anew(student, reference, probe):
     first = weights_left(yours, x, probe.seed) == 0
     second = weights_left(yours, x, probe.seed + 1) == 0
 
-    expect((first != second).any(), "Two calls in training drop the same weights.")
+    expect((first != second).any(), "In two calls in training, the same weights are zero.")
     yours.eval()(x)
     left = visible(weights_left(yours.train(), x, probe.seed))
     expect((left == 0).any(), "After eval mode, training does not drop weights any more.")

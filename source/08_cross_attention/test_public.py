@@ -34,7 +34,7 @@ def same_gradients(yours, ours, *sources):
     for name in wanted:
         expect(
             mine.get(name) is not None,
-            f"No gradient reaches {name}: something in your code detaches it from the graph.",
+            f"No gradient reaches {name}: the result does not depend on it in torch's graph.",
         )
     for name, gradient in wanted.items():
         agrees(mine[name], gradient, f"The gradient of {name}")
@@ -191,7 +191,10 @@ def test_attention_leaves_seed_and_inputs_alone(student, reference, probe):
     for seed in (5, 6):
         student.new("Attention", D_MODEL, seed=seed)(*given)
         drawn += [student.draws_next()]
-    expect(not torch.equal(*drawn), "Attention seeds torch's generator; the caller should do that.")
+    expect(
+        not torch.equal(*drawn),
+        "After a call, the random numbers no longer depend on the caller's seed.",
+    )
 
 
 @check("Attention", points=0.2, layer="gradients", rules=("gradients",))
@@ -436,7 +439,7 @@ def test_cross_attention_leaves_seed_and_inputs_alone(student, reference, probe)
         drawn += [student.draws_next()]
     expect(
         not torch.equal(*drawn),
-        "CrossAttention seeds torch's generator; the caller should do that.",
+        "After a call, the random numbers no longer depend on the caller's seed.",
     )
 
 

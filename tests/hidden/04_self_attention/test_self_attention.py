@@ -21,7 +21,7 @@ def named(module, names):
     """Return the module's parameters, after checking that all *names* exist."""
     found = module.parameters()
     for name in names:
-        expect(name in found, f"There is no parameter {name}: names and nn.Parameter matter here.")
+        expect(name in found, f"torch finds no parameter of the name {name}.")
     return found
 
 
@@ -40,7 +40,7 @@ def caller_seeds(student, probe, name, *sizes):
         drawn.append(student.draws_next())
     expect(
         not torch.equal(*drawn),
-        f"{name} sets torch's seed itself: the caller does that, once.",
+        f"{name} gives the same random numbers under two seeds: is one set in your code?",
     )
 
 

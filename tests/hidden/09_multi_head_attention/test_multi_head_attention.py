@@ -125,8 +125,14 @@ def caller_seeds(student, name, sizes, given):
         yours(*given, seed=seed)
         drawn.append((built, student.draws_next()))
 
-    expect(not torch.equal(drawn[0][0], drawn[1][0]), "The constructor seeds torch's generator.")
-    expect(not torch.equal(drawn[0][1], drawn[1][1]), "The call seeds torch's generator.")
+    expect(
+        not torch.equal(drawn[0][0], drawn[1][0]),
+        "After construction, the random numbers no longer depend on the seed.",
+    )
+    expect(
+        not torch.equal(drawn[0][1], drawn[1][1]),
+        "After a call, the random numbers no longer depend on the seed.",
+    )
 
 
 # Attention, carried over from stage 08
@@ -261,7 +267,7 @@ def test_causal_keeps_mask_as_a_buffer(student):
     """`mask` is a buffer: it moves with the module and is not trained."""
     attention = student.new("CausalAttention", 3, 2, 6, 0.0)
 
-    expect("mask" not in attention.parameters(), "mask is a parameter; an optimizer trains it.")
+    expect("mask" not in attention.parameters(), "mask is a parameter; it should be a buffer.")
     expect("mask" in attention.buffers(), "There is no buffer named mask.")
     place = attention.move("meta").get("mask", "")
     expect(place.startswith("meta"), "mask does not move with the module.")
@@ -300,10 +306,10 @@ def dropped_from(yours, ours, x, heads):
     visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
     dropped = (weights.abs() < 1e-6) & visible
 
-    expect(dropped.any(), "Nothing is dropped in training mode.")
+    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
         torch.allclose(weights, twice),
-        "Only parts of a context vector are dropped; drop attention weights instead.",
+        "Parts of context vectors are zero; dropout belongs to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(

@@ -421,7 +421,7 @@ def test_heads_keep_mask_as_a_buffer(student):
     """`mask` is a buffer: it moves with the module and is not trained."""
     attention = student.new(NAME, 3, 8, 6, 0.0, num_heads=2)
 
-    expect("mask" not in attention.parameters(), "mask is a parameter; an optimizer trains it.")
+    expect("mask" not in attention.parameters(), "mask is a parameter; it should be a buffer.")
     expect("mask" in attention.buffers(), "There is no buffer named mask.")
     place = attention.move("meta").get("mask", "")
     expect(place.startswith("meta"), "mask does not move with the module.")
@@ -437,8 +437,14 @@ def test_heads_leave_the_seed_to_the_caller(student, probe):
         tensor_like(yours(x, seed=seed), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
         drawn.append((built, student.draws_next()))
 
-    expect(not torch.equal(drawn[0][0], drawn[1][0]), "The constructor seeds torch's generator.")
-    expect(not torch.equal(drawn[0][1], drawn[1][1]), "The call seeds torch's generator.")
+    expect(
+        not torch.equal(drawn[0][0], drawn[1][0]),
+        "After construction, the random numbers no longer depend on the seed.",
+    )
+    expect(
+        not torch.equal(drawn[0][1], drawn[1][1]),
+        "After a call, the random numbers no longer depend on the seed.",
+    )
 
 
 # Dropout: the value of a token is its one-hot position, twice, so that outputs are the weights
@@ -477,7 +483,10 @@ def test_heads_drop_nothing_in_eval_mode(student, reference, probe):
         agrees(yours.eval()(x), ours.eval()(x), "The context in eval mode")
     weights, _ = read(yours.train()(x))
     visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
-    expect((weights[..., visible].abs() < 1e-6).any(), "Nothing is dropped in training mode.")
+    expect(
+        (weights[..., visible].abs() < 1e-6).any(),
+        "In training mode, the result shows no attention weight of zero.",
+    )
 
 
 @check(NAME, points=0.4, layer="laws")
@@ -488,10 +497,10 @@ def test_heads_drop_single_weights_in_training(student, reference, probe):
     visible = torch.ones(WIDE.T, WIDE.T).tril() == 1
     dropped = (weights.abs() < 1e-6) & visible
 
-    expect(dropped.any(), "Nothing is dropped in training mode.")
+    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
         torch.allclose(weights, twice),
-        "Only parts of a context vector are dropped; drop attention weights instead.",
+        "Parts of context vectors are zero; dropout belongs to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
