@@ -100,7 +100,7 @@ def test_a_word_that_students_do_not_know_stops_the_release(write_course: WriteC
             recorder.record_json(stage, "", "The parameter has a name.")
 
 
-def test_answers_by_heart_are_green_and_earn_no_points(
+def test_answers_by_heart_are_green_and_lose_points(
     tiny: Course, submit: Submit, fork_server: ForkServer
 ):
     """A module that is right on the public inputs only passes the public suite, and no other."""
