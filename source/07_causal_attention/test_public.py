@@ -489,10 +489,10 @@ def test_every_call_in_training_drops_anew(student, reference, probe):
     first = weights_left(yours, x, probe.seed) == 0
     second = weights_left(yours, x, probe.seed + 1) == 0
 
-    expect((first != second).any(), "Two calls in training drop the same weights.")
+    expect((first != second).any(), "Two calls in training do not drop different weights.")
     yours.eval()(x)
     left = visible(weights_left(yours.train(), x, probe.seed))
-    expect((left == 0).any(), "After eval mode, training does not drop weights any more.")
+    expect((left == 0).any(), "Back in training mode after eval mode, no weight is dropped.")
 
 
 @check("CausalAttention", points=0.3, layer="gradients", rules=("gradients",))
