@@ -28,7 +28,7 @@ from autograder.diagnosis.observation import (
     status_of,
 )
 from autograder.results import Diagnosis
-from autograder.sandbox.faults import Raised
+from autograder.sandbox.faults import NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.student_proxy import RemoteModule
@@ -99,8 +99,10 @@ class FingerprintMatcher:
         if known is None:
             return Match.NO
         fingerprint, answers = fingerprint_of(failure.item.name, failure.observation)
-        same = fingerprint.end == known[0].end and same_answer(answers, known[1])
-        return Match.YES if same else Match.NO
+        if fingerprint.end != known[0].end or not same_answer(answers, known[1]):
+            return Match.NO
+        vague = isinstance(failure.observation.error, NoGradients) and not answers
+        return Match.TEXT_ONLY if vague else Match.YES
 
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Whether *item* has no fingerprint in *check*: those that pass leave none."""

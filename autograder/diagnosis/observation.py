@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from autograder.sandbox.faults import Raised
+from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.student_proxy import RemoteModule
 
 SAME_ATOL = 1e-5  # two spellings of one formula in float32 differ by about 1e-6; two formulas, on
@@ -56,6 +56,8 @@ def compare(left: Observation, right: Observation, solution: Observation = NOTHI
     mine, theirs = _comparable_answers(left, solution), _comparable_answers(right, solution)
     if mine or theirs:
         return Match.YES if same_answer(mine, theirs) else Match.NO
+    if isinstance(left.error, NoGradients):
+        return Match.TEXT_ONLY  # only the shape of an answer, which many mistakes have
     if message_without_numbers(left.error) == message_without_numbers(right.error):
         return Match.YES
     return Match.TEXT_ONLY if isinstance(left.error, Raised) else Match.NO

@@ -30,3 +30,7 @@ class Raised(Fault):
         self.kind = kind
         self.text = text
         self.refusal = refusal
+
+
+class NoGradients(Raised):
+    """The code returned, but no gradient can flow back: the result has a wrong type or shape."""

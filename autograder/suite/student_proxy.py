@@ -13,13 +13,15 @@ from typing import Any, NamedTuple, Protocol
 from torch import Tensor
 
 from autograder.results import Status
-from autograder.sandbox.faults import Fault, Raised
+from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.sandbox.protocol import BadMessageError, ObjectValue, Problem, Reply, Value, Verb
 from autograder.sandbox.static_names import Definition, Use, reached_uses
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
 from autograder.suite.checks import WrongAnswer
 
 SEND_BYTES = 1 << 26  # inputs of a check; one that sends more is a mistake in the suite
+# How the worker says that a result has no gradients: it is no tensor, or of the wrong shape.
+NO_GRADIENTS = ("expected a tensor, not ", "the result has shape ")
 
 
 class Channel(Protocol):
@@ -125,9 +127,9 @@ class Student:
             if not isinstance(fault, Raised):
                 raise
             if not fault.refusal:
-                what = f"{name or 'Your module'} does not check this: it should raise a ValueError"
-                sentence = f"{what}, but the code goes on until an error stops it. {fault.message}"
-                public = f"{what}, but the code goes on until an error stops it."
+                what = f"{name or 'Your module'} should check this and raise a ValueError"
+                public = f"{what}; another error stops it instead."
+                sentence = f"{public} {fault.message}"
                 raise WrongAnswer(Status.NOT_REFUSED, sentence, public=public) from None
             self._answers.append(("refused", True))
             return True
@@ -277,6 +279,9 @@ def fault_of(problem: Problem, name: str) -> Fault:
         public = f"{name} answers too much."
         return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=public)
     code = f": {problem.code}" if problem.code else ""
+    if not problem.line and problem.text.startswith(NO_GRADIENTS):
+        public = f"{name} returned a result of another type or shape than the exercise asks for."
+        return NoGradients(problem.type, problem.text, f"{public}\n{problem.text}", public=public)
     return Raised(
         problem.type,
         problem.text,

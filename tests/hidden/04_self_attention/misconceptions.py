@@ -474,7 +474,7 @@ MISCONCEPTIONS = (
         id="prints_instead_of_returning",
         exercise="SelfAttention_v1",
         swaps=(("return weights @ values", "print(weights @ values)"),),
-        explanation="The context vectors are printed but not returned.",
+        explanation="The context vectors are computed, but not returned.",
         question="What does a function return if it ends without return?",
     ),
     # SelfAttention_v2

@@ -460,4 +460,4 @@ def test_transfer_keeps_the_target_trainable(student, probe):
     x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
     found = target.gradients(x, cotangent=cotangent).parameters
     for name in LONG:
-        expect(found.get(name) is not None, f"No gradient reaches the target's {name} any more.")
+        expect(found.get(name) is not None, f"No gradient reaches the target's {name} then.")

@@ -7,7 +7,7 @@ import torch
 
 from autograder.diagnosis.observation import Match, Observation, compare
 from autograder.results import Status
-from autograder.sandbox.faults import Fault, Raised
+from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.student_proxy import RemoteModule, Student
 
@@ -107,6 +107,13 @@ def test_the_text_of_an_exception_alone_is_no_proof():
 
     assert compare(left, right) is Match.TEXT_ONLY
     assert compare(left, elsewhere) is Match.YES
+
+
+def test_a_shape_that_stops_gradients_is_no_proof():
+    """Many mistakes give a result of one wrong shape, from which no gradient flows back."""
+    error = NoGradients("ValueError", "the result has shape (2,)", "f returned.", public="")
+
+    assert compare(ran(error=error), ran(error=error)) is Match.TEXT_ONLY
 
 
 @pytest.mark.parametrize(

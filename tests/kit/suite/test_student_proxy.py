@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
@@ -35,6 +36,12 @@ def strict(x):
 
 def stub(x):
     raise NotImplementedError
+
+def forgets(x):
+    mix(x)
+
+def first(rows):
+    return rows[5]
 
 class Scale(nn.Module):
     def __init__(self, d):
@@ -179,6 +186,35 @@ def test_the_text_of_an_exception_is_not_public(student: Student):
 
     assert "secret -1" in caught.value.message
     assert caught.value.public == "strict raised an exception in line 20."
+
+
+@pytest.mark.parametrize(
+    ("name", "cotangent"),
+    [
+        pytest.param("forgets", torch.ones(2), id="type"),
+        pytest.param("mix", torch.ones(3), id="shape"),
+    ],
+)
+def test_a_result_without_gradients_is_no_exception_of_the_code(
+    student: Student, name: str, cotangent: Tensor
+):
+    """Where nothing flows back from the kind of result, the code did not raise anything."""
+    with pytest.raises(Fault) as caught:
+        student.gradients(name, torch.ones(2), cotangent=cotangent)
+
+    assert caught.value.public.startswith(f"{name} returned a result of another type or shape")
+    assert "raised" not in caught.value.message
+
+
+def test_an_accident_is_no_refusal(student: Student):
+    """The sentence does not say that the code checks nothing: the error may come before that."""
+    with pytest.raises(WrongAnswer) as caught:
+        student.refuses("first", [1])
+
+    assert caught.value.status is Status.NOT_REFUSED
+    assert caught.value.public == (
+        "first should check this and raise a ValueError; another error stops it instead."
+    )
 
 
 @pytest.mark.parametrize(
