@@ -502,7 +502,7 @@ def test_every_call_in_training_drops_anew(student, reference, probe):
     expect((first != second).any(), "In two calls in training, the same weights are zero.")
     yours.eval()(x)
     left = visible(weights_left(yours.train(), x, probe.seed))
-    expect((left == 0).any(), "After eval mode, training does not drop weights any more.")
+    expect((left == 0).any(), "Back in training mode after eval mode, no weight is zero.")
 
 
 @check("CausalAttention", points=0.3, layer="gradients", rules=("gradients",))

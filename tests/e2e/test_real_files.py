@@ -672,7 +672,7 @@ CASES = (
         {
             "SelfAttentionV1": ("forgets_to_scale", SOME),
             "SelfAttention_v1": ("keeps_plain_tensors", SOME),
-            "transfer_weights": ("There is no parameter W_query", SOME),
+            "transfer_weights": ("no parameter of the name W_query", SOME),
         },
     ),
     Case(

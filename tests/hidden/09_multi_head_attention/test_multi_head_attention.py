@@ -308,12 +308,13 @@ def dropped_from(yours, ours, x, heads):
 
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
-        torch.allclose(weights, twice),
+        torch.allclose(weights, twice, equal_nan=True),
         "Parts of context vectors are zero; dropout belongs to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
-        torch.allclose(weights, kept, atol=1e-4), "The kept weights are not divided by 1 - dropout."
+        torch.allclose(weights, kept, atol=1e-4),
+        "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
     )
     share = float(dropped[..., visible].float().mean())  # of 234 weights: 0.03 is one deviation
     expect(abs(share - P) < 0.2, "Far more or far fewer weights are dropped than dropout says.")
