@@ -38,6 +38,10 @@ class Scale:
     learned.
     """
 '''
+LAST = (
+    "- Documented values and general properties count as soon as the results are right for other "
+    "inputs\n  too."
+)
 BOTH = '@check("double", points=1, rules=("dtype",))\ndef test_a(): ...\n'
 BOTH += '@check("Scale", points=1, rules=("dtype",))\ndef test_b(): ...\n'
 
@@ -61,7 +65,7 @@ def test_a_rule_of_several_exercises_stands_in_the_modules_docstring(stage: Stag
 
     assert docstring(stub) == (
         "Two tiny things.\n\nRules, which are graded like the results:\n\n"
-        "- Results have the dtype of what goes in."
+        f"- Results have the dtype of what goes in.\n{LAST}"
     )
     assert stub.count("Results have") == 1
 
@@ -72,14 +76,16 @@ def test_a_rule_of_one_exercise_stands_in_its_docstring(stage: Stage, name: str)
     suite = f'@check("{name}", points=1, rules=("refuses",))\ndef test_a(): ...\n'
     stub = stated_rules.add_rules(STUB, stage, suite)
 
-    assert docstring(stub) == "Two tiny things."
+    assert "so long" not in docstring(stub)
     assert docstring(stub, name).endswith("so long that it\ntakes two lines.")
     assert max(map(len, stub.splitlines())) <= stated_rules.WIDTH
 
 
-def test_a_suite_without_rules_leaves_the_stub(stage: Stage):
-    """Nothing is added, not even the title."""
-    assert stated_rules.add_rules(STUB, stage, BOTH.replace('"dtype",', "")) == STUB
+def test_a_suite_without_rules_has_the_rule_of_the_grader(stage: Stage):
+    """Known values count only with other inputs, whatever the checks name."""
+    stub = stated_rules.add_rules(STUB, stage, BOTH.replace('"dtype",', ""))
+
+    assert docstring(stub) == f"Two tiny things.\n\n{stated_rules.TITLE}\n\n{LAST}"
 
 
 def test_an_unknown_rule_is_refused(stage: Stage):
