@@ -3,13 +3,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.installed
-# Each file runs on one core, so that its fixtures are built once.
+# Each file runs on one core, so that its fixtures are built once; see tests/conftest.py.
 TWO_CORES := -n 2 --dist loadfile
 # Otherwise the files with the fewest tests come last, and one core waits for the longest of them.
 LONGEST_FIRST := --no-loadscope-reorder tests/e2e tests/kit tests/hidden
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-quick test-browser lint mutation clean
+.PHONY: help setup grade test test-quick test-browser hostile fuzz lint mutation clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,12 @@ test-quick: lint  ## Check everything but what spans packages (tests/e2e)
 
 test-browser: $(READY)  ## Test JupyterLab and formgrader in Chromium; screenshots in build/browser
 	$(BIN)/python -m pytest tests/browser --shots build/browser
+
+hostile: $(READY)  ## Run every attack, alone and in a class; fail if one gains or costs too much
+	$(BIN)/python -m benchmarks.hostile
+
+fuzz: $(READY)  ## Give every reader of foreign bytes 5,000 new inputs
+	AUTOGRADER_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest $(TWO_CORES) tests/e2e/test_fuzzing.py
 
 lint: $(READY)  ## Check style, format, types and the direction of imports
 	$(BIN)/ruff check

@@ -3,24 +3,37 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+import msgspec
 import typer
 from typer import Argument, Option
 
 from autograder import __version__
-from autograder.course import Course, find_root, load
-from autograder.errors import AutograderError, UsageError
-from autograder.results import Results, Status, to_json
+from autograder.course import Course, Handout, Stage, course_secret, find_root, load
+from autograder.disk import require_space
+from autograder.errors import AutograderError, CourseError, UsageError
+from autograder.results import (
+    Results,
+    Status,
+    json_parts,
+    score_changes,
+    scores_in_json,
+    scores_of,
+)
 
 if TYPE_CHECKING:  # each command imports what it uses, so that `--help` does not wait for torch
     from autograder.exports.export_file import ExportFile
     from autograder.exports.grade_table import GradeTable
     from autograder.gradebook.writer import Writer, Written
-    from autograder.submission import Submission
+    from autograder.student.progress import Progress, Task
+    from autograder.submission.collect import Found
+    from autograder.submission.lazy_submissions import LazySubmissions, SubmissionOutline
+    from autograder.submission.roster import Roster
 
 # Optional libraries by the name that is imported, and the extra that installs each.
 EXTRAS: Final = {
@@ -40,6 +53,24 @@ app = typer.Typer(
 CourseOption = Annotated[
     Path | None,
     Option("--course", metavar="DIR", help="The course's folder (default: found from here)."),
+]
+OwnFolder = Annotated[
+    Path | None,
+    Argument(metavar="[DIR]", help="The folder that `start` made (default: found from here)."),
+]
+ExerciseName = Annotated[
+    str,
+    Argument(metavar="[EXERCISE]", help="NAME or STAGE/NAME (default: the first that is open)."),
+]
+
+RosterOption = Annotated[
+    Path | None,
+    Option(
+        "--roster",
+        metavar="FILE",
+        help="Canvas's gradebook export, or students.csv with lms_user_id: gives students of a "
+        "download the course's own ids (default: those that the gradebook knows).",
+    ),
 ]
 
 
@@ -78,10 +109,13 @@ def check(
     with _errors_as_messages("check"):
         from autograder.reports.terminal import self_check_text  # noqa: PLC0415  # imports rich
         from autograder.student import check as checking  # noqa: PLC0415  # imports torch when it runs
-        from autograder.student import target  # noqa: PLC0415  # only this command needs it
+        from autograder.student.learner_folder import remember  # noqa: PLC0415  # only a learner's commands
 
         here = Path.cwd()
-        feedback = checking.check(target.find_target(name, here, course, hidden=hidden))
+        target = checking.find_target(name, here, course, hidden=hidden)
+        feedback = checking.check(target)
+        passed = [item.name for item in feedback.exercises if item.first is None]
+        remember(target.file, target.stage.name, passed)
         width, colour = _terminal()
         typer.echo(self_check_text(feedback, here, width, colour=colour), nl=False)
         if not feedback.complete:
@@ -89,13 +123,168 @@ def check(
 
 
 @app.command()
-def grade(
+def start(
+    folder: Annotated[
+        Path | None, Argument(metavar="[DIR]", help="The folder to make (default: my-work).")
+    ] = None,
+    *,
+    course: CourseOption = None,
+) -> None:
+    """Make a folder of your own with every stage; what you have changed there is kept."""
+    with _errors_as_messages("start"):
+        from autograder.student import learner_folder  # noqa: PLC0415  # only this command needs it
+
+        here = Path.cwd()
+        done = learner_folder.start(here, folder, course)
+        inside = done.folder.is_relative_to(here)
+        shown = done.folder.relative_to(here) if inside else done.folder
+        typer.echo(f"{shown} holds your stages: {len(done.added)} files added.")
+        for path in done.replaced:
+            typer.echo(f"updated {path}")
+        for path in done.kept:
+            typer.echo(f"kept your {path}")
+        typer.echo(f"Next: autograder watch{'' if done.folder == here else f' {shown}'}")
+
+
+@app.command()
+def watch(folder: OwnFolder = None) -> None:
+    """Check the exercise that you work on each time you save it: one problem at a time."""
+    with _errors_as_messages("watch"):
+        from autograder.student import watch as watching  # noqa: PLC0415  # imports rich
+
+        typer.echo(watching.watch(_own(folder)))
+
+
+@app.command()
+def hint(
+    exercise: ExerciseName = "",
+    number: Annotated[
+        int | None,
+        Argument(metavar="[N]", min=1, max=3, help="1, 2 or 3 (default: one more each time)."),
+    ] = None,
+) -> None:
+    """Show a hint: first a question, then a direction, then nearly the line."""
+    with _errors_as_messages("hint"):
+        _, known, task = _task(exercise)
+        shown = known.next_hint(task, number)
+        typer.echo(f"{task.key}, hint {shown} of {len(task.exercise.hints)}:")
+        typer.echo(task.exercise.hints[shown - 1] or "The file of hints is lost in this copy.")
+
+
+@app.command("next")
+def next_(folder: OwnFolder = None) -> None:
+    """Say which exercise comes next, and where it stands."""
+    with _errors_as_messages("next"):
+        from autograder.student import learner_folder, progress  # noqa: PLC0415  # only this command
+
+        own = _own(folder)
+        task = progress.first_open(own, progress.Progress.read(own.root))
+        if task is None:
+            typer.echo("Every exercise is done. Congratulations on the whole course!")
+            return
+        file, line = learner_folder.location(task)
+        typer.echo(f"Next: {task.exercise.name}, in {task.stage.title}.")
+        typer.echo(f"{file}{f', line {line}' if line else ''}")
+        typer.echo("`autograder watch` checks it each time you save.")
+
+
+@app.command()
+def progress(folder: OwnFolder = None) -> None:
+    """Show your stages: how many exercises pass, and how many minutes are left."""
+    with _errors_as_messages("progress"):
+        from autograder.student.progress import Progress, progress_lines  # noqa: PLC0415  # only this command
+
+        own = _own(folder)
+        for line in progress_lines(own, Progress.read(own.root)):
+            typer.echo(line)
+
+
+@app.command()
+def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
+    """Put an exercise back as you received it; a copy of your file is kept."""
+    with _errors_as_messages("reset"):
+        from autograder.student import learner_folder  # noqa: PLC0415  # only this command needs it
+
+        own, known, task = _task(exercise)
+        copy = learner_folder.reset(own, task)
+        known.passed.discard(task.key)
+        known.save()
+        typer.echo(f"{task.key} is as you received it.")
+        if copy is not None:
+            typer.echo(f"Your file as it was: {copy}")
+
+
+@app.command()
+def solution(
+    exercise: Annotated[str, Argument(metavar="EXERCISE")],
+    *,
+    i_give_up: Annotated[
+        bool, Option("--i-give-up", help="Show it before your own code passes; remembered.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Show the solution of an exercise that you have solved; only where the course is."""
+    with _errors_as_messages("solution"):
+        from autograder.student import learner_folder  # noqa: PLC0415  # only this command needs it
+
+        _, known, task = _task(exercise)
+        text = learner_folder.solution(task, course)
+        if task.key not in known.passed | known.gave_up:
+            if not i_give_up:
+                msg = (
+                    f"{task.key} does not pass yet. Try `autograder hint {task.key}` first, "
+                    "or look with --i-give-up."
+                )
+                raise UsageError(msg)
+            known.gave_up.add(task.key)
+            known.save()
+        typer.echo(text)
+
+
+@app.command()
+def hunt(
+    stage: Annotated[str, Argument(metavar="STAGE", help="A stage that is done.")],
+    *,
+    answer: Annotated[
+        int | None, Option("--answer", help="The number that answers the question.")
+    ] = None,
+    new: Annotated[bool, Option("--new", help="Begin another hunt in this stage.")] = False,
+) -> None:
+    """Hunt a bug that was put into your own code: see it, mend it, write a test that catches it.
+
+    Run it again after each step. Exit code 0 when your test catches every mistake, else 1.
+    """
+    with _errors_as_messages("hunt"):
+        from autograder.reports.terminal import render  # noqa: PLC0415  # imports rich
+        from autograder.student.hunt import Hunt  # noqa: PLC0415  # likewise
+
+        own = _own(None)
+        width, colour = _terminal()
+        with closing(Hunt(own, own.stage(stage), _small_changes)) as hunted:
+            if new or hunted.is_new:
+                typer.echo("Changing your code in many small ways; this takes some seconds.")
+                hunted.begin()
+            elif hunted.is_slow:
+                typer.echo("Running your code; this takes some seconds.")
+            report = hunted.go_on(answer, width)
+            typer.echo(render(report.parts, width, colour=colour), nl=False)
+            while report.asks and sys.stdin.isatty():
+                report = hunted.go_on(typer.prompt("Your answer", type=int), width)
+                typer.echo(render(report.parts, width, colour=colour), nl=False)
+            if report.asks:
+                typer.echo(f"Answer with: autograder hunt {stage} --answer NUMBER")
+        if not report.done:
+            raise typer.Exit(1)
+
+
+@app.command()
+def grade(  # noqa: PLR0913  # each is an option of the command
     paths: Annotated[
         list[Path],
         Argument(
             metavar="PATH...",
-            help="A submitted/ tree, a folder or zip of one submission, a folder of LMS zips, "
-            "a .py or a .ipynb.",
+            help="A submitted/ tree; a download from Canvas or Moodle, packed or not; a folder of "
+            "hand-ins; a folder or zip of one hand-in; a .py or a .ipynb.",
         ),
     ],
     *,
@@ -110,36 +299,141 @@ def grade(
     gradebook: Annotated[
         bool, Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks.")
     ] = False,
+    fresh: Annotated[
+        bool, Option("--fresh", help="Judge all again, also what FILE.journal holds.")
+    ] = False,
     jobs: Annotated[int, Option(min=0, help="Grading processes (default: one per core).")] = 0,
     isolation: Annotated[
         Literal["full", "process"] | None,
-        Option(help="How strictly student code is confined (default: full)."),
+        Option(help="How strictly student code is confined (default: course.toml's, else full)."),
     ] = None,
+    roster: RosterOption = None,
     course: CourseOption = None,
 ) -> None:
     """Grade submissions with the hidden suites, each in a sandbox.
 
-    Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere.
+    With --json, each result is kept in FILE.journal at once: a run that was interrupted goes on
+    where it stopped, and a regrade judges only what changed.
+
+    Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere,
+    when it could not write all of it, or when a hand-in was set aside because it is unclear
+    whose it is; 2 when nothing was graded.
     """
     with _errors_as_messages("grade --gradebook" if gradebook else "grade"):
-        from autograder.submission import collect  # noqa: PLC0415  # only this command needs it
-
         found = _course(course)
         _require_writable(json, report)
-        only = found.stage(stage) if stage else None
-        submissions = [item for path in paths for item in collect(path, found.stages, only)]
-        writer = _writer(found, submissions) if gradebook else None
-        results = _grade(found, submissions, isolation, jobs)
+        only = found.graded_stage(stage) if stage else None
+        people = _roster(found, roster, in_gradebook=gradebook)
+        places = _find(found, paths, only, people)
+        submissions = _submissions(places)
+        if gradebook:
+            submissions = _stamped(found, submissions, people)
+        writer = _writer(found, submissions.outlines) if gradebook else None
+        record = json if json is not None and _is_file_to_be(json) else None
+        results = _grade(found, submissions, record, isolation, jobs, fresh=fresh)
+        faults: list[str] = []  # one of these files may fail, and the others are written
+        written = None
         if json is not None:
-            json.write_bytes(to_json(results))
+            with _noting(faults):
+                _write_record(json, results, show_changes=writer is None)
+        if writer is not None:
+            with _noting(faults):
+                written = writer.write(submissions, results.submissions)
+                faults += [f"not in the gradebook: {fault}" for fault in written.faults]
+        if writer is not None and written is None and json is None:  # nothing else keeps the grades
+            with _noting(faults):
+                _write_record(None, results, show_changes=False)
         if report is not None:
             from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
 
-            typer.echo(f"report: {write_pages(found, results, report)}")
-        written = writer.write(submissions, results.submissions) if writer else None
+            with _noting(faults):
+                names = _names(found, people, in_gradebook=gradebook)
+                typer.echo(f"report: {write_pages(found, results, report, names)}")
         _print_results(found, results)
         if written is not None:
             _report_written(written)
+        _report_faults(results, faults)
+        _fail_where_set_aside(places)
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, Argument(metavar="OLD", help="A record of `autograder grade --json`.")],
+    new: Annotated[Path, Argument(metavar="NEW", help="Another record of the same class.")],
+) -> None:
+    """Compare two records: who gained, who lost, and by which check.
+
+    Exit code 0 when every score and every check is the same, 1 when something differs.
+    """
+    with _errors_as_messages("diff"):
+        from autograder.exports.formats import read_record  # noqa: PLC0415  # only two commands need it
+        from autograder.reports.difference import compare, difference_lines  # noqa: PLC0415  # likewise
+
+        difference = compare(read_record(old), read_record(new))
+        for line in difference_lines(difference):
+            typer.echo(line)
+        if difference.submissions:
+            raise typer.Exit(1)
+
+
+@app.command()
+def explain(
+    record: Annotated[
+        Path, Argument(metavar="RECORD", help="The file that `autograder grade --json` wrote.")
+    ],
+    student: Annotated[str, Argument(metavar="STUDENT", help="The student's id in the record.")],
+    stage: Annotated[
+        str, Argument(metavar="[STAGE]", help="The stage, by name or number (default: all).")
+    ] = "",
+) -> None:
+    """Say how a grade came about: what was judged, when, by what, and each check's points."""
+    with _errors_as_messages("explain"):
+        from autograder.exports.formats import read_record  # noqa: PLC0415  # only two commands need it
+        from autograder.reports.explanation import explanation_lines, find_results  # noqa: PLC0415  # likewise
+
+        results = read_record(record)
+        for number, result in enumerate(find_results(results, student, stage)):
+            typer.echo("\n" * bool(number), nl=False)
+            for line in explanation_lines(results, result):
+                typer.echo(line)
+
+
+@app.command()
+def collect(
+    stage: Annotated[str, Argument(metavar="STAGE", help="The stage, by name or number.")],
+    paths: Annotated[
+        list[Path],
+        Argument(
+            metavar="PATH...", help="A download from Canvas or Moodle, packed or not, or a folder."
+        ),
+    ],
+    *,
+    roster: RosterOption = None,
+    again: Annotated[
+        bool, Option("--again", help="Replace what was collected of these students before.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Collect a download into nbgrader's submitted/ folder, with times and the course's own ids.
+
+    No archive is unpacked, and a damaged one affects its own student only. Exit code 1 when a
+    hand-in was set aside because it is unclear whose it is.
+    """
+    with _errors_as_messages("collect"):
+        from autograder.gradebook.collection import Collection, register_people  # noqa: PLC0415  # imports nbgrader
+        from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # likewise
+
+        found = _course(course)
+        people = _roster(found, roster, in_gradebook=True)
+        places = _find(found, paths, found.graded_stage(stage), people)
+        collection = Collection(NbgraderSetup.of_course(found), found.graded_stage(stage))
+        for place in places:
+            written, remarks = collection.write(place, again=again)
+            _remark(remarks)
+            if people is not None:
+                register_people(found, people, [item.student for item in place.hand_ins])
+            typer.echo(f"{written} hand-ins of {collection.stage.name} are in submitted/.")
+        _fail_where_set_aside(places)
 
 
 @app.command()
@@ -182,10 +476,59 @@ def export(
             record=record,
             download=fill,
             grades=_grade_table(found) if gradebook else None,
-            stage=found.stage(stage).name if stage else "",
+            stage=found.graded_stage(stage).name if stage else "",
             grade_column=grade_column,
         )
         _write_export(form, asked.make(request), out or Path(asked.file))
+
+
+@app.command()
+def feedback(
+    platform: Annotated[
+        Literal["canvas", "moodle"], Argument(metavar="PLATFORM", help="canvas or moodle.")
+    ],
+    record: Annotated[
+        Path,
+        Argument(metavar="RECORD", help="The file that `autograder grade --json` wrote."),
+    ],
+    *,
+    download: Annotated[
+        Path | None,
+        Option(
+            metavar="PATH",
+            help="The submissions as downloaded, a zip or a folder: pages are named after them.",
+        ),
+    ] = None,
+    gradebook: Annotated[
+        bool,
+        Option("--gradebook", help="Show names, written points, dates and the gradebook's total."),
+    ] = False,
+    stage: Annotated[str, Option(help="The assignment's stage, by name or number.")] = "",
+    roster: RosterOption = None,
+    out: Annotated[Path | None, _out("feedback.zip")] = None,
+    course: CourseOption = None,
+) -> None:
+    """Pack each student's page into the zip that Canvas or Moodle hands back.
+
+    Canvas: "Upload Submissions"; Moodle: "Upload multiple feedback files in a zip".
+    """
+    with _errors_as_messages("feedback --gradebook" if gradebook else "feedback"):
+        from autograder.exports import feedback_zip, formats  # noqa: PLC0415  # imports jinja2
+        from autograder.submission.roster import Roster  # noqa: PLC0415  # only three commands need it
+
+        found = _course(course)
+        people = _roster(found, roster, in_gradebook=gradebook) or Roster(())
+        request = feedback_zip.FeedbackRequest(
+            platform=platform,
+            stage=stage,
+            download=feedback_zip.download_names(download) if download else (),
+            grades=_grade_table(found) if gradebook else None,
+            identify=people.identify,
+            names=people.names,
+        )
+        results = formats.ExportRequest(course=found, record=record).results()
+        made = feedback_zip.feedback_zip(found, results, request)
+        _write_export(platform, made, out or Path("feedback.zip"))
 
 
 @app.command()
@@ -209,10 +552,10 @@ def bundle(
     The file holds solutions and hidden suites; keep it as secret as these.
     """
     with _errors_as_messages("bundle"):
-        from autograder.gradescope import build as bundling  # noqa: PLC0415  # imports torch
+        from autograder.gradescope import bundle as bundling  # noqa: PLC0415  # imports torch
 
         found = _course(course)
-        stages = [found.stage(stage)] if stage else found.stages
+        stages = [found.graded_stage(stage)] if stage else found.stages
         made = bundling.build_zip(found, stages, least=isolation)
         _write_export(platform, made, out or Path(bundling.FILE))
 
@@ -232,7 +575,7 @@ def release(
         if not check:
             for path in releasing.build(found):
                 typer.echo(f"built {path.relative_to(found.root)}")
-        _report_stale([*stale, *releasing.leaks(found)])
+        _report_stale([*stale, *releasing.leaks(found)], list(releasing.kept(found)))
 
 
 @app.command()
@@ -283,22 +626,94 @@ def mutate(
             raise typer.Exit(1)
 
 
+@app.command("new-stage")
+def new_stage(
+    name: Annotated[str, Argument(metavar="NAME", help="Such as 11_your_stage.")],
+    *,
+    course: CourseOption = None,
+) -> None:
+    """Write the skeleton of a stage, which `release` and `verify` accept as it is."""
+    with _errors_as_messages("new-stage"):
+        from autograder.authoring import new_stage as skeletons  # noqa: PLC0415  # only this command needs it
+
+        found = _course(course)
+        for path in skeletons.new_stage(found, name):
+            typer.echo(f"wrote {path.relative_to(found.root)}")
+        number = name.partition("_")[0]
+        typer.echo(f"Next: autograder release, then autograder verify --stage {number}.")
+
+
+@app.command("new-course")
+def new_course(
+    folder: Annotated[Path, Argument(metavar="DIR", help="The new folder.")],
+    *,
+    stages: Annotated[str, Option(help="The stages by name or number, such as 01,04,05,10.")],
+    course: CourseOption = None,
+) -> None:
+    """Make a course of some stages of this one, in a folder of its own."""
+    with _errors_as_messages("new-course"):
+        from autograder.authoring import new_course as making  # noqa: PLC0415  # imports torch
+
+        wanted = [name.strip() for name in stages.split(",") if name.strip()]
+        made = making.new_course(_course(course), wanted, folder)
+        typer.echo(f"{folder}: {', '.join(made.course.file.stages)}")
+        if made.mentioned:
+            titles = "”, “".join(made.mentioned)
+            typer.echo(f"Labs mention topics that this course leaves out: “{titles}”. Reread them.")
+        typer.echo(f"Next: cd {folder}, then autograder verify.")
+
+
 @app.command()
 def doctor(*, course: CourseOption = None) -> None:
-    """Examine this machine: isolation, torch, and whether it gives the documented tensors."""
+    """Examine this machine: isolation, torch, and whether it gives the documented tensors.
+
+    Without a course: whether checks run here.
+    """
     with _errors_as_messages("doctor"):
         from autograder import doctor as examining  # noqa: PLC0415  # imports torch
 
         healthy = True
-        for finding in examining.examine(_course(course)):
+        found = _course_here() if course is None else load(course)
+        for finding in examining.examine(found):
             typer.echo(f"{'✓' if finding.good else '✗'} {finding.text}")
             healthy = healthy and finding.good
         if not healthy:
             raise typer.Exit(1)
 
 
+def _course_here() -> Course | None:
+    """Return the course around this folder; None where there is none."""
+    try:
+        root = find_root(Path.cwd())
+    except CourseError:
+        return None
+    return load(root)
+
+
+def _own(folder: Path | None) -> Handout:
+    from autograder.student import learner_folder  # noqa: PLC0415  # only a learner's commands
+
+    return learner_folder.find(folder if folder is not None else Path.cwd())
+
+
+def _small_changes(text: str, lines: Sequence[range]) -> list[tuple[str, str]]:
+    """List what each small change within *lines* of *text* is, and the text after it."""
+    from autograder.authoring.mutation import mutants_in  # noqa: PLC0415  # imports torch
+
+    return [(mutant.label, mutant.text) for mutant in mutants_in(text, lines)]
+
+
+def _task(exercise: str) -> "tuple[Handout, Progress, Task]":
+    """Find *exercise* in the learner's folder, and what is known about it."""
+    from autograder.student.progress import Progress, find_task  # noqa: PLC0415  # likewise
+
+    own = _own(None)
+    known = Progress.read(own.root)
+    return own, known, find_task(own, known, exercise)
+
+
 def _require_writable(json: Path | None, report: Path | None) -> None:
-    """Raise ``UsageError`` before the grading for a file that could not be written after it."""
+    """Raise ``UsageError`` before the grading for what could not be written after it."""
     if json is not None and json.is_dir():
         msg = f"{json} is a folder; name a file for the record."
         raise UsageError(msg)
@@ -308,42 +723,197 @@ def _require_writable(json: Path | None, report: Path | None) -> None:
     if report is not None and report.exists() and not report.is_dir():
         msg = f"{report} is a file; name a folder for the report."
         raise UsageError(msg)
+    if json is not None and _is_file_to_be(json):
+        _probe(json.resolve().parent)
+    if report is not None:
+        _probe(report)
+
+
+def _is_file_to_be(path: Path) -> bool:
+    """Whether *path* is no pipe and no /dev/stdout."""
+    return path.is_file() or not path.exists()
+
+
+def _probe(folder: Path) -> None:
+    """Raise ``UsageError`` if no file can be written into *folder*, which is made if need be."""
+    try:
+        require_space(folder)
+    except OSError as error:
+        msg = f"Nothing was graded, as {folder} can't be written: {error.strerror}."
+        raise UsageError(msg) from None
+
+
+def _write_record(file: Path | None, results: Results, *, show_changes: bool) -> None:
+    """Write the record to *file*; raises ``UsageError`` that says where it is kept instead."""
+    from autograder.exports.export_file import write_file  # noqa: PLC0415  # only this command needs it
+
+    earlier = _scores_in(file) if file is not None and show_changes else {}
+    problem = "The gradebook has none of these grades."
+    if file is not None:
+        try:
+            write_file(file, json_parts(results))
+        except UsageError as error:
+            problem = str(error)
+        else:
+            if changes := score_changes(earlier, scores_of(results)):
+                typer.echo(changes)
+            return
+    kept = Path(tempfile.mkdtemp(prefix="grades-")) / "results.json"
+    write_file(kept, json_parts(results))
+    msg = f"{problem} The record of this run is {kept}."
+    raise UsageError(msg)
+
+
+def _scores_in(file: Path) -> dict[tuple[str, str], float]:
+    """Return the scores of the record in *file*; none if it holds no record."""
+    try:
+        return scores_in_json(file.read_bytes()) if file.is_file() else {}
+    except (OSError, msgspec.DecodeError):
+        return {}
+
+
+@contextmanager
+def _noting(faults: list[str]) -> Iterator[None]:
+    """Add an error to *faults* and go on: what was graded shall not be lost."""
+    try:
+        yield
+    except (AutograderError, OSError) as error:
+        faults.append(str(error))
+
+
+def _report_faults(results: Results, faults: list[str]) -> None:
+    """Print what could not be written; exit code 1 if there is any, or after a grader error."""
+    for fault in faults:
+        typer.echo(f"✗ {fault}", err=True)
+    is_graded = all(result.status is not Status.GRADER_ERROR for result in results.submissions)
+    if not is_graded:
+        typer.echo("The grader itself failed; those submissions have no grade.", err=True)
+    if faults or not is_graded:
+        raise typer.Exit(1)
+
+
+def _find(
+    course: Course, paths: Sequence[Path], stage: Stage | None, roster: "Roster | None"
+) -> "list[Found]":
+    """Recognize each path, and say what it is."""
+    from autograder.submission.collect import find  # noqa: PLC0415  # only two commands need it
+
+    places = [find(path, course.stages, stage, roster) for path in paths]
+    for place in places:
+        typer.echo(f"{place.what}.", err=True)
+        _remark([*place.remarks, *(f"✗ {sentence}" for sentence in place.set_aside)])
+    return places
+
+
+def _roster(course: Course, file: Path | None, *, in_gradebook: bool) -> "Roster | None":
+    """Read the roster, or ask the gradebook; None: nobody has another id."""
+    from autograder.submission.roster import Roster  # noqa: PLC0415  # only three commands need it
+
+    if not in_gradebook:
+        return Roster.read(file) if file else None
+    from autograder.gradebook.collection import roster_of_gradebook  # noqa: PLC0415  # imports nbgrader
+    from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # likewise
+
+    with NbgraderSetup.of_course(course).gradebook() as book:
+        if file is not None:
+            return Roster.read(file, [student.id for student in book.students])
+        known = roster_of_gradebook(book)
+        return known if known.people else None
+
+
+def _submissions(places: "list[Found]") -> "LazySubmissions":
+    from autograder.submission.lazy_submissions import LazySubmissions  # noqa: PLC0415  # one command
+
+    return LazySubmissions.of(places)
+
+
+def _stamped(
+    course: Course, submissions: "LazySubmissions", roster: "Roster | None"
+) -> "LazySubmissions":
+    """Give late submissions a time, and the gradebook the names of the roster."""
+    from autograder.gradebook import collection  # noqa: PLC0415  # imports nbgrader
+
+    if roster is not None:
+        students = [item.student for item in submissions.outlines]
+        collection.register_people(course, roster, students)
+    stamp, remarks = collection.late_stamper(course, submissions.outlines)
+    _remark(remarks)
+    return submissions.changed_by(stamp)
+
+
+def _remark(remarks: Iterable[str]) -> None:
+    for remark in remarks:
+        typer.echo(remark, err=True)
+
+
+def _fail_where_set_aside(places: "list[Found]") -> None:
+    if any(place.set_aside for place in places):
+        typer.echo("Some hand-ins were set aside, see above.", err=True)
+        raise typer.Exit(1)
 
 
 def _grade(
-    course: Course, submissions: "list[Submission]", isolation: str | None, jobs: int
+    course: Course,
+    submissions: "LazySubmissions",
+    record: Path | None,
+    isolation: str | None,
+    jobs: int,
+    *,
+    fresh: bool,
 ) -> Results:
-    from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch
-    from autograder.suite.hidden_inputs import course_secret  # noqa: PLC0415  # imports torch
-
+    """Grade *submissions*; with a *record*, go on where its journal ends unless *fresh*."""
     if not course_secret(course.root):
         typer.echo(
             "No course secret: hidden inputs are those of every public copy (docs/security.md).",
             err=True,
         )
-    with _progress(len(submissions)) as advance:
-        return grading.grade(
-            course, submissions, isolation=isolation, jobs=jobs or None, on_result=advance
+    if record is None:
+        from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch
+
+        with _progress(len(submissions)) as advance:
+            return grading.grade(
+                course, submissions, isolation=isolation, jobs=jobs or None, on_result=advance
+            )
+    from autograder.grading.journal import Journal, grade_with_journal  # noqa: PLC0415  # one command
+
+    with (
+        Journal(record.resolve(), fresh=fresh) as journal,
+        _telling_where_to_go_on(journal.file),
+        _progress(len(submissions)) as advance,
+    ):
+        results = grade_with_journal(
+            course, submissions, journal, isolation=isolation, jobs=jobs or None, on_result=advance
         )
+    if journal.fault:
+        typer.echo(f"{journal.file} is not complete: {journal.fault}.", err=True)
+    return results
+
+
+@contextmanager
+def _telling_where_to_go_on(journal: Path) -> Iterator[None]:
+    """After Ctrl-C, say that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        msg = f"Interrupted. {journal} holds the results so far; the same command goes on there."
+        typer.echo(msg, err=True)
+        raise
 
 
 def _print_results(course: Course, results: Results) -> None:
-    """Print a single submission in full, and the table; exit code 1 after a grader error."""
+    """Print a single submission in full, and the table."""
     from rich.console import Console  # noqa: PLC0415  # only this command needs it
 
-    from autograder.reports.class_table import class_table  # noqa: PLC0415  # imports rich
+    from autograder.reports.class_report import class_table  # noqa: PLC0415  # imports rich
     from autograder.reports.terminal import feedback_text  # noqa: PLC0415  # imports rich
 
     if len(results.submissions) == 1:
         width, colour = _terminal()
         typer.echo(feedback_text(course, results.submissions[0], width, colour=colour))
     Console(highlight=False).print(class_table(results))
-    if any(result.status is Status.GRADER_ERROR for result in results.submissions):
-        typer.echo("The grader itself failed; those submissions have no grade.", err=True)
-        raise typer.Exit(1)
 
 
-def _writer(course: Course, submissions: "list[Submission]") -> "Writer":
+def _writer(course: Course, submissions: "list[SubmissionOutline]") -> "Writer":
     from autograder.gradebook.writer import Writer  # noqa: PLC0415  # imports nbgrader
 
     writer = Writer(course, submissions)
@@ -356,16 +926,26 @@ def _grade_table(course: Course) -> "GradeTable":
     from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # imports nbgrader
     from autograder.gradebook.grade_export import grade_table_of_gradebook  # noqa: PLC0415  # likewise
 
+    setup = NbgraderSetup.of_course(course)
+    with setup.gradebook() as book:
+        return grade_table_of_gradebook(book, course, setup.coursedir)
+
+
+def _names(course: Course, people: "Roster | None", *, in_gradebook: bool) -> dict[str, str]:
+    """Return the names of the students who have one, by the gradebook or the roster."""
+    if not in_gradebook:
+        return people.names if people else {}
+    from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # imports nbgrader
+    from autograder.gradebook.grade_export import names_of_gradebook  # noqa: PLC0415  # likewise
+
     with NbgraderSetup.of_course(course).gradebook() as book:
-        return grade_table_of_gradebook(book, course)
+        return names_of_gradebook(book)
 
 
 def _report_written(written: "Written") -> None:
-    for fault in written.faults:
-        typer.echo(f"✗ not in the gradebook: {fault}", err=True)
     typer.echo(f"{written.submissions} submissions are in the gradebook.")
-    if written.faults:
-        raise typer.Exit(1)
+    for remark in written.remarks:
+        typer.echo(remark)
 
 
 def _terminal() -> tuple[int, bool]:
@@ -375,8 +955,9 @@ def _terminal() -> tuple[int, bool]:
 
 
 def _write_export(name: str, made: "ExportFile", file: Path) -> None:
-    for remark in made.remarks:
-        typer.echo(remark, err=True)
+    _remark(made.remarks)
+    if made.problem:
+        raise UsageError(made.problem)
     made.write(file)
     typer.echo(f"{name}: {file}")
 
@@ -385,11 +966,12 @@ def _course(folder: Path | None) -> Course:
     return load(folder if folder is not None else find_root(Path.cwd()))
 
 
-def _report_stale(findings: list[str]) -> None:
-    for finding in findings:
+def _report_stale(findings: list[str], kept: list[str]) -> None:
+    for finding in [*findings, *kept]:
         typer.echo(f"✗ {finding}", err=True)
     if findings:
         typer.echo("Run `autograder release` to build what is stale.", err=True)
+    if findings or kept:
         raise typer.Exit(1)
 
 

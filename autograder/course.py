@@ -4,6 +4,7 @@ An unknown key raises ``CourseError`` with its name and place, so that a typing 
 a limit off unnoticed.
 """
 
+import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -11,17 +12,24 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from autograder.errors import CourseError, UsageError
 
 COURSE_FILE = "course.toml"
 STAGE_FILE = "stage.toml"
+HINTS_FILE = "hints.toml"
 PUBLIC_SUITE = "test_public.py"
 PUBLIC_RECORD = "public.json"
 LAB = "lab.ipynb"
+SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # names the secret, is none
+SECRET_FILE = ".course-secret"  # noqa: S105  # likewise
+GUIDE = "START_HERE.md"  # for students, beside the stages, since it is about all of them
+MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # what students write is between them
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Hints = tuple[str, str, str]
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 _Record = TypeVar("_Record")
 
@@ -36,7 +44,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory_mib: Count = 1024  # beyond what the interpreter and torch have mapped already
     disk_mib: Count = 16
     files: Count = 200
-    answer_mib: Count = 16
+    answer_mib: Count = 16  # of all answers in one check
+    grader_mib: Count = 2048  # of a grading process, beyond what it has mapped already
+    grader_seconds: Positive = 300.0  # of its processor time for one submission
 
 
 class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,27 +57,55 @@ class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How points are given; *carry_forward*: one mistake costs once, see ``carry_forward``."""
+    """How submissions are graded; *carry_forward*: one mistake costs once, see ``carry_forward``.
+
+    *isolation* is the least that may run student code, unless a command says otherwise.
+    """
 
     carry_forward: bool = True
+    isolation: Literal["full", "process"] = "full"
 
 
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A function or class that students write in the stage's module."""
+    """A function or class that students write in the stage's module.
+
+    Its hints stand in ``hints.toml``, so that nobody reads all three by accident; or here.
+    """
 
     name: str
-    hints: tuple[str, str, str]
+    hints: Hints = ("", "", "")
+
+
+class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Attention weights that the code of a finished stage computes.
+
+    *code* defines ``attention_picture()`` in the module that a learner has written: it returns a
+    tensor with a row for each of the *tokens* and a column for each of the *keys*, by default the
+    same tokens. *meaning* says in a sentence what it shows.
+    """
+
+    tokens: tuple[str, ...]
+    meaning: str
+    code: str
+    keys: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The tokens that are looked at."""
+        return self.keys or self.tokens
 
 
 class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The content of ``stage.toml``."""
+    """The content of ``stage.toml``; a stage that is not *graded* is for practice alone."""
 
     format_version: Literal[1]
     title: str
     goal: str
     minutes: Count
+    graded: bool = True
     module: Name
     prerequisites: tuple[str, ...] = ()
+    picture: Picture | None = None
     exercise: tuple[Exercise, ...]
 
 
@@ -204,7 +242,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def grading(self) -> Grading:
-        """How points are given."""
+        """How submissions are graded."""
         return self.file.grading
 
     @property
@@ -213,25 +251,46 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         return self.root / "tests" / "hidden" / "documented.toml"
 
     @cached_property
-    def stages(self) -> tuple[Stage, ...]:
+    def every_stage(self) -> tuple[Stage, ...]:
         """Every stage in the order of ``course.toml``; each ``stage.toml`` is read on first use."""
         return tuple(self._read_stage(name) for name in self.file.stages)
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages that give points: what is graded, and has columns and assignments."""
+        return tuple(stage for stage in self.every_stage if stage.file.graded)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Stage]:
+        """The stages by everything that they may be called."""
+        return {
+            name: stage
+            for stage in reversed(self.every_stage)  # the first of two keeps the name
+            for name in (stage.name, stage.module, *_numbers(stage.name))
+        }
 
     def stage(self, wanted: str) -> Stage:
         """Find a stage by name, number (``04`` or ``4``) or module; raises ``UsageError``.
 
         Of two stages of one module the first is returned.
         """
-        for stage in self.stages:
-            if wanted in {stage.name, stage.module, *_numbers(stage.name)}:
-                return stage
+        if found := self._by_name.get(wanted):
+            return found
         known = ", ".join(self.file.stages)
-        msg = f"There is no stage {wanted!r} in {self.root / COURSE_FILE}. Stages: {known}."
+        msg = f"There is no stage {wanted!r} in {self.root}. Stages: {known}."
         raise UsageError(msg)
+
+    def graded_stage(self, wanted: str) -> Stage:
+        """Find a stage that gives points; raises ``UsageError`` also for one of practice."""
+        stage = self.stage(wanted)
+        if stage not in self.stages:
+            msg = f"{stage.name} is for practice: it gives no points, and nothing of it is graded."
+            raise UsageError(msg)
+        return stage
 
     def _read_stage(self, name: str) -> Stage:
         path = self.root / "source" / name / STAGE_FILE
-        file = read_toml(path, StageFile)
+        file = _read_stage_file(path.parent)
         if not file.exercise:
             msg = f"{path}: a stage needs at least one [[exercise]]."
             raise CourseError(msg)
@@ -255,13 +314,16 @@ class _HandoutStage(Stage, frozen=True, dict=True):
 
 
 class Handout(Course, frozen=True, dict=True):
-    """The one stage in a folder that students received; *root* is that folder."""
+    """Stages as students received them; *root* is the folder of one stage, or holds several."""
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
-        """The one stage, named after the folder."""
-        file = read_toml(self.root / STAGE_FILE, StageFile)
-        return (_HandoutStage(self.root, self.root.name, file),)
+        """The stages, each named after its folder, also those for practice."""
+        return self.every_stage
+
+    def _read_stage(self, name: str) -> Stage:
+        folder = self.root if (self.root / STAGE_FILE).is_file() else self.root / name
+        return _HandoutStage(folder, name, _read_stage_file(folder))
 
 
 def is_handout(folder: Path) -> bool:
@@ -272,8 +334,21 @@ def is_handout(folder: Path) -> bool:
 def handout(folder: Path) -> Handout:
     """Read the stage in *folder*, which needs no ``course.toml``."""
     root = folder.resolve()
-    file = CourseFile(format_version=1, id="handout", title="Handout", stages=(root.name,))
-    return Handout(root, file)
+    return _handout(root, (root.name,))
+
+
+def handouts(folder: Path) -> Handout:
+    """Read the stages whose folders stand in *folder*, in the order of their names; maybe none."""
+    root = folder.resolve()
+    try:
+        stages = tuple(path.name for path in sorted(root.iterdir()) if is_handout(path))
+    except OSError:  # it may be any folder, and need not be readable
+        stages = ()
+    return _handout(root, stages)
+
+
+def _handout(root: Path, stages: tuple[str, ...]) -> Handout:
+    return Handout(root, CourseFile(format_version=1, id="handout", title="Handout", stages=stages))
 
 
 def find_root(start: Path) -> Path:
@@ -302,19 +377,43 @@ def load(root: Path) -> Course:
     return Course(root, file)
 
 
+def course_secret(root: Path) -> bytes:
+    """Return the course's secret from the environment or from a file; empty if there is none."""
+    if text := os.environ.get(SECRET_VARIABLE, ""):
+        return text.encode()
+    try:
+        return (root / SECRET_FILE).read_bytes().strip()
+    except FileNotFoundError:
+        return b""
+
+
 def read_toml(path: Path, kind: type[_Record]) -> _Record:
     """Decode *path* strictly as *kind*; ``CourseError`` names the file and the place in it."""
     try:
         return msgspec.convert(tomllib.loads(path.read_text("utf-8")), kind)
     except FileNotFoundError:
         msg = f"{path} is missing."
-    except tomllib.TOMLDecodeError as error:
-        msg = f"{path} is not valid TOML: {error}."
     except UnicodeDecodeError as error:
         msg = f"{path} is not UTF-8: {error}."
+    except (ValueError, RecursionError) as error:  # also a number of over 4300 digits
+        msg = f"{path} is not valid TOML: {error}."
     except msgspec.ValidationError as error:
         msg = f"{path}: {error}."
     raise CourseError(msg)
+
+
+def _read_stage_file(folder: Path) -> StageFile:
+    """Read ``stage.toml`` in *folder*, and the hints beside it."""
+    file = read_toml(folder / STAGE_FILE, StageFile)
+    path = folder / HINTS_FILE
+    if not path.is_file():
+        return file
+    hints = read_toml(path, dict[str, Hints])
+    for unknown in hints.keys() - {exercise.name for exercise in file.exercise}:
+        msg = f"{path}: {unknown!r} is not an exercise of {STAGE_FILE}."
+        raise CourseError(msg)
+    exercises = (replace(one, hints=hints.get(one.name, one.hints)) for one in file.exercise)
+    return replace(file, exercise=tuple(exercises))
 
 
 def _numbers(name: str) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""Examines the machine: its isolation, and whether documented values hold on it."""
+"""Examines the machine: its isolation, and whether documented values hold on it.
+
+Without a course it examines what a student needs: a worker that answers.
+"""
 
 import platform
 from collections.abc import Iterator
@@ -6,10 +9,12 @@ from typing import NamedTuple
 
 import torch
 
-from autograder.course import Course
+from autograder.course import Course, Limits, course_secret
+from autograder.errors import GraderError
 from autograder.grading.suite_runner import open_suites
+from autograder.sandbox import private_folder
 from autograder.sandbox.isolation import detect_capabilities
-from autograder.suite.hidden_inputs import course_secret
+from autograder.sandbox.supervisor import ForkServer
 
 
 class Finding(NamedTuple):
@@ -19,17 +24,45 @@ class Finding(NamedTuple):
     text: str
 
 
-def examine(course: Course) -> Iterator[Finding]:
-    """Examine machine and course; yield one finding after the other."""
+def examine(course: Course | None) -> Iterator[Finding]:
+    """Examine machine and course, if there is one; yield one finding after the other."""
     found = detect_capabilities()
     machine = f"{found.platform} {found.architecture}"
     yield Finding(good=True, text=f"Python {platform.python_version()} on {machine}")
     yield Finding(good=True, text=f"torch {torch.__version__}")
+    if course is None:
+        yield _worker()
+        return
     yield Finding(found.level == "full", f"isolation {found.level}: {found.reason}")
+    if found.level == "full":
+        yield Finding(good=True, text=_private_folder(course.limits))  # both are safe
     yield _documented(course)
     public = "the same in every public copy: set a course secret before grading"
     inputs = "secret" if course_secret(course.root) else public
     yield Finding(good=True, text=f"hidden inputs are {inputs}")  # both are allowed
+
+
+def _worker() -> Finding:
+    """Start a worker as `check` does; full isolation is for other people's code."""
+    try:
+        with ForkServer("process", Limits()) as fork_server:
+            fork_server.wait_ready()
+            fork_server.start("doctor", notebook=False).end()
+    except (GraderError, OSError) as error:
+        return Finding(good=False, text=f"checks do not run here: {error}")
+    return Finding(
+        good=True, text="checks run here; there is no course here, and none is needed for that"
+    )
+
+
+def _private_folder(limits: Limits) -> str:
+    """Say what a worker may write."""
+    if private_folder.is_available():
+        return f"submissions may write {limits.disk_mib} MiB and {limits.files} files, in memory"
+    return (
+        "submissions can't write files: this system gives a process no mounts of its own "
+        "(user namespaces); a line that saves a file costs itself"
+    )
 
 
 def _documented(course: Course) -> Finding:

@@ -23,5 +23,9 @@ class GraderError(AutograderError):
     """The grader itself failed; the submission has no grade."""
 
 
+class LostProcessError(GraderError):
+    """A process of the sandbox was killed from outside, or hangs; another one may do the work."""
+
+
 class UsageError(AutograderError):
     """A command was called with something that it can't use."""

@@ -6,12 +6,12 @@ bounds and sanitizes its own texts when it is made, changed or read.
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Final, Literal
 
 import msgspec
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from autograder.sanitize import (
     MAX_DIGITS,
@@ -29,6 +29,8 @@ from autograder.sanitize import (
 FORMAT_VERSION: Final = 1
 MAX_NOTICES: Final = 20
 MAX_IGNORED: Final = 51  # 50 names, and how many more there are
+MAX_CHANGES: Final = 50  # named after a regrade; the class report shows everybody
+MAX_LIMITS: Final = 50  # five times as many as there are
 MAX_SIDE: Final = 8  # rows and columns of a grid
 MAX_TITLE: Final = 80  # of a mistake, where it is made from a sentence: one line of a terminal
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
@@ -70,6 +72,9 @@ class Status(StrEnum):
     GRADER_ERROR = "grader-error"
 
 
+SEVERAL = " / "  # between the ids of mistakes that showed the same
+
+
 class Diagnosis(msgspec.Struct, frozen=True):
     """The mistake's id, one sentence why, one question that leads on, and the mistake's title.
 
@@ -87,6 +92,11 @@ class Diagnosis(msgspec.Struct, frozen=True):
         force_setattr(self, "hint", lines(self.hint))
         title = self.title or title_of(self.explanation)
         force_setattr(self, "title", line(title, MAX_SENTENCE))
+
+    @property
+    def misconceptions(self) -> list[str]:
+        """The ids of the mistakes: several if they show the same."""
+        return self.misconception.split(SEVERAL)
 
     @property
     def beyond_title(self) -> str:
@@ -140,6 +150,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "message", lines(self.message))
         force_setattr(self, "printed", last_lines(self.printed))
         force_setattr(self, "given", line(self.given, MAX_WORD))
+        _make_floats(self, "points", "max_points")
 
 
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,6 +163,7 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", line(self.name, MAX_WORD))
+        _make_floats(self, "score", "max_score")
 
     @classmethod
     def of(cls, name: str, checks: tuple[CheckResult, ...]) -> "ExerciseResult":
@@ -169,10 +181,51 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
         return add(check.points for check in self.checks if check.given)
 
 
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """How a grade came about: when, in how many *seconds*, and under which isolation.
+
+    *suite_sha256* is of the stage's solution and hidden suite, *key* of all that decides the grade,
+    the submission included: with one key, only the times can differ.
+    """
+
+    judged: str  # UTC
+    seconds: float
+    isolation: str
+    suite_sha256: str
+    key: str
+
+    def __post_init__(self) -> None:
+        for name in ("judged", "isolation", "suite_sha256", "key"):
+            force_setattr(self, name, line(getattr(self, name), MAX_WORD))
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run graded with: digests of files, versions, and the limits of a submission."""
+
+    kit: str
+    kit_sha256: str
+    course_sha256: str  # of what all stages share
+    python: str
+    torch: str
+    machine: str
+    packages_sha256: str  # of the names and versions of what is installed
+    limits: dict[str, float]
+
+    def __post_init__(self) -> None:
+        names = ("kit", "kit_sha256", "course_sha256", "python", "torch", "machine")
+        for name in (*names, "packages_sha256"):
+            force_setattr(self, name, line(getattr(self, name), MAX_WORD))
+        limits = list(self.limits.items())[:MAX_LIMITS]
+        floats = {line(name, MAX_WORD): float(value) for name, value in limits}
+        force_setattr(self, "limits", floats)
+
+
 class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one student earned in one stage, and why; *printed* is what importing the file printed.
 
-    As in checks, only the public suite keeps it.
+    As in checks, only the public suite keeps it. *syntax_sha256* is that of the code without its
+    own names, comments, docstrings and formatting; empty if it is not valid Python. Records from
+    before there was an *audit* have none.
     """
 
     student: str
@@ -186,6 +239,8 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
     exercises: tuple[ExerciseResult, ...] = ()
     sha256: str = ""
     printed: str = ""
+    syntax_sha256: str = ""
+    audit: Audit | None = None
 
     def __post_init__(self) -> None:
         force_setattr(self, "student", identifier(self.student) or "(no name)")
@@ -194,7 +249,9 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
         force_setattr(self, "notices", listed(self.notices, MAX_NOTICES, MAX_SENTENCE))
         force_setattr(self, "ignored", listed(self.ignored, MAX_IGNORED, MAX_FILE_NAME))
         force_setattr(self, "sha256", line(self.sha256, MAX_WORD))
+        force_setattr(self, "syntax_sha256", line(self.syntax_sha256, MAX_WORD))
         force_setattr(self, "printed", last_lines(self.printed))
+        _make_floats(self, "score", "max_score")
 
     @property
     def carried(self) -> float:
@@ -210,10 +267,18 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     submissions: tuple[SubmissionResult, ...]
     format_version: Literal[1] = FORMAT_VERSION
     hidden_inputs: Literal["public", "secret"] = "public"
+    settings: Settings | None = None
 
     def __post_init__(self) -> None:
         force_setattr(self, "course", identifier(self.course))
         force_setattr(self, "isolation", line(self.isolation, MAX_WORD))
+
+
+def _make_floats(record: msgspec.Struct, *names: str) -> None:
+    """Write points as they are read again: 2 and 2.0 are equal, and not the same JSON."""
+    for name in names:
+        value = getattr(record, name)
+        force_setattr(record, name, None if value is None else float(value))
 
 
 def title_of(explanation: str) -> str:
@@ -229,9 +294,89 @@ def add(points: Iterable[float]) -> float:
     return round(sum(points), 6)
 
 
+def scores_of(results: Results) -> dict[tuple[str, str], float]:
+    """Return each score by student and stage; what has none is left out."""
+    return {
+        (item.student, item.stage): item.score
+        for item in results.submissions
+        if item.score is not None
+    }
+
+
+def score_changes(
+    before: Mapping[tuple[str, str], float], after: Mapping[tuple[str, str], float]
+) -> str:
+    """Say in one line which scores, by student and stage, differ from those *before*.
+
+    Empty where none of them was graded before.
+    """
+    again = sorted(before.keys() & after.keys())
+    changed = [
+        f"{student}, {stage}: {before[key]:g} → {after[key]:g} ({after[key] - before[key]:+g})"
+        for key in again
+        if before[key] != after[key]
+        for student, stage in [key]
+    ]
+    more = [f"and {len(changed) - MAX_CHANGES} more"] if len(changed) > MAX_CHANGES else []
+    count = f"{len(changed)} of {len(again)} earlier scores changed"
+    listing = "; ".join([*changed[:MAX_CHANGES], *more])
+    return f"{count}{': ' if changed else ''}{listing}." if again else ""
+
+
+def share_checks(
+    result: SubmissionResult, known: dict[CheckResult, CheckResult]
+) -> SubmissionResult:
+    """Use equal checks of other results in *result*, so that a class fits in memory.
+
+    Most checks of a class are equal: those that passed. *known* holds each check once.
+    """
+    exercises = tuple(
+        replace(one, checks=tuple(known.setdefault(check, check) for check in one.checks))
+        for one in result.exercises
+    )
+    return replace(result, exercises=exercises)
+
+
 def to_json(results: Results) -> bytes:
     """Encode as indented UTF-8 JSON; NaN and infinities can't occur in points."""
-    return msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
+    return b"".join(json_parts(results))
+
+
+def json_parts(results: Results) -> Iterator[bytes]:
+    """Yield the JSON of *results* in parts, of which none is longer than one submission's."""
+    head = _indented(replace(results, submissions=()))
+    before, empty, after = head.partition(b'"submissions": []')
+    if not results.submissions:
+        yield head + b"\n"
+        return
+    yield before + empty.removesuffix(b"]")
+    for number, result in enumerate(results.submissions):
+        # A text in JSON holds no line break, so only the structure is moved to the right.
+        yield (b"," if number else b"") + b"\n    " + _indented(result).replace(b"\n", b"\n    ")
+    yield b"\n  ]" + after + b"\n"
+
+
+def _indented(record: msgspec.Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(record), indent=2)
+
+
+class _Scores(msgspec.Struct, frozen=True):
+    """The part of a record that says who earned how much; the rest is not decoded."""
+
+    student: str
+    stage: str
+    score: float | None
+
+
+class _ScoreList(msgspec.Struct, frozen=True):
+    submissions: tuple[_Scores, ...]
+    format_version: Literal[1]
+
+
+def scores_in_json(text: bytes | memoryview) -> dict[tuple[str, str], float]:
+    """Return the scores of a record by student and stage, without the rest of it."""
+    found = msgspec.json.decode(text, type=_ScoreList).submissions
+    return {(item.student, item.stage): item.score for item in found if item.score is not None}
 
 
 def from_json(text: bytes) -> Results:

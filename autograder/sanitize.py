@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 MAX_WORD = 80  # a name on one line of a wide terminal
-MAX_FILE_NAME = 120  # what `submission.names` shows of one
+MAX_FILE_NAME = 120  # what `submission.files` shows of one
 MAX_SENTENCE = 400
 MAX_MESSAGE = 2000  # a screenful: enough for an exception with its text
 MAX_LINES = 30  # likewise
@@ -23,6 +23,7 @@ _ESCAPE = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
     r"|\x1b[ -/]*[0-~]"  # resets, character sets
 )
+_PATH = re.compile(r"(?<![\w/.:])/(?:[\w.+@~-]+/)+")
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _JOINERS = frozenset("\u200c\u200d")  # Persian, Indic scripts and emoji are wrong without them
 
@@ -57,6 +58,11 @@ def listed(items: Iterable[str], most: int, limit: int) -> tuple[str, ...]:
     if len(known) > most:
         known[most - 1 :] = [f"… ({len(known) - most + 1} more)"]
     return tuple(line(item, limit) for item in known)
+
+
+def without_folders(text: str) -> str:
+    """Shorten absolute paths to the file's name: where a server keeps it concerns no student."""
+    return _PATH.sub("…/", text)
 
 
 def identifier(text: str, limit: int = MAX_WORD) -> str:

@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from autograder import course as courses
-from autograder.authoring import lab_notebook, markers
+from autograder.authoring import lab_notebook, stubs
 from autograder.authoring.lab_notebook import Notebook
 from autograder.course import Course
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
@@ -417,7 +418,7 @@ def write_template(root: Path) -> Path:
     write_files(root, course_files((STAGE,)) | {"nbgrader_config.py": CONFIG})
     course = courses.load(root)
     stage = course.stage(STAGE)
-    stage.stub.write_text(markers.strip_solutions(SOLUTION, "tiny.py"), "utf-8")
+    stage.stub.write_text(stubs.strip_solutions(SOLUTION, "tiny.py"), "utf-8")
     authored(stage.lab)
     Writer(course, [Submission(student="unused", stage=STAGE, code=None)])
     return root
@@ -455,6 +456,15 @@ def record(
         "max_score": sum(item.max_score for item in exercises),
     }
     return SubmissionResult(student=student, exercises=exercises, **(facts | fields))
+
+
+def without_times(results: Results) -> Results:
+    """The record of a run as if it had taken no time, at no date."""
+    timeless = [
+        replace(one, audit=replace(one.audit, judged="", seconds=0.0)) if one.audit else one
+        for one in results.submissions
+    ]
+    return replace(results, submissions=tuple(timeless))
 
 
 class Row(NamedTuple):

@@ -12,7 +12,7 @@ Rules, which are graded like the results:
 - A call leaves its arguments as they were: no operation in place on what the caller passed. (All
   but transfer_weights.)
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but transfer_weights.)
 - Your code sets no seed: the caller does that. (All but transfer_weights.)
 - Attention is built step by step: torch's own attention functions and layers are not allowed
   (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (All but

@@ -20,7 +20,7 @@ def inputs(documented: DocumentedTensors) -> Tensor:
     return documented["000.inputs"].tensor.clone()
 
 
-B, T, D_IN, D_OUT, CONTEXT = 3, 5, 13, 4, 9  # all different, so that no wrong axis fits by chance
+B, T, D_IN, D_OUT, CONTEXT = 3, 5, 13, 6, 9
 SCALE = 0.5  # scores then spread by 3: every mistake shows, and no visible weight underflows, so
 # that masking after softmax with a new normalisation is as exact as minus infinity
 LAYERS = ("W_query", "W_key", "W_value")
@@ -42,7 +42,8 @@ def both_attentions(student, reference, probe, **shapes):
     """Build the student's attention and the reference, and load the same large weights."""
     shapes |= {f"{layer}__weight": (D_OUT, D_IN) for layer in LAYERS}
     weights = probe.weights(**shapes)
-    arguments = (D_IN, D_OUT, CONTEXT, 0.0, len(weights) > len(LAYERS))
+    biased = [True] if len(weights) > len(LAYERS) else []
+    arguments = (D_IN, D_OUT, CONTEXT, 0.0, *biased)
     yours = student.new("CausalAttention", *arguments).load(weights)
     ours = reference.new("CausalAttention", *arguments).load(weights)
     return yours, ours, weights

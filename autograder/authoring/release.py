@@ -4,19 +4,24 @@ nbgrader copies every file of ``source/<stage>/`` unchanged and strips notebooks
 solution and no hidden check may ever be there. Students receive the checks that are not hidden,
 with a record of what the solution replies to them, and fingerprints instead of misconceptions.
 Record and fingerprints are numbers that take time to compute, so a digest of their sources shows
-whether they are stale.
+whether they are stale. Somebody may have solved an exercise in a built module; digests of the stubs
+that were built last show that, and such a module is kept.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder.authoring import lab_notebook, markers, public_suite, stated_rules
-from autograder.course import Course, Stage
+from autograder.authoring import lab_notebook, public_suite, stubs
+from autograder.course import GUIDE, Course, Stage
+from autograder.disk import replace_file
 from autograder.errors import CourseError
 
-RECORDS_VERSION = 3  # add one when the same sources would give another record or fingerprints
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
+RECORDS_VERSION = 4  # add one when the same sources would give another record or fingerprints
 
 
 def plan(course: Course) -> dict[Path, bytes]:
@@ -25,12 +30,14 @@ def plan(course: Course) -> dict[Path, bytes]:
     Records and fingerprints are taken from the disk; ``outdated_stages`` says which are stale.
     """
     built: dict[Path, bytes] = {}
-    for stage in course.stages:
+    digests = {}
+    for stage in course.every_stage:
         stub = stub_of(stage).encode()
+        digests[stage.name] = hashlib.sha256(stub).hexdigest()
         suite = public_suite_of(stage).encode()
         for path, content in ((stage.stub, stub), (stage.public_suite, suite)):
             built |= {path: content, stage.assignment / path.name: content}
-        for path in _visible_files(stage.source):
+        for path in visible_files(stage.source):
             if path not in built:
                 _reject_secrets(path, course, stage)
                 built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
@@ -38,13 +45,55 @@ def plan(course: Course) -> dict[Path, bytes]:
         lab = lab_notebook.build_source_lab(stage.lab, points)
         student_lab = lab_notebook.build_student_lab(lab)
         built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
+    built[course.root / "assignments" / GUIDE] = _guide(course)
+    built[_stub_digests(course)] = json.dumps(digests, indent=2).encode() + b"\n"
     return built
+
+
+def edited_modules(course: Course) -> list[Path]:
+    """List the modules in source and assignments that somebody has edited since they were built."""
+    try:
+        known = json.loads(_stub_digests(course).read_bytes())
+    except (OSError, ValueError):  # not built yet: whatever is there may be somebody's work
+        known = {}
+    return [
+        path
+        for stage in course.every_stage
+        for path in (stage.stub, stage.assignment / stage.stub.name)
+        if path.is_file()
+        and not path.is_symlink()
+        and hashlib.sha256(path.read_bytes()).hexdigest() != known.get(stage.name)
+        and path.read_bytes() != stub_of(stage).encode()
+    ]
+
+
+def kept(course: Course) -> Iterator[str]:
+    """Say of each edited module that it is kept, and what to do."""
+    for path in edited_modules(course):
+        yield (
+            f"{path} was edited, so it stays as it is, and students must not receive it. "
+            "Move your code to a folder of your own (`autograder start`), "
+            "then delete this file and run `autograder release`."
+        )
+
+
+def _guide(course: Course) -> bytes:
+    """Return what students read first: how to install, and how to begin."""
+    stage = course.every_stage[0]
+    words = {"TITLE": course.file.title, "FIRST": f"my-work/{stage.name}/{stage.module}.py"}
+    text = GUIDE_TEMPLATE.read_text("utf-8")
+    return re.sub("TITLE|FIRST", lambda word: words[word[0]], text).encode()
+
+
+def _stub_digests(course: Course) -> Path:
+    """Return the file with the digest of the stub of each stage that was built last."""
+    return course.root / "solutions" / "stubs.json"
 
 
 def stub_of(stage: Stage) -> str:
     """Return the text of the stub of *stage*, with the rules that its checks grade."""
-    stub = markers.strip_solutions(_read_solution(stage), str(stage.solution))
-    return stated_rules.add_rules(stub, stage, _read(stage.hidden_suite, "its rules"))
+    stub = stubs.strip_solutions(_read_solution(stage), str(stage.solution))
+    return stubs.add_rules(stub, stage, _read(stage.hidden_suite, "its rules"))
 
 
 def public_suite_of(stage: Stage) -> str:
@@ -57,23 +106,30 @@ def public_suite_of(stage: Stage) -> str:
 
 def _points_of_labs(course: Course) -> list[tuple[Stage, dict[str, float]]]:
     """Add up the hidden checks of each exercise, for the stages that have a lab."""
-    stages = [stage for stage in course.stages if stage.lab.is_file()]
+    stages = [stage for stage in course.every_stage if stage.lab.is_file()]
     if not stages:
         return []
     from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch, for labs only
 
     with open_suites(course, stages) as runner:
-        return [(stage, runner.points(stage)) for stage in stages]
+        points = [(stage, runner.points(stage)) for stage in stages]
+    return [
+        (stage, found if stage.file.graded else dict.fromkeys(found, 0.0))
+        for stage, found in points
+    ]
 
 
 def stale(course: Course) -> tuple[Path, ...]:
-    """Return every built file that is missing, differs, or is surplus."""
+    """Return every built file that is missing, differs, or is surplus; not the edited modules."""
     records = {path for stage in outdated_stages(course) for path in _records(stage)}
     return tuple(sorted({*_changed_files(course, plan(course)), *records}))
 
 
 def build(course: Course) -> tuple[Path, ...]:
-    """Write stale files and remove surplus ones; return the paths of both."""
+    """Write stale files and remove surplus ones; return the paths of both.
+
+    Edited modules stay as they are.
+    """
     built = plan(course)  # raises before anything is written
     outdated = outdated_stages(course)
     _build_records(course, outdated)
@@ -90,13 +146,17 @@ def build(course: Course) -> tuple[Path, ...]:
 
 
 def leaks(course: Course) -> Iterator[str]:
-    """Report each line of a stage's solution that is in a file for its students."""
-    for stage in course.stages:
-        secret = markers.secret_lines(_read_solution(stage), str(stage.solution))
+    """Report each line of a stage's solution that is in a file for its students.
+
+    Edited modules are left out: a learner's own code is no leak, and ``kept`` reports them.
+    """
+    edited = set(edited_modules(course))
+    for stage in course.every_stage:
+        secret = stubs.secret_lines(_read_solution(stage), str(stage.solution))
         for folder in (stage.source, stage.assignment):
-            for path in _all_files(folder):
+            for path in (path for path in _all_files(folder) if path not in edited):
                 for place, line in _located_lines(path):
-                    if (bare := markers.bare_line(line)) in secret:
+                    if (bare := stubs.bare_line(line)) in secret:
                         yield f"{path}:{place}: a line of the solution, {bare!r}."
 
 
@@ -104,7 +164,7 @@ def outdated_stages(course: Course) -> list[Stage]:
     """List the stages whose record or fingerprints are missing, or come from other sources."""
     return [
         stage
-        for stage in course.stages
+        for stage in course.every_stage
         if {_recorded_digest(path) for path in _records(stage)} != {sources_digest(stage)}
     ]
 
@@ -157,15 +217,15 @@ def _build_records(course: Course, stages: Sequence[Stage]) -> None:
 def _changed_files(course: Course, built: dict[Path, bytes]) -> tuple[Path, ...]:
     """Return the files that differ from *built*, and the surplus files of the assignments."""
     outdated = {path for path, content in built.items() if not _has_content(path, content)}
-    present = {path for stage in course.stages for path in _visible_files(stage.assignment)}
-    return tuple(sorted(outdated | (present - built.keys())))
+    present = {path for stage in course.every_stage for path in visible_files(stage.assignment)}
+    return tuple(sorted((outdated | (present - built.keys())) - set(edited_modules(course))))
 
 
 def _has_content(path: Path, content: bytes) -> bool:
     return path.is_file() and not path.is_symlink() and path.read_bytes() == content
 
 
-def _visible_files(folder: Path) -> list[Path]:
+def visible_files(folder: Path) -> list[Path]:
     """List the files of *folder* that students receive: no caches, no dotfiles."""
     return [
         path
@@ -203,7 +263,7 @@ def _reject_secrets(path: Path, course: Course, stage: Stage) -> None:
     if is_suite or path.name in {stage.misconceptions.name, course.documented.name}:
         msg = f"{path} would reach students; move it to {stage.hidden}."
         raise CourseError(msg)
-    for line in markers.marker_lines(_read_text(path)):
+    for line in stubs.marker_lines(_read_text(path)):
         msg = f"{path}:{line}: a marker here means hidden code; move that to {stage.solution}."
         raise CourseError(msg)
 
@@ -213,9 +273,10 @@ def _located_lines(path: Path) -> Iterator[tuple[str, str]]:
     if not path.is_file():
         return
     text = _read_text(path)
-    if path.suffix == ".json":
-        for number, line in enumerate(json_lines(path), start=1):
-            yield f"string {number}", line
+    if path.suffix == ".json" and (lines := json_lines(path)):
+        for line in lines:
+            yield "a string", line
+        return
     try:
         cells = json.loads(text)["cells"] if path.suffix == ".ipynb" else None
     except (ValueError, KeyError, TypeError):  # not a notebook, in spite of its name
@@ -230,11 +291,13 @@ def _located_lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def json_lines(path: Path) -> list[str]:
-    """List every line of every string in the JSON file at *path*; none if it is not JSON."""
+    """List every line of every string in the JSON file at *path*, once; none if it is not JSON."""
+    strings = dict.fromkeys(_JSON_STRING.findall(_read_text(path)))  # most of a record is numbers
     try:
-        return [markers.bare_line(line) for line in _lines_of_strings(json.loads(_read_text(path)))]
+        lines = "\n".join(map(json.loads, strings)).split("\n")
     except ValueError:
         return []
+    return [*map(stubs.bare_line, lines)]
 
 
 def _lines_of_strings(value: object) -> Iterator[str]:
@@ -253,11 +316,5 @@ def _read_text(path: Path) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Replace *path* at once, so that an interrupted run leaves the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.draft")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    replace_file(path, content)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from autograder.authoring import markers, release, stated_rules
+from autograder.authoring import release, stubs
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
@@ -28,8 +28,8 @@ from autograder.results import CheckResult, Outcome, SubmissionResult
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
-from autograder.suite import documented, public_record, rules
-from autograder.suite.checks import Layer
+from autograder.suite import documented, public_record
+from autograder.suite.checks import Layer, read_rules
 
 STAGE_POINTS = 10.0
 GAP_SHARE = 0.02  # of a stage's misconceptions may pass the public suite, each with its reason
@@ -45,7 +45,7 @@ class VerifyReport(NamedTuple):
 
 def verify(course: Course, only: Stage | None = None) -> VerifyReport:
     """Check *course*, or the stage *only*; without findings everything holds."""
-    stages = [only] if only else list(course.stages)
+    stages = [only] if only else list(course.every_stage)
     findings = [*stale_files(course), *unknown_folders(course)]
     findings += [finding for stage in stages for finding in undocumented_exercises(stage)]
     shares = _verify_in_processes(course, stages)
@@ -123,6 +123,7 @@ def stale_files(course: Course) -> Iterator[str]:
     for path in release.stale(course):
         yield f"{path.relative_to(course.root)} is stale: run `autograder release`."
     yield from release.leaks(course)
+    yield from release.kept(course)
 
 
 def unknown_folders(course: Course) -> Iterator[str]:
@@ -178,16 +179,16 @@ def malformed_checks(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
 
 def unstated_rules(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
     """Report checks that grade a rule without naming it, and rules that the stub does not state."""
-    known = rules.read(stage.rules)
+    known = read_rules(stage.rules)
     for check in runner.checks(stage.name):
-        for method in sorted(runner.methods(stage, check.item)):
+        for method in sorted(runner.methods(check.item)):
             fitting = [rule.name for rule in known.values() if method in rule.methods]
             if fitting and not {*fitting} & {*check.spec.rules}:
                 what = f"{stage.name}: {check.name} grades by `{method}`"
                 yield f"{what} and names none of the rules {', '.join(fitting)}."
     suite = stage.hidden_suite.read_text("utf-8")
     stub = stage.stub.read_text("utf-8") if stage.stub.is_file() else ""
-    for name in stated_rules.unstated(stub, suite, known):
+    for name in stubs.unstated(stub, suite, known):
         yield f"{stage.name}: checks grade the rule {name!r}, which the stub does not state."
 
 
@@ -219,10 +220,13 @@ class StageVerifier:
         yield from self.check_placeholder()
         for item in self._bank:
             yield from self.check_misconception(item)
+        first_of_each = {item.exercise: item for item in reversed(self._bank)}
+        for item in first_of_each.values():
+            yield from self.check_in_sandbox(item)
 
     def check_stub(self) -> Iterator[str]:
         """The stub imports and earns nothing."""
-        text = markers.strip_solutions(self._solution, self._stage.solution.name)
+        text = stubs.strip_solutions(self._solution, self._stage.solution.name)
         result = self._grade("the stub", text.encode())
         if result.score != 0 or result.message:
             yield f"the stub scores {result.score}; it must import and earn 0. {result.message}"
@@ -247,13 +251,21 @@ class StageVerifier:
 
     def check_misconception(self, item: Misconception) -> Iterator[str]:
         """The misconception *item* loses points, and its diagnosis names it."""
-        result = self._grade(item.id, item.module(self._solution).encode(), item.exercise)
-        if result.score is None or result.score == result.max_score:
-            yield f"misconception {item.id} loses nothing. {result.message}"
+        try:
+            diagnoses = self._runner.diagnose(self._stage, item)
+        except CourseError as error:
+            yield f"misconception {item.id} can't be run. {error}"
             return
-        names = {check.diagnosis.misconception for check in _checks(result) if check.diagnosis}
-        if item.id not in {part for name in names for part in name.split(" / ")}:
-            yield f"misconception {item.id} is named {', '.join(sorted(names)) or 'nothing'}."
+        if not sum(check.spec.points for check in diagnoses):
+            yield f"misconception {item.id} loses nothing."
+        else:
+            yield from _wrong_names(item, set(chain.from_iterable(diagnoses.values())))
+
+    def check_in_sandbox(self, item: Misconception) -> Iterator[str]:
+        """A worker shows of *item* what this process does, so that its diagnosis names it."""
+        result = self._grade(item.id, item.module(self._solution).encode(), item.exercise)
+        found = [check.diagnosis for check in _checks(result) if check.diagnosis]
+        yield from _wrong_names(item, {name for one in found for name in one.misconceptions})
 
     def public_findings(self) -> Iterator[str]:
         """Run the public suite on the solution and on the stub."""
@@ -275,6 +287,11 @@ class StageVerifier:
         code = Code(kind="module", cells=(module,), label=self._stage.solution.name)
         submission = Submission(student=name, stage=self._stage.name, code=code)
         return grade_one(self._runner, self._fork_server, submission, exercise=exercise)
+
+
+def _wrong_names(item: Misconception, names: set[str]) -> Iterator[str]:
+    if item.id not in names:
+        yield f"misconception {item.id} is named {', '.join(sorted(names)) or 'nothing'}."
 
 
 def _checks(result: SubmissionResult) -> list[CheckResult]:
@@ -326,9 +343,9 @@ def public_gaps(stage: Stage) -> Iterator[str]:
 def fingerprint_leaks(stage: Stage) -> Iterator[str]:
     """Report lines of misconceptions, which are nearly the solution, in the fingerprints."""
     solution = stage.solution.read_text("utf-8")
-    given = markers.bare_lines(markers.strip_solutions(solution, stage.solution.name))
+    given = stubs.bare_lines(stubs.strip_solutions(solution, stage.solution.name))
     lines = set(release.json_lines(stage.fingerprints))
     for item in misconceptions.read(stage.misconceptions):
-        secret = markers.bare_lines(item.module(solution)) - given - {""}
+        secret = stubs.bare_lines(item.module(solution)) - given - {""}
         for line in sorted(secret & lines):
             yield f"{stage.name}: {stage.fingerprints.name} holds a line of {item.id}, {line!r}."

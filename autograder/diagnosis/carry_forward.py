@@ -5,12 +5,18 @@ that was named in the other; where it then ends every failed check as the studen
 student's exercise adds no mistake of its own. Both diagnoses may fit such answers; it counts that
 the source uses the other exercise, which is read before any of it runs.
 
+Where the mistake has no name, or an exception hides what the exercise does, a stand-in takes the
+place of the other exercise, in the student's code and in the right program: it shows everything
+that the exercise hands to the other, and how it uses the answer. A check on which both then show
+the same earns its points.
+
 Nobody gains by a mistake made on purpose: it costs the points of its own exercise, and the one
-above must still show, on hidden inputs, what a right one shows. Where the mistake hides it, because
-it ignores an input, or leads to NaN or an exception, no point is carried.
+above must still show, on hidden inputs, what a right one shows. Where nothing shows it, no point is
+carried.
 """
 
 import ast
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,11 +31,16 @@ from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Match, Observation, compare
 from autograder.errors import CourseError
 from autograder.results import Diagnosis, Status
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.protocol import DictValue, Value
 from autograder.sandbox.static_names import Definition, definitions, parse, reached_uses
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.in_process import LocalChannel
+from autograder.suite.student_proxy import Channel
 
+MAX_SETS = 12  # of mistakes that are tried together; a stage has at most five exercises
 MAX_INPUTS = 4  # tensors that an exercise gets from another; queries, keys, values and a mask
+COMPUTED = {"call", "forward", "gradients"}  # verbs whose answers the code computes
 SHIFT = """
 import torch
 
@@ -51,22 +62,35 @@ else:
 
 
 class Program(NamedTuple):
-    """The right program at *path* with *mistake*, if any, in *exercise*.
+    """The right program at *path* with *mistakes*, if any, in different exercises.
 
-    *shifted* is the number of a tensor that is changed on its way into *exercise*, -1 for none.
+    The tensor of number *shifted* is changed on its way into *exercise*; -1 is none.
     """
 
     path: Path
-    exercise: str
-    mistake: Misconception | None = None
+    mistakes: tuple[Misconception, ...] = ()
+    exercise: str = ""
     shifted: int = -1
 
 
+Shapes = dict[str, dict[str, Value]]
+
+
 class Carried(NamedTuple):
-    """The exercise whose mistake shows in another, and the checks that are right given it."""
+    """The exercises whose mistakes show in another, and the checks that are right given them."""
 
     given: str
     checks: frozenset[str]
+
+
+class StandInRun(NamedTuple):
+    """What a check shows while stand-ins answer, and the shapes of right answers.
+
+    The shapes are by exercise, and by a key for the arguments.
+    """
+
+    shapes: Shapes
+    observation: Observation
 
 
 class CarryForward:
@@ -85,6 +109,7 @@ class CarryForward:
         }
         self._channels: dict[Program, LocalChannel | None] = {}
         self._runs: dict[tuple[LocalChannel, str], Observation] = {}
+        self._with_stand_ins: dict[tuple[Path, str, tuple[str, ...]], StandInRun | None] = {}
 
     def find(
         self,
@@ -95,18 +120,100 @@ class CarryForward:
         mistakes: Sequence[Misconception],
     ) -> Carried | None:
         """Return which of *mistakes*, in exercises that *source* uses, explains all *failures*."""
-        for mistake in mistakes:
-            if _uses(source, exercise, mistake.exercise):
-                for program in self._wrong_programs(exercise, mistake):
-                    if checks := self._right_checks(program, failures, passed):
-                        return Carried(mistake.exercise, checks)
+        used = [mistake for mistake in mistakes if _uses(source, exercise, mistake.exercise)]
+        for together in _sets(used):
+            for program in self._wrong_programs(exercise, together):
+                if checks := self._right_checks(program, failures, passed):
+                    return Carried(_names(item.exercise for item in together), checks)
         return None
 
-    def _wrong_programs(self, exercise: str, mistake: Misconception) -> Iterator[Program]:
-        """Yield the programs in which *exercise* is right and stands on *mistake*."""
+    def find_by_stand_ins(
+        self,
+        student: Channel,
+        source: Sequence[Definition],
+        exercise: str,
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+        wrong: Sequence[str],
+    ) -> Carried | None:
+        """Run all checks again with stand-ins for the *wrong* exercises that *source* uses."""
+        used = tuple(name for name in wrong if _uses(source, exercise, name))
+        paths = [
+            path
+            for path, known in self._sources.items()
+            if used and all(_uses(known, exercise, name) for name in used)
+        ]
+        for path in paths:
+            if checks := self._alike_on_stand_ins(student, path, used, failures, passed):
+                return Carried(_names(used), checks)
+        return None
+
+    def _alike_on_stand_ins(
+        self,
+        student: Channel,
+        path: Path,
+        names: tuple[str, ...],
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+    ) -> frozenset[str]:
+        """Return the failed checks that the program at *path* answers alike; none unless all do."""
+        alike = set()
+        failed = [item for item, _ in failures]
+        for check in (*failed, *passed):
+            known = self._run_with_stand_ins(check, names, path)
+            if known is None and check in passed:  # it uses no other exercise
+                continue
+            if known is None:
+                return frozenset()
+            seen = self._stood_in(student, check, known.shapes).observation
+            match = compare(known.observation, seen, self._solve(check))
+            if match is Match.NO:
+                return frozenset()
+            if match is Match.YES and check in failed and _shows_the_exercise(seen):
+                alike.add(check.name)
+        return frozenset(alike)
+
+    def _run_with_stand_ins(
+        self, check: pytest.Item, names: tuple[str, ...], path: Path
+    ) -> "StandInRun | None":
+        """Run *check* on the program at *path*, first to learn the shapes of right answers."""
+        key = (path, check.nodeid, names)
+        if key not in self._with_stand_ins:
+            found = None
+            if channel := self._channel(Program(path)):
+                shapes = self._stood_in(channel, check, {name: {} for name in names}).shapes
+                if all(shapes.get(name) for name in names):
+                    seen = self._stood_in(channel, check, shapes).observation
+                    found = StandInRun(shapes, seen)
+            self._with_stand_ins[key] = found
+        return self._with_stand_ins[key]
+
+    def _stood_in(self, channel: Channel, check: pytest.Item, shapes: Shapes) -> StandInRun:
+        """Run *check* on *channel* while stand-ins of these *shapes* answer.
+
+        A stand-in without shapes lets the code answer, and learns them.
+        """
+        try:
+            for name, table in shapes.items():
+                channel.ask("stand_in", name=name, kwargs=table)
+            seen = self._run(check, channel)
+            learned = channel.ask("remove_stand_ins").value
+        except Fault as fault:
+            return StandInRun({}, Observation((), fault))
+        tables = learned.items if isinstance(learned, DictValue) else {}
+        return StandInRun(
+            {name: table.items for name, table in tables.items() if isinstance(table, DictValue)},
+            seen,
+        )
+
+    def _wrong_programs(
+        self, exercise: str, mistakes: tuple[Misconception, ...]
+    ) -> Iterator[Program]:
+        """Yield the programs in which *exercise* is right and stands on *mistakes*."""
         for path, source in self._sources.items():
-            program = Program(path, mistake.exercise, mistake)
-            if _uses(source, exercise, mistake.exercise) and self._channel(program):
+            program = Program(path, mistakes)
+            uses_all = all(_uses(source, exercise, mistake.exercise) for mistake in mistakes)
+            if uses_all and self._channel(program):
                 yield program
 
     def _right_checks(
@@ -139,16 +246,19 @@ class CarryForward:
         It ends at the first difference: only the answers before that count.
         """
         count = len(self._replay(program, check).answers)
-        right = program._replace(mistake=None)
+        right = program._replace(mistakes=())
         return all(
-            self._notices(program, number, check, count)
-            or not self._notices(right, number, check, count)
+            self._notices(program, mistake.exercise, number, check, count)
+            or not self._notices(right, mistake.exercise, number, check, count)
+            for mistake in program.mistakes
             for number in range(MAX_INPUTS)
         )
 
-    def _notices(self, program: Program, number: int, check: pytest.Item, count: int) -> bool:
-        """Whether the first *count* answers change if this input is changed."""
-        changed = program._replace(shifted=number)
+    def _notices(
+        self, program: Program, exercise: str, number: int, check: pytest.Item, count: int
+    ) -> bool:
+        """Whether the first *count* answers change if this input of *exercise* is changed."""
+        changed = program._replace(exercise=exercise, shifted=number)
         if not (self._channel(program) and self._channel(changed)):
             return False
         plain, shifted = (
@@ -182,11 +292,7 @@ class CarryForward:
 
     def _text(self, program: Program) -> str:
         solution = self._stage.solution.read_text("utf-8")
-        text = (
-            with_mistake(program.path, program.mistake, solution)
-            if program.mistake
-            else ast.unparse(ast.Module(_definitions(program.path), []))
-        )
+        text = with_mistakes(program.path, program.mistakes, solution)
         if program.shifted < 0:
             return text
         shift = SHIFT.replace("EXERCISE", program.exercise).replace("NUMBER", str(program.shifted))
@@ -197,28 +303,62 @@ def certain_mistakes(
     bank: Sequence[Misconception], exercise: str, diagnoses: Iterable[Diagnosis]
 ) -> tuple[Misconception, ...]:
     """Return what *diagnoses* name: one mistake, or several that no answer can distinguish."""
-    ids = {part for diagnosis in diagnoses for part in diagnosis.misconception.split(" / ")}
+    ids = {name for diagnosis in diagnoses for name in diagnosis.misconceptions}
     named = tuple(item for item in bank if item.exercise == exercise and item.id in ids)
     tied = all(item.id in named[0].ties for item in named[1:])
     return named if tied else ()
 
 
-def with_mistake(path: Path, mistake: Misconception, solution: str) -> str:
-    """Return the right program at *path* with *mistake*, a change to *solution*, in it.
+def is_attempt(failures: Sequence[Failure]) -> bool:
+    """Whether the code behind *failures* computes anything: what was never written is no mistake.
 
-    The wrong definition, with what it needs, takes the place of the program's own. Raises
+    Zeros of the right shape, below a right exercise, must not earn its points.
+    """
+    return any(
+        verb in COMPUTED and _tells(answer) for _, seen in failures for verb, answer in seen.answers
+    )
+
+
+def with_mistakes(path: Path, mistakes: Iterable[Misconception], solution: str) -> str:
+    """Return the right program at *path* with *mistakes*, changes to *solution*, in it.
+
+    The wrong definitions, with what they need, take the place of the program's own. Raises
     ``CourseError``.
     """
-    wrong = ast.parse(mistake.module(solution))
-    unchanged = set(map(ast.unparse, ast.parse(solution).body))
-    new = [node for node in wrong.body if _is_import(node) or ast.unparse(node) not in unchanged]
-    body: list[ast.stmt] = []
-    for node in _definitions(path):
-        body += new if getattr(node, "name", "") == mistake.exercise else [node]
-    if not any(node in body for node in new):
-        msg = f"{path} does not define {mistake.exercise}"
-        raise CourseError(msg)
+    body = _definitions(path)
+    for mistake in mistakes:
+        new = _changed_by(mistake, solution)
+        if all(getattr(node, "name", "") != mistake.exercise for node in body):
+            msg = f"{path} does not define {mistake.exercise}"
+            raise CourseError(msg)
+        parts = (new if getattr(node, "name", "") == mistake.exercise else [node] for node in body)
+        body = [node for part in parts for node in part]
     return ast.unparse(ast.Module(body, []))
+
+
+def _changed_by(mistake: Misconception, solution: str) -> list[ast.stmt]:
+    """Return the wrong definition and what it needs."""
+    unchanged = set(map(ast.unparse, ast.parse(solution).body))
+    wrong = ast.parse(mistake.module(solution))
+    return [node for node in wrong.body if _is_import(node) or ast.unparse(node) not in unchanged]
+
+
+def _sets(mistakes: Sequence[Misconception]) -> Iterator[tuple[Misconception, ...]]:
+    """Yield each mistake alone, then pairs in different exercises, then one in each exercise."""
+    exercises = {mistake.exercise: mistake for mistake in reversed(mistakes)}
+    pairs = (
+        (one, other)
+        for one, other in itertools.combinations(mistakes, 2)
+        if one.exercise != other.exercise
+    )
+    every = [tuple(exercises.values())] if len(exercises) > 2 else []  # noqa: PLR2004  # a pair
+    yield from ((mistake,) for mistake in mistakes)
+    yield from itertools.islice(pairs, MAX_SETS)
+    yield from every
+
+
+def _names(exercises: Iterable[str]) -> str:
+    return " and ".join(exercises)
 
 
 def _definitions(path: Path) -> list[ast.stmt]:
@@ -240,7 +380,9 @@ def _shows_the_exercise(seen: Observation) -> bool:
     What ran and what was changed is not compared, and the exercise may have done it itself.
     """
     error = seen.error
-    by_answers = isinstance(error, WrongAnswer) and error.status is not Status.FORBIDDEN
+    by_answers = error is None or (
+        isinstance(error, WrongAnswer) and error.status is not Status.FORBIDDEN
+    )
     return (
         by_answers
         and not seen.changed_inputs

@@ -2,7 +2,7 @@
 
 What the convention of this course is comes from the solution: its signatures, the requests that it
 answers, and the tensors that it computes. The text of an exception only decides which of these is
-told: no sentence contains a word of the student's or a value of a hidden input.
+stated: no sentence contains a word of the student's or a value of a hidden input.
 """
 
 import re

@@ -14,9 +14,9 @@ from autograder.course import Stage
 from autograder.diagnosis import conventions, heuristics, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Match, Observation, compare
-from autograder.results import Diagnosis
+from autograder.results import SEVERAL, Diagnosis
 from autograder.sandbox.faults import Fault
-from autograder.suite.checks import WrongAnswer
+from autograder.suite.checks import Layer, WrongAnswer, spec_of
 from autograder.suite.in_process import Exchange, LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
@@ -96,6 +96,20 @@ class Candidate:
         return self.complete and Match.YES in self.matches
 
     @property
+    def is_coincidence(self) -> bool:
+        """Whether documented values alone agree, and the values for inputs of other sizes do not.
+
+        Two mistakes may show the same for the sizes of one document.
+        """
+        explained = set(self.explained)
+        agreeing = [one for one in self.failures if one.item.name in explained]
+        others = [one for one in self.failures if one.item.name not in explained]
+        return all(_layer(one) is Layer.DOCUMENTED for one in agreeing) and any(
+            _layer(one) is Layer.PROBE and isinstance(one.observation.error, WrongAnswer)
+            for one in others  # a request without an answer says nothing about values
+        )
+
+    @property
     def potential(self) -> int:
         """How many checks it can explain at most."""
         return len(self.failures) - self.matches.count(Match.NO)
@@ -113,9 +127,14 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
     while candidate := _most_promising(candidates):
         failure = failures[len(candidate.matches)]
         candidate.matches.append(matcher.match(candidate.item, failure))
-    certain = [candidate for candidate in candidates if candidate.certain]
+    certain = [one for one in candidates if one.certain and not one.is_coincidence]
     most = max((len(candidate.explained) for candidate in certain), default=0)
     return [candidate for candidate in certain if len(candidate.explained) == most]
+
+
+def _layer(failure: Failure) -> Layer | None:
+    spec = spec_of(failure.item)
+    return spec.layer if spec else None
 
 
 def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
@@ -129,7 +148,7 @@ def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
     """Return the diagnosis of one misconception, or of several that showed the same."""
     shown, more = named[:MAX_NAMED], len(named) > MAX_NAMED
     return Diagnosis(
-        " / ".join(item.id for item in shown),
+        SEVERAL.join(item.id for item in shown),
         _alternatives([item.explanation for item in shown], " ", more=more),
         shown[0].question,
         _alternatives([item.title for item in shown], ". ", more=more),
@@ -162,14 +181,23 @@ class MisconceptionMatcher:
 
     def match(self, item: Misconception, failure: Failure) -> Match:
         """Run the failed check on *item*, and compare."""
-        replayed = self._replay(item, failure.item)
+        replayed = self.replay(item, failure.item)
         if replayed.error is None:
             return Match.NO
         return compare(replayed, failure.observation, self._solve(failure.item)[0])
 
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Run *check* on *item*."""
-        return self._replay(item, check).error is None
+        return self.replay(item, check).error is None
+
+    def replay(self, item: Misconception, check: pytest.Item) -> Observation:
+        """Run *check* on *item*, once."""
+        key = (item.id, check.nodeid)
+        if key not in self._runs:
+            if item.id not in self._channels:
+                self._channels[item.id] = channel_of(self._stage, item)
+            self._runs[key] = self._run(check, self._channels[item.id])
+        return self._runs[key]
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Describe the exception, or the last answer, by what the solution does in the check."""
@@ -203,14 +231,6 @@ class MisconceptionMatcher:
             channel = RecordingChannel(self._solution)
             self._solved[check.nodeid] = self._run(check, channel), channel.exchanges
         return self._solved[check.nodeid]
-
-    def _replay(self, item: Misconception, check: pytest.Item) -> Observation:
-        key = (item.id, check.nodeid)
-        if key not in self._runs:
-            if item.id not in self._channels:
-                self._channels[item.id] = channel_of(self._stage, item)
-            self._runs[key] = self._run(check, self._channels[item.id])
-        return self._runs[key]
 
 
 def _describe_answer(

@@ -12,20 +12,29 @@ from collections.abc import Sequence
 from typing import Final
 
 from autograder.errors import UsageError
-from autograder.exports.csv_io import (
+from autograder.exports.export_file import (
     CsvTable,
+    ExportFile,
+    csv_id,
+    csv_text,
     formula_warnings,
     is_formula,
     number,
     points,
-    read,
-    student_id,
-    text,
-    write,
+    read_csv,
+    write_csv,
 )
-from autograder.exports.export_file import ExportFile
-from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
-from autograder.exports.student_matching import RosterRow, comparable, lms_number, match_students
+from autograder.exports.grade_table import (
+    GradeTable,
+    RosterRow,
+    Score,
+    StageColumn,
+    StudentGrades,
+    comparable,
+    lms_number,
+    match_students,
+    nothing_matched,
+)
 from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
 
 PLACES: Final = 2
@@ -43,23 +52,26 @@ def canvas(grades: GradeTable, roster: bytes | None = None) -> ExportFile:
     the cells of students who have no grade here.
     """
     if roster is None:
-        table, rows, remarks = _new_roster(grades)
+        (table, rows, remarks), problem = _new_roster(grades), ""
     else:
-        table = read(roster, "roster")
+        table = read_csv(roster, "roster")
         _require_canvas_header(table.rows[0])
-        rows, remarks = match_students(grades.rows, _roster_rows(table), "roster")
+        scored = [row for row in grades.rows if any(map(row.has_score, grades.graded))]
+        rows, remarks = match_students(scored, _roster_rows(table), "roster")
+        problem = nothing_matched(scored, rows, "roster")
         # Canvas finds its students by these cells, so they are not changed.
         remarks += formula_warnings(table.rows, "roster")
     cells = [list(row) for row in table.rows]
     for stage in grades.graded:
-        at = _column(cells, stage)
+        at, is_new = _column(cells, stage)
+        remarks += (_new_column(stage),) * (is_new and roster is not None)
         for row, score in grades.scores(stage.name):
             if row.student in rows:
                 remarks += _write_score(cells, rows[row.student], at, row, score)
         if stage.max_score is not None:
             _set_points(cells, at, stage, stage.max_score)
-    content = write(cells, table.delimiter, bom=table.bom)
-    return ExportFile(content, (*grades.remarks, *remarks))
+    content = write_csv(cells, table.delimiter, bom=table.bom)
+    return ExportFile(content, (*grades.remarks, *remarks), problem)
 
 
 def _require_canvas_header(header: Sequence[str]) -> None:
@@ -93,7 +105,7 @@ def _roster_rows(table: CsvTable) -> list[RosterRow]:
 def _new_roster(grades: GradeTable) -> tuple[CsvTable, dict[str, int], tuple[str, ...]]:
     """Make a roster of our own students, as Canvas would export it."""
     rows = tuple(
-        (_name(row), lms_number(row.student), student_id(row.student), "") for row in grades.rows
+        (_name(row), lms_number(row.student), csv_id(row.student), "") for row in grades.rows
     )
     remarks = tuple(
         f"{row.student}: begins like a formula and got an apostrophe in front, so Canvas will "
@@ -109,11 +121,11 @@ def _new_roster(grades: GradeTable) -> tuple[CsvTable, dict[str, int], tuple[str
 def _name(row: StudentGrades) -> str:
     named = ", ".join(part for part in (row.last_name, row.first_name) if part)
     tail = lms_number(row.student)
-    return text(named or (row.student.removesuffix(f"_{tail}") if tail else row.student))
+    return csv_text(named or (row.student.removesuffix(f"_{tail}") if tail else row.student))
 
 
-def _column(cells: list[list[str]], stage: StageColumn) -> int:
-    """Find the column of *stage* by its title or its name, or add one."""
+def _column(cells: list[list[str]], stage: StageColumn) -> tuple[int, bool]:
+    """Find the column of *stage* by its title or its name, or add one; return whether it is new."""
     header = cells[0]
     wanted = {comparable(stage.title), comparable(stage.name)}
     info = header.index("Section") + 1
@@ -124,9 +136,16 @@ def _column(cells: list[list[str]], stage: StageColumn) -> int:
         msg = f"The roster has several columns for {stage.name}: {names}. Remove all but one."
         raise UsageError(msg)
     if found:
-        return found[0]
-    _set_cell(cells, 0, len(header), text(stage.title, _MAX_TITLE))
-    return len(header) - 1
+        return found[0], False
+    _set_cell(cells, 0, len(header), csv_text(stage.title, _MAX_TITLE))
+    return len(header) - 1, True
+
+
+def _new_column(stage: StageColumn) -> str:
+    return (
+        f"No assignment in the roster is named “{stage.title}” or “{stage.name}”, so Canvas will "
+        "make a new one. If you have one, give it that name and export the roster again."
+    )
 
 
 def _write_score(

@@ -48,12 +48,9 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def results(self) -> Results:
         """Return the record: a gradebook holds no checks."""
-        file = _required(self.record, "a record, as `autograder grade --json` writes it")
-        try:
-            return from_json(_read(file))
-        except msgspec.MsgspecError as error:
-            msg = f"{file} is no record of `autograder grade --json`: {error}."
-            raise UsageError(msg) from error
+        return read_record(
+            _required(self.record, "a record, as `autograder grade --json` writes it")
+        )
 
     def lms_download(self) -> bytes | None:
         """Return the content of the file that was downloaded from the LMS."""
@@ -66,6 +63,15 @@ class ExportFormat(msgspec.Struct, frozen=True):
     file: str
     about: str
     make: Callable[[ExportRequest], ExportFile]
+
+
+def read_record(file: Path) -> Results:
+    """Read the record in *file*; raises ``UsageError`` if it is none."""
+    try:
+        return from_json(_read(file))
+    except msgspec.MsgspecError as error:
+        msg = f"{file} is no record of `autograder grade --json`: {error}."
+        raise UsageError(msg) from error
 
 
 def find_format(name: str) -> ExportFormat:

@@ -1,16 +1,22 @@
 """The grade table: one row per student, one column per stage, a score in each cell.
 
 It is made from a record here. The gradebook makes one from nbgrader's database, which has names,
-manual scores and late penalties, too.
+manual scores and late penalties, too. Exports match its students to the rows of a file that a
+learning management system wrote.
 """
 
+import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from autograder.course import Course, Stage
 from autograder.errors import UsageError
 from autograder.results import Results, SubmissionResult
+from autograder.submission.names import MAX_STUDENT, comparison_key
+
+_NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +42,10 @@ class StudentGrades(msgspec.Struct, frozen=True, kw_only=True):
     first_name: str = ""
     email: str = ""
     scores: dict[str, Score] = {}
+
+    def has_score(self, stage: "StageColumn") -> bool:
+        """Return whether there is a grade in *stage*."""
+        return stage.name in self.scores and self.scores[stage.name].score is not None
 
 
 class StageColumn(msgspec.Struct, frozen=True):
@@ -115,4 +125,82 @@ def _remark(result: SubmissionResult, known: set[str]) -> str:
         return f"{result.student}: not exported, {where}{why}"
     if result.score is None:
         return f"{result.student}: no grade in {result.stage}, left empty ({result.status})"
+    return ""
+
+
+class RosterRow(msgspec.Struct, frozen=True):
+    """One row of the download: the system's own number, other identifiers, and names."""
+
+    row: int
+    number: str
+    identifiers: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def match_students(
+    students: Sequence[StudentGrades], roster: Sequence[RosterRow], file: str
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return the row of every student who has exactly one in *file*, and remarks on the others.
+
+    Identifiers are the number at the end of an id that came from a download's name, and all others:
+    where they point to different rows, there is no match. Names count where no identifier matches.
+    """
+    found = {student.student: _matching_rows(student, roster) for student in students}
+    claims = Counter(rows[0] for rows in found.values() if len(rows) == 1)
+    remarks = {who: _match_remark(who, rows, claims, file) for who, rows in found.items()}
+    matched = {who: rows[0] for who, rows in found.items() if not remarks[who]}
+    return matched, tuple(filter(None, remarks.values()))
+
+
+def nothing_matched(students: Sequence[StudentGrades], rows: Mapping[str, int], file: str) -> str:
+    """Return a sentence where none of *students*, who all have scores, has a row in *file*."""
+    if rows:
+        return ""
+    if not students:
+        return f"There is no score to write into the {file}; nothing was written. Grade first."
+    count = f"the {len(students)} students" if len(students) > 1 else "the students"
+    return (
+        f"None of {count} with a score is in the {file}; nothing was written. Is it of this "
+        "course? `autograder collect --roster` gives students the ids that it knows."
+    )
+
+
+def lms_number(student: str) -> str:
+    """Return the LMS's number of *student*, 123 of ``lovelaceada_123``; empty if there is none."""
+    match = _NUMBER.fullmatch(student)
+    if match is None or (match["changed"] and len(student) >= MAX_STUDENT):
+        return ""  # a shortened id may have lost the last digits of its number
+    return match[1]
+
+
+def comparable(text: str) -> str:
+    """Return *text* for comparisons that ignore case, encoding of accents, and spaces."""
+    return " ".join(comparison_key(text).split())
+
+
+def _matching_rows(student: StudentGrades, roster: Sequence[RosterRow]) -> list[int]:
+    number = lms_number(student.student)
+    identifiers = {comparable(student.student), comparable(student.email)} - {""}
+    rows = [
+        entry.row
+        for entry in roster
+        if (number and entry.number == number)
+        or identifiers & set(map(comparable, entry.identifiers))
+    ]
+    if rows:
+        return rows
+    first, last = student.first_name, student.last_name
+    full_names = {comparable(f"{last}, {first}"), comparable(f"{first} {last}")} - {",", ""}
+    names = {comparable(student.student), *full_names}
+    return [entry.row for entry in roster if names & set(map(comparable, entry.names))]
+
+
+def _match_remark(student: str, rows: list[int], claims: Counter[int], file: str) -> str:
+    if not rows:
+        return f"{student}: not found in the {file}, not exported"
+    if len(rows) > 1:
+        lines = ", ".join(str(row + 1) for row in rows)
+        return f"{student}: could be any of rows {lines} of the {file}, not exported"
+    if claims[rows[0]] > 1:
+        return f"{student}: row {rows[0] + 1} of the {file} fits another student too, not exported"
     return ""

@@ -7,8 +7,7 @@ The record holds no times and no host, so every ``time`` is 0.
 import re
 from xml.etree import ElementTree as ET
 
-from autograder.exports.csv_io import number
-from autograder.exports.export_file import ExportFile, feedback_text
+from autograder.exports.export_file import ExportFile, feedback_text, number
 from autograder.results import CheckResult, Outcome, Results, Status, SubmissionResult
 
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2

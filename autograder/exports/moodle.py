@@ -10,10 +10,25 @@ import re
 from typing import Final
 
 from autograder.errors import UsageError
-from autograder.exports.csv_io import CsvTable, formula_warnings, number, points, read, write
-from autograder.exports.export_file import ExportFile
-from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
-from autograder.exports.student_matching import RosterRow, comparable, match_students
+from autograder.exports.export_file import (
+    CsvTable,
+    ExportFile,
+    formula_warnings,
+    number,
+    points,
+    read_csv,
+    write_csv,
+)
+from autograder.exports.grade_table import (
+    GradeTable,
+    RosterRow,
+    Score,
+    StageColumn,
+    StudentGrades,
+    comparable,
+    match_students,
+    nothing_matched,
+)
 from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
 
 PLACES = 5  # what Moodle's database keeps
@@ -32,7 +47,7 @@ def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str =
 
     The feedback column stays as it is: Moodle overwrites its own feedback with the file's.
     """
-    table = read(worksheet, "worksheet")
+    table = read_csv(worksheet, "worksheet")
     cells = [list(row) for row in table.rows]
     column = _stage(grades, stage)
     identifier = _identifier(table)
@@ -44,9 +59,10 @@ def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str =
         if row.student in rows:
             remarks += _write_grade(cells[rows[row.student]], grade, column, row, score)
     # A decimal point is right in every language: Moodle first replaces its own sign by a point.
-    content = write(cells, bom=table.bom)
+    content = write_csv(cells, bom=table.bom)
     remarks += formula_warnings(table.rows, "worksheet")
-    return ExportFile(content, (*grades.remarks, *remarks))
+    problem = nothing_matched(students, rows, "worksheet")
+    return ExportFile(content, (*grades.remarks, *remarks), problem)
 
 
 def _stage(grades: GradeTable, name: str) -> StageColumn:

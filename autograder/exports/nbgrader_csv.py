@@ -8,8 +8,7 @@ pivot table; the maximum is in the header, not in a row, so that it does not cha
 
 from typing import Final
 
-from autograder.exports.csv_io import number, student_id, text, write
-from autograder.exports.export_file import ExportFile
+from autograder.exports.export_file import ExportFile, csv_id, csv_text, number, write_csv
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 
 COLUMNS: Final = (
@@ -27,7 +26,7 @@ def nbgrader_csv(grades: GradeTable) -> ExportFile:
         for row in grades.rows
         if stage.name in row.scores
     ]
-    return ExportFile(write([COLUMNS, *lines]), grades.remarks)
+    return ExportFile(write_csv([COLUMNS, *lines]), grades.remarks)
 
 
 def exercises_csv(grades: GradeTable) -> ExportFile:
@@ -37,10 +36,10 @@ def exercises_csv(grades: GradeTable) -> ExportFile:
     header = ["student_id", "last_name", "first_name", "email"]
     for stage in stages:
         header += [
-            text(f"{stage.name}/{name} (max {number(most)})")
+            csv_text(f"{stage.name}/{name} (max {number(most)})")
             for name, most in exercises[stage.name].items()
         ]
-        header.append(text(f"{stage.name} (max {number(stage.max_score) or '?'})"))
+        header.append(csv_text(f"{stage.name} (max {number(stage.max_score) or '?'})"))
     lines = []
     for row in grades.rows:
         cells = _student_cells(row)
@@ -48,19 +47,19 @@ def exercises_csv(grades: GradeTable) -> ExportFile:
             cells += _points(row.scores.get(stage.name), list(exercises[stage.name]))
         lines.append(cells)
     # Excel recognizes UTF-8 by the byte order mark.
-    return ExportFile(write([header, *lines], bom=True), grades.remarks)
+    return ExportFile(write_csv([header, *lines], bom=True), grades.remarks)
 
 
 def _line(stage: StageColumn, row: StudentGrades, score: Score) -> list[str]:
     most = stage.max_score if score.max_score is None else score.max_score
     penalty = None if score.score is None else score.penalty
-    when = [text(stage.name), text(score.duedate), text(score.timestamp)]
+    when = [csv_text(stage.name), csv_text(score.duedate), csv_text(score.timestamp)]
     return [*when, *_student_cells(row), *map(number, (score.raw, penalty, score.score, most))]
 
 
 def _student_cells(row: StudentGrades) -> list[str]:
-    address = text(row.email, _MAX_ADDRESS)
-    return [student_id(row.student), text(row.last_name), text(row.first_name), address]
+    address = csv_text(row.email, _MAX_ADDRESS)
+    return [csv_id(row.student), csv_text(row.last_name), csv_text(row.first_name), address]
 
 
 def _exercises(grades: GradeTable, stage: StageColumn) -> dict[str, float]:

@@ -2,20 +2,51 @@
 
 Whatever was submitted, the result has every graded cell of the master once, under its own name and
 with its own text. Cells that students added stay, without outputs, metadata and active content.
+
+Formgrader and feedback render Markdown with raw HTML and with links of any scheme, in the origin
+that holds the instructor's Jupyter token. In a student's Markdown nothing is removed or parsed: a
+word joiner, which has no width, is put into each opening of a link, of HTML or of an active
+formula, in code and formulas too. So no difference between two Markdown parsers can let anything
+through.
 """
 
 import copy
+import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from autograder.authoring.lab_notebook import Notebook
-from autograder.gradebook.markdown_escape import escape_markdown, safe_images
 from autograder.submission.notebook import student_cells
 
 MAX_SOURCE = 64 * 1024  # characters of one code cell
 MAX_CELLS = 500  # shown; a lab has about thirty
+MODULE_CELL = "the-module"  # the id of the cell that shows it
 
 Cell = dict[str, Any]
+
+JOINER = "\N{WORD JOINER}"
+MAX_TEXT = 64 * 1024  # characters of one cell of Markdown; an essay has ten thousand
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif"})  # no SVG: it can hold scripts
+MAX_IMAGE = 4 * 2**20  # characters of base64
+
+# `<script`, `</p`, `<!--`, `<?`: all markup of HTML begins so, and nothing else does.
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_ENTITY = re.compile(r"&(?=[#A-Za-z])")  # `&#60;` would become `<`, or a backslash
+_ADDRESS = re.compile(r":(?=//)|(?<![\w:.-])www(?=\.)|@(?=\w)", re.IGNORECASE)  # become links
+_DIAGRAM = re.compile(r"(?:```|~~~)\s*m(?=ermaid)", re.IGNORECASE)  # drawn by a script
+# A heading's text becomes its id, and formgrader finds the box for a grade by such an id.
+_HEADING = re.compile(r"(?<!#)#{1,6}(?!#)[ \t]*(?=\S)")
+_UNDERLINED = re.compile(r"\S(?=[ \t]*[\r\n]+[ \t>]*(?:=+|-+)[ \t]*(?:[\r\n]|\Z))")
+# The commands that MathJax turns into links, attributes or new commands.
+_COMMAND = re.compile(
+    r"\\(?=href|url|style|class|cssId|data|require|unicode|def|gdef|edef|xdef|let|newcommand"
+    r"|renewcommand|newenvironment|renewenvironment|DeclareMathOperator|html|special|input|include"
+    r"|csname|catcode|mmlToken|toggle|action|bbox|texttip|mathtip|tooltip|begingroup)"
+)
+_NAME = r"[A-Za-z0-9_.\-]{1,200}"  # the same in an address
+# `![text](attachment:name)`, then `](url)` and `]: url`.
+_LINK = re.compile(rf"(?<!\\)!\[[^\[\]]*\]\(attachment:(?P<name>{_NAME})\)|\](?=[(:])")
 
 
 class CellOutput(NamedTuple):
@@ -53,7 +84,7 @@ def add_outputs(
 def append_module(notebook: Notebook, label: str, source: str) -> Notebook:
     """Show the graded module at the end, for the instructor who grades the answers."""
     text = source[:MAX_SOURCE] + ("\n# … (more)" if len(source) > MAX_SOURCE else "")
-    cells = [*notebook["cells"], _code_cell(f"# Handed in: {label}\n\n{text}", "the-module")]
+    cells = [*notebook["cells"], _code_cell(f"# Handed in: {label}\n\n{text}", MODULE_CELL)]
     return {**notebook, "cells": cells}
 
 
@@ -69,6 +100,41 @@ def unanswered(master: Notebook, notebook: Notebook) -> frozenset[str]:
         for cell in notebook["cells"]
         if _is_graded_answer(cell) and cell["source"].strip() in {"", *given[_name(cell)]}
     )
+
+
+def changed_cells(before: Notebook, after: Notebook) -> frozenset[str]:
+    """Name the graded cells of *after* for which the student handed in other things than *before*.
+
+    An answer changed if its text did; an exercise, which any code may serve, if any code did.
+    """
+    old, new = _graded_texts(before), _graded_texts(after)
+    own = {name for name, text in new.items() if old.get(name) != text}
+    if _code(before) == _code(after):
+        return frozenset(own)
+    return frozenset(own | {_name(cell) for cell in after["cells"] if _is_exercise(cell)})
+
+
+def _graded_texts(notebook: Notebook) -> dict[str, object]:
+    """Return what graded answers and pictures in them are, by name."""
+    return {
+        _name(cell): (cell["source"], cell.get("attachments"))
+        for cell in notebook["cells"]
+        if _is_graded_answer(cell)
+    }
+
+
+def _code(notebook: Notebook) -> list[str]:
+    cells = notebook["cells"]
+    return [
+        cell["source"]
+        for cell in cells
+        if cell["cell_type"] == "code" and not _is_graded_answer(cell)
+    ]
+
+
+def _is_exercise(cell: Mapping[str, Any]) -> bool:
+    facts = cell["metadata"].get("nbgrader", {})
+    return bool((facts.get("grade") or facts.get("task")) and not facts.get("solution"))
 
 
 def tasks(master: Notebook) -> frozenset[str]:
@@ -174,3 +240,44 @@ def _name(cell: Mapping[str, Any]) -> str:
 def _is_graded_answer(cell: Mapping[str, Any]) -> bool:
     facts = cell["metadata"].get("nbgrader", {})
     return bool(facts.get("grade") and facts.get("solution"))
+
+
+def escape_markdown(text: str, images: Collection[str] = ()) -> str:
+    """Return *text* so that no viewer finds HTML, a link or an active formula in it.
+
+    Pictures stay if they are attached under one of the names *images*: nbconvert fails on a page
+    where one is missing.
+    """
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]}\n\n… (of {len(text):,} characters)"
+    text = _LINK.sub(partial(_disable_link, images), text)
+    for opening in (_TAG, _ENTITY, _ADDRESS, _DIAGRAM, _HEADING, _UNDERLINED, _COMMAND):
+        text = opening.sub(rf"\g<0>{JOINER}", text)
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _disable_link(images: Collection[str], match: re.Match[str]) -> str:
+    whole = match[0]
+    return whole if match["name"] in images else whole.replace("]", f"]{JOINER}")
+
+
+def safe_images(attachments: Any) -> dict[str, dict[str, str]]:
+    """Return the attachments of a cell that are pictures without active content."""
+    if not isinstance(attachments, dict):
+        return {}
+    kept: dict[str, dict[str, str]] = {}
+    for name, forms in attachments.items():
+        if isinstance(forms, dict) and re.fullmatch(_NAME, name):
+            images = {kind: data for kind, data in forms.items() if _is_image(kind, data)}
+            if images:
+                kept[name] = images
+    return kept
+
+
+def _is_image(kind: str, data: object) -> bool:
+    return (
+        kind in IMAGES
+        and isinstance(data, str)
+        and len(data) <= MAX_IMAGE
+        and re.fullmatch(r"[A-Za-z0-9+/=\n]*", data) is not None
+    )

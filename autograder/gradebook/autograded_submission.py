@@ -16,15 +16,14 @@ from autograder.gradebook.autograded_notebook import (
     tasks,
     unanswered,
 )
-from autograder.reports import exercise_card
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.templating import render
+from autograder.reports.html import exercise_card, exercise_card_text, render
 from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
 from autograder.submission.assemble import MAX_NOTEBOOK
 from autograder.submission.files import HandInFile, UnusableFile
 
-MAX_TIMESTAMP = 200  # bytes of nbgrader's timestamp.txt
+MAX_TEXT = 200  # bytes of nbgrader's timestamp.txt and submission_secret.txt
 NO_NOTEBOOK = "No notebook was handed in, so the written answers count as missing."
 NOT_READ = "Until it can be read, the written answers count as missing."
 
@@ -36,6 +35,7 @@ class AutogradedSubmission(NamedTuple):
     points: Mapping[str, float]  # by grade cell
     blank: frozenset[str]  # written answers and tasks that are missing
     timestamp: str  # nbgrader's, as text; "" if there is none
+    secret: str  # likewise: with it, `nbgrader release_feedback` names the student's page
 
 
 def read_master(stage: Stage) -> Notebook:
@@ -60,7 +60,8 @@ def build_autograded(
     if submission.code is not None and submission.module is not None:
         source = submission.module.decode("utf-8", "replace")
         notebook = append_module(notebook, submission.code.label, source)
-    return AutogradedSubmission(notebook, points, blank, _timestamp(submission.stamp))
+    timestamp, secret = _text_of(submission.stamp).strip(), _text_of(submission.secret)
+    return AutogradedSubmission(notebook, points, blank, timestamp, secret)
 
 
 def exercise_points(
@@ -117,19 +118,19 @@ def _exercise_output(stage: Stage, result: SubmissionResult, name: str) -> CellO
     feedback = build_exercise_feedback(stage, result, name)
     if feedback is None:
         return _plain_output([f"· {name}: not graded. {result.message}".strip()])
-    html = exercise_card.html(feedback, points=True)
-    return CellOutput(html, exercise_card.text(feedback, points=True))
+    html = exercise_card(feedback, points=True)
+    return CellOutput(html, exercise_card_text(feedback, points=True))
 
 
 def _plain_output(lines: list[str]) -> CellOutput:
     return CellOutput(render("plain.html", lines=lines), "\n".join(lines))
 
 
-def _timestamp(file: HandInFile | None) -> str:
-    """Return the text of nbgrader's timestamp, or "" if it can't be read."""
+def _text_of(file: HandInFile | None) -> str:
+    """Return the text of a file of nbgrader's, or "" if it can't be read."""
     if file is None:
         return ""
     try:
-        return file.read(MAX_TIMESTAMP).decode("utf-8", "replace").strip()
+        return file.read(MAX_TEXT).decode("utf-8", "replace")
     except UnusableFile:
         return ""

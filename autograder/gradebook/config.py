@@ -7,8 +7,8 @@ import nbgrader
 from nbgrader.apps import api, autogradeapp
 
 from autograder.errors import UsageError
+from autograder.gradebook.connection import set_options
 from autograder.gradebook.converter import SandboxedAutograde
-from autograder.gradebook.options import set_options
 
 
 def configure(config: Any, file: str | Path) -> None:

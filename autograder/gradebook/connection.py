@@ -1,10 +1,12 @@
-"""nbgrader as a course has configured it, and the connection to its database."""
+"""nbgrader for a course: options derived from ``course.toml``, folders, and the database."""
 
 import contextlib
 import logging
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import sqlalchemy
 from nbgrader.api import Gradebook
@@ -13,11 +15,18 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Application, Config
 
-from autograder.course import Course
+from autograder.course import Course, load
 from autograder.errors import UsageError
-from autograder.gradebook.options import set_options
 
 CONFIG_FILE = "nbgrader_config.py"
+
+_AUTOGRADE = ["autograder.gradebook.converter.RefuseUnprotected"]  # our converter runs no steps
+_FEEDBACK = [
+    "autograder.gradebook.feedback_grades.FeedbackGrades",
+    "nbgrader.preprocessors.ClearMarkScheme",  # a late student must not read it in a friend's copy
+    "autograder.gradebook.feedback_cells.ShortenFeedback",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
 
 
 class NbgraderSetup:
@@ -46,6 +55,11 @@ class NbgraderSetup:
             app.load_config_file()
             Application.load_config_file(app, CONFIG_FILE, path=str(course.root))
         return cls(app.config, CourseDirectory(config=app.config))
+
+    @property
+    def autograded_root(self) -> Path:
+        """The folder that holds the folders of all students."""
+        return Path(self.coursedir.root, self.coursedir.autograded_directory)
 
     def autograded(self, student: str, stage: str) -> Path:
         """Return the folder where formgrader looks for a graded submission."""
@@ -79,3 +93,32 @@ def _config_errors(file: Path) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         msg = f"{file} can't be used: {type(error).__name__}: {error}"
         raise UsageError(msg) from error
+
+
+def set_options(config: Any, file: str | Path) -> None:
+    """Set nbgrader's options for the course beside *file*, which is its ``nbgrader_config.py``."""
+    root = Path(file).resolve().parent
+    course = load(root)
+    _put_tools_on_path()
+    config.CourseDirectory.root = str(root)
+    config.CourseDirectory.course_id = course.id
+    config.CourseDirectory.release_directory = "assignments"
+    config.ClearMarkScheme.enforce_metadata = False  # a mark scheme is in the locked question
+    config.Autograde.exclude_overwriting = {
+        stage.name: [stage.stub.name] for stage in course.stages
+    }
+    config.Autograde.sanitize_preprocessors = _AUTOGRADE
+    config.Autograde.autograde_preprocessors = _AUTOGRADE
+    config.GenerateFeedback.preprocessors = _FEEDBACK
+    config.ExportApp.plugin_class = "autograder.gradebook.grade_export.CsvExport"
+    config.ZipCollectApp.extractor_plugin = "autograder.gradebook.zip_collector.BoundedExtractor"
+    config.ZipCollectApp.collector_plugin = "autograder.gradebook.zip_collector.ZipCollector"
+    config.ExchangeFactory.release_feedback = "autograder.gradebook.exchange.ReleaseFeedback"
+
+
+def _put_tools_on_path() -> None:
+    """Put this Python's tools on PATH: nbgrader starts ``alembic`` by its bare name."""
+    tools = str(Path(sys.executable).parent)
+    path = os.environ.get("PATH", "")
+    if tools not in path.split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join((tools, *filter(None, [path])))

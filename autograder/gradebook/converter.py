@@ -12,14 +12,22 @@ from nbgrader.api import MissingEntry
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Enum
 
 from autograder.course import Course, Stage, load
 from autograder.errors import AutograderError, UsageError
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.score_rows import NOTEBOOK, parse_timestamp
 from autograder.gradebook.writer import Writer
+from autograder.sandbox.isolation import Isolation
+from autograder.sandbox.supervisor import choose_isolation
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import STAMP
+
+LESS_ISOLATION = (
+    'To grade with less isolation, write `c.Autograde.isolation = "process"` at the end of '
+    'nbgrader_config.py, or `isolation = "process"` below [grading] in course.toml.'
+)
 
 
 class SandboxedAutograde(Autograde):
@@ -28,6 +36,13 @@ class SandboxedAutograde(Autograde):
     It chooses submissions by nbgrader's options, but also takes a module without a notebook, and a
     renamed or damaged notebook. A failure of one submission does not affect the others.
     """
+
+    isolation = Enum(
+        ["full", "process"],
+        default_value=None,
+        allow_none=True,
+        help="How strictly student code is confined (default: course.toml's, else full).",
+    ).tag(config=True)
 
     def start(self) -> None:
         """Grade the chosen assignment; raises ``NbGraderException`` after logging what to do."""
@@ -48,8 +63,9 @@ class SandboxedAutograde(Autograde):
                 return course, stage
         msg = (
             f"{name!r} is no stage of course.toml, so no hidden suite can grade it; nbgrader "
-            "itself would run students' code unprotected on this machine. "
-            f"Stages: {', '.join(course.file.stages)}."
+            "itself would run students' code unprotected on this machine. Make it a stage "
+            "(`autograder new-stage`), or grade it in a folder with a configuration of its own "
+            f"(docs/course.md). Stages: {', '.join(course.file.stages)}."
         )
         raise UsageError(msg)
 
@@ -82,10 +98,13 @@ class SandboxedAutograde(Autograde):
                 submissions.append(collect_one(folders[student], student, stage, course.stages))
             except UsageError as error:
                 failures[student] = error
-        self.log.info("Grading %s submissions of %s", len(submissions), stage.name)
         if submissions:
+            level = self._choose_isolation(course)
+            self.log.info(
+                "Grading %s submissions of %s, isolation %s", len(submissions), stage.name, level
+            )
             writer = Writer(course, submissions, setup)
-            results = grade(course, submissions).submissions
+            results = grade(course, submissions, isolation=level).submissions
             written = writer.write_each(submissions, results)
             for submission in submissions:
                 self.run_pre_convert_hook()
@@ -94,8 +113,21 @@ class SandboxedAutograde(Autograde):
                     continue
                 self.set_permissions(stage.name, submission.student)
                 self.run_post_convert_hook()
+            for remark in writer.remarks():
+                self.log.warning("%s", remark)
         if failures:
             self._fail(stage, failures)
+
+    def _choose_isolation(self, course: Course) -> Isolation:
+        """Return the isolation of nbgrader's configuration, or else that of *course*."""
+        level = choose_isolation(
+            self.isolation or course.grading.isolation, course.root, LESS_ISOLATION
+        )
+        if level != "full":
+            self.log.warning(
+                "Isolation %s: student code can read and write your files (docs/security.md)", level
+            )
+        return level
 
     def _is_due(self, setup: NbgraderSetup, stage: Stage, student: str) -> bool:
         """Apply nbgrader's rule: not graded yet, --force, or submitted again since."""

@@ -14,11 +14,13 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
 
 from autograder.course import Course, load
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 from autograder.exports.nbgrader_csv import nbgrader_csv
+from autograder.gradebook.registration import outdated_grades
 from autograder.results import add
 
 
@@ -31,7 +33,7 @@ class CsvExport(CsvExportPlugin):
     def export(self, gradebook: Gradebook) -> None:
         """Write ``grades.csv``, or the file of ``--to``; what was not submitted is 0."""
         course = load(Path(self.parent.coursedir.root))
-        grades = grade_table_of_gradebook(gradebook, course)
+        grades = grade_table_of_gradebook(gradebook, course, self.parent.coursedir)
         stages = {str(name) for name in self.assignment}
         students = {str(name) for name in self.student}
         chosen = replace(
@@ -70,10 +72,13 @@ class _Cell(NamedTuple):
     max_points: float
 
 
-def grade_table_of_gradebook(book: Gradebook, course: Course) -> GradeTable:
+def grade_table_of_gradebook(
+    book: Gradebook, course: Course, coursedir: CourseDirectory
+) -> GradeTable:
     """Read every score in *book*, stages in the order of *course*, other assignments after them.
 
-    As in nbgrader, an answer that is not graded by hand yet counts 0; a remark says so.
+    As in nbgrader, an answer that is not graded by hand yet counts 0; a remark says so, and others
+    name the submissions in *coursedir* that were graded by other points than those of now.
     """
     cells = _cells(book)
     titles = {stage.name: stage.title for stage in course.stages}
@@ -102,8 +107,14 @@ def grade_table_of_gradebook(book: Gradebook, course: Course) -> GradeTable:
             )
             for student in book.db.query(Student).order_by(Student.id)
         ),
-        remarks=tuple(remarks),
+        remarks=(*remarks, *outdated_grades(book, coursedir)),
     )
+
+
+def names_of_gradebook(book: Gradebook) -> dict[str, str]:
+    """Return the names of the students by id, as far as *book* knows them."""
+    names = {item.id: (item.first_name, item.last_name) for item in book.db.query(Student)}
+    return {who: " ".join(filter(None, parts)) for who, parts in names.items() if any(parts)}
 
 
 def _cells(book: Gradebook) -> dict[str, _Cell]:

@@ -2,15 +2,40 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Gradebook, MissingEntry
+import msgspec
+from nbgrader.api import Assignment, Gradebook, MissingEntry
+from nbgrader.coursedir import CourseDirectory
 
 from autograder.authoring.lab_notebook import Notebook
 from autograder.errors import UsageError
 from autograder.gradebook.score_rows import NOTEBOOK
+from autograder.results import add
 
 _KINDS = ("grade", "solution", "task")
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    grade_id: str = ""
+    grade: bool = False
+    task: bool = False
+    points: float = 0.0
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    nbgrader: _Facts = _Facts()
+
+
+class _Cell(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+
+
+class _Lab(msgspec.Struct, frozen=True):
+    """As much of a notebook as says which points it was graded by."""
+
+    cells: tuple[_Cell, ...]
 
 
 def register(book: Gradebook, stage: str, master: Notebook) -> bool:
@@ -29,6 +54,36 @@ def register(book: Gradebook, stage: str, master: Notebook) -> bool:
         if "nbgrader" in cell["metadata"]:
             _register_cell(book, stage, cell)
     return True
+
+
+def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str]:
+    """Name each submission that was graded when its lab had other points than *book* has now."""
+    for assignment in book.db.query(Assignment).order_by(Assignment.name):
+        now = {
+            cell.name: cell.max_score
+            for notebook in assignment.notebooks
+            for cell in (*notebook.grade_cells, *notebook.task_cells)
+        }
+        for submission in sorted(assignment.submissions, key=lambda item: str(item.student_id)):
+            step, student = coursedir.autograded_directory, submission.student_id
+            folder = Path(coursedir.format_path(step, student, assignment.name))
+            then = _graded_by(folder / f"{NOTEBOOK}.ipynb")
+            if then and then != now:
+                yield (
+                    f"{student}, {assignment.name}: graded when the lab gave "
+                    f"{add(then.values()):g} points, and now it gives {add(now.values()):g} "
+                    "or divides them otherwise. Grade this submission again."
+                )
+
+
+def _graded_by(lab: Path) -> dict[str, float]:
+    """Return the points of each cell of an autograded *lab*; none if it can't be read."""
+    try:
+        cells = msgspec.json.decode(lab.read_bytes(), type=_Lab).cells
+    except (OSError, msgspec.DecodeError):
+        return {}
+    found = [cell.metadata.nbgrader for cell in cells]
+    return {facts.grade_id: facts.points for facts in found if facts.grade or facts.task}
 
 
 def _remove_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:

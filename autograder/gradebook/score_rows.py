@@ -21,10 +21,17 @@ from nbgrader.utils import parse_utc
 
 from autograder.course import LAB
 from autograder.errors import UsageError
+from autograder.results import add
 
 NOTEBOOK = LAB.removesuffix(".ipynb")  # nbgrader's notebook_id, the same in every stage
 NO_RESPONSE = "No response."  # nbgrader's own comment on an unchanged answer cell
-_PATH = re.compile(r" [/\\]|\.\.")  # as the name of a time zone, it would be opened and read
+# As nbgrader and ISO 8601 write a time. A zone is a name or an offset and nothing else: dateutil
+# opens what looks like a path, also after a colon.
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
+    r"( ?([A-Za-z]{1,10}|[+-]\d\d(:?\d\d)?)| [A-Za-z_]{1,30}(/[A-Za-z0-9_+-]{1,30}){1,2})?",
+    re.ASCII,
+)
 
 
 def submitted_notebook(
@@ -60,22 +67,36 @@ def submitted_notebook(
 
 
 def set_auto_scores(
-    book: Gradebook, row: SubmittedNotebook, points: Mapping[str, float], blank: frozenset[str]
+    book: Gradebook,
+    row: SubmittedNotebook,
+    points: Mapping[str, float],
+    blank: frozenset[str],
+    changed: frozenset[str],
 ) -> None:
-    """Set the automatic scores of *row*; manual scores stay, and formgrader asks to review them.
+    """Set the automatic scores of *row*; manual scores stay.
 
-    Answers in *blank* earn 0, others wait to be graded by hand.
+    Answers in *blank* earn 0, others wait to be graded by hand. Formgrader asks to review a manual
+    score if the student's text of this cell is in *changed*, or its automatic score differs.
     """
     for grade in row.grades:
-        name = grade.cell.name
+        name, before = grade.cell.name, grade.auto_score
         if name in points:
             grade.auto_score = points[name]
         else:
             grade.auto_score = 0.0 if name in blank else None
-        grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+        if grade.manual_score is None:
+            grade.needs_manual_grade = grade.auto_score is None
+        elif name in changed or grade.auto_score != before:
+            grade.needs_manual_grade = True
     for comment in row.comments:
         comment.auto_comment = NO_RESPONSE if comment.cell.name in blank else None
     book.db.flush()
+
+
+def auto_points(row: SubmittedNotebook) -> float | None:
+    """Sum the automatic scores of *row*; None if it was never graded."""
+    scores = [grade.auto_score for grade in row.grades if grade.auto_score is not None]
+    return add(scores) if scores else None
 
 
 def set_late_penalty(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
@@ -100,12 +121,13 @@ def set_late_penalty(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
 
 def parse_timestamp(text: str) -> dt.datetime | None:
     """Parse nbgrader's timestamp, in UTC without a zone; None if it can't be parsed."""
-    if _PATH.search(text):
+    if not _TIME.fullmatch(text):
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # dateutil warns of a zone that it does not know
-            return parse_utc(text) if text else None
+            moment: dt.datetime = parse_utc(text)
+            return moment
     except (ValueError, OverflowError):
         return None
 

@@ -3,43 +3,52 @@
 The only writer, with one commit per student. Manual scores and comments are never touched.
 """
 
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import sqlalchemy
 from nbgrader.api import Gradebook
 from sqlalchemy.exc import DatabaseError
 
 from autograder.authoring import lab_notebook
+from autograder.authoring.lab_notebook import Notebook
 from autograder.course import Course, Stage
+from autograder.disk import replacing_folder, require_space
 from autograder.errors import AutograderError, UsageError
+from autograder.gradebook.autograded_notebook import changed_cells
 from autograder.gradebook.autograded_submission import (
     AutogradedSubmission,
     build_autograded,
     read_master,
 )
 from autograder.gradebook.connection import NbgraderSetup
-from autograder.gradebook.registration import register
+from autograder.gradebook.registration import outdated_grades, register
 from autograder.gradebook.score_rows import (
+    auto_points,
     set_auto_scores,
     set_late_penalty,
     submitted_notebook,
 )
-from autograder.results import SubmissionResult
+from autograder.results import SubmissionResult, score_changes
 from autograder.submission import Submission
-from autograder.submission.assemble import STAMP
+from autograder.submission.assemble import FEEDBACK_KEY, STAMP
+from autograder.submission.lazy_submissions import SubmissionOutline
 
 READ_ONLY = 0o444  # nbgrader's permissions for graded files
+_NO_CHANGE = sqlalchemy.text("UPDATE assignment SET name = name WHERE 1 = 0")
 
 
 class Written(NamedTuple):
-    """How many submissions were written to the gradebook, and why others could not be."""
+    """How many submissions were written to the gradebook, and why others could not be.
+
+    *remarks* are for the instructor: what changed, and what should be graded again.
+    """
 
     submissions: int
     faults: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 class Writer:
@@ -53,7 +62,7 @@ class Writer:
     def __init__(
         self,
         course: Course,
-        submissions: Sequence[Submission],
+        submissions: Sequence[Submission] | Sequence[SubmissionOutline],
         setup: NbgraderSetup | None = None,
     ) -> None:
         self._course = course
@@ -63,7 +72,12 @@ class Writer:
         self._masters = {name: read_master(course.stage(name)) for name in stages}
         with self._setup.gradebook() as book:
             changed = {name: register(book, name, self._masters[name]) for name in stages}
+            book.db.execute(_NO_CHANGE)  # fails where the database can't be written
+            book.db.rollback()
         self.registered = tuple(name for name in stages if changed[name])
+        self._before: dict[tuple[str, str], float] = {}
+        self._after: dict[tuple[str, str], float] = {}
+        _require_writable(self._setup.autograded_root)
 
     def write(
         self, submissions: Sequence[Submission], results: Sequence[SubmissionResult]
@@ -76,7 +90,14 @@ class Writer:
             )
             if error is not None
         ]
-        return Written(len(submissions) - len(faults), tuple(faults))
+        return Written(len(submissions) - len(faults), tuple(faults), tuple(self.remarks()))
+
+    def remarks(self) -> Iterator[str]:
+        """Say in one line whose scores changed, then which other grades are outdated."""
+        if changes := score_changes(self._before, self._after):
+            yield changes
+        with self._setup.gradebook() as book:
+            yield from outdated_grades(book, self._setup.coursedir)
 
     def write_each(
         self, submissions: Sequence[Submission], results: Sequence[SubmissionResult]
@@ -100,15 +121,45 @@ class Writer:
     def _write(self, book: Gradebook, submission: Submission, result: SubmissionResult) -> None:
         if not submission.stage:
             raise UsageError(submission.problem)
+        if result.sha256 and submission.sha256 != result.sha256:
+            msg = "the files changed since they were graded. Grade this student again."
+            raise UsageError(msg)
         stage = self._course.stage(submission.stage)
         autograded = build_autograded(stage, self._masters[stage.name], submission, result)
         row = submitted_notebook(book, stage.name, submission.student, autograded.timestamp)
-        set_auto_scores(book, row, autograded.points, autograded.blank)
+        folder = self._setup.autograded(submission.student, stage.name)
+        changed = _changed_cells(folder / stage.lab.name, autograded.notebook)
+        before = auto_points(row)
+        set_auto_scores(book, row, autograded.points, autograded.blank, changed)
+        after = auto_points(row)
         set_late_penalty(row, self._setup.late)
         book.db.flush()
-        folder = self._setup.autograded(submission.student, stage.name)
-        install_atomically(folder, _files(stage, submission, autograded))
+        with replacing_folder(folder) as new:
+            for name, content in _files(stage, submission, autograded):
+                (new / name).write_bytes(content)
+                (new / name).chmod(READ_ONLY)
         book.db.commit()
+        key = (submission.student, stage.name)
+        self._before |= {key: before} if before is not None else {}
+        self._after |= {key: after} if after is not None else {}
+
+
+def _changed_cells(earlier: Path, notebook: Notebook) -> frozenset[str]:
+    """Name the graded cells whose content differs from the *earlier* autograded notebook."""
+    try:
+        before = lab_notebook.decode(earlier.read_bytes())
+    except (OSError, ValueError, KeyError, TypeError):  # none, or not one of ours
+        before = {"cells": []}
+    return changed_cells(before, notebook)
+
+
+def _require_writable(folder: Path) -> None:
+    """Raise ``UsageError`` where no notebook could be written after the grading."""
+    try:
+        require_space(folder)
+    except OSError as error:
+        msg = f"{folder} can't be written: {error.strerror}. Nothing was graded."
+        raise UsageError(msg) from error
 
 
 def _describe(error: Exception) -> str:
@@ -116,7 +167,9 @@ def _describe(error: Exception) -> str:
     return str(error) if is_expected else f"{type(error).__name__}: {error}"
 
 
-def reject_duplicates(submissions: Sequence[Submission]) -> None:
+def reject_duplicates(
+    submissions: Sequence[Submission] | Sequence[SubmissionOutline],
+) -> None:
     """Raise ``UsageError`` if a student has several submissions of one stage."""
     counts = Counter((item.student, item.stage) for item in submissions if item.stage)
     for (student, stage), count in counts.items():
@@ -128,20 +181,6 @@ def reject_duplicates(submissions: Sequence[Submission]) -> None:
             raise UsageError(msg)
 
 
-def install_atomically(folder: Path, files: Iterator[tuple[str, bytes]]) -> None:
-    """Replace *folder* by one that holds *files*, or leave it as it was."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".autograded-", dir=folder.parent) as temporary:
-        new = Path(temporary) / "new"
-        new.mkdir()
-        for name, content in files:
-            (new / name).write_bytes(content)
-            (new / name).chmod(READ_ONLY)
-        if folder.exists():
-            os.replace(folder, Path(temporary) / "old")  # noqa: PTH105  # both are folders
-        os.replace(new, folder)  # noqa: PTH105  # likewise
-
-
 def _files(
     stage: Stage, submission: Submission, autograded: AutogradedSubmission
 ) -> Iterator[tuple[str, bytes]]:
@@ -150,3 +189,5 @@ def _files(
         yield stage.stub.name, submission.module
     if autograded.timestamp:
         yield STAMP, autograded.timestamp.encode()
+    if autograded.secret:  # nbgrader copies it on into feedback/
+        yield FEEDBACK_KEY, autograded.secret.encode()

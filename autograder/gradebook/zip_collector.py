@@ -1,68 +1,112 @@
-"""``nbgrader zip_collect`` for downloads from Canvas, Moodle, or anywhere else."""
+"""``nbgrader zip_collect`` for downloads from Canvas, Moodle, or anywhere else.
 
-from functools import cached_property
+It collects what ``autograder collect`` does; nbgrader's own plugins would unpack every archive
+whatever its size, stop at the first damaged one, and keep notebooks only.
+"""
+
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from nbgrader.plugins import FileNameCollectorPlugin
-from traitlets import List
+from nbgrader.plugins import ExtractorPlugin, FileNameCollectorPlugin
+from traitlets import List, Unicode
 
-from autograder.submission.files import is_hidden_or_generated
-from autograder.submission.names import parse_download_name
+from autograder.course import load
+from autograder.errors import AutograderError
+from autograder.gradebook.collection import Collection, roster_of_gradebook, write_hand_in
+from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.score_rows import parse_timestamp
+from autograder.submission.assemble import STAMP
+from autograder.submission.collect import Found, find
+from autograder.submission.files import UnusableFile, is_hidden_or_generated, reason
+from autograder.submission.place import entry_at, open_entries
+from autograder.submission.roster import Roster
+
+MAX_UNPACKED = 16 * 2**20  # bytes of one file: what a graded notebook may have
+
+
+class BoundedExtractor(ExtractorPlugin):
+    """Lays the hand-ins of a download out by student, archives as they are."""
+
+    roster = Unicode(
+        "", help="Canvas's gradebook export or students.csv, see `autograder collect --roster`."
+    ).tag(config=True)
+
+    def extract(self, archive_path: str, extracted_path: str) -> None:
+        """Write ``extracted/<student>/`` for each hand-in at *archive_path*."""
+        archive, extracted = Path(archive_path), Path(extracted_path)
+        try:
+            if self.parent.collector_plugin_inst.named_regexp:
+                self._unpack(archive, extracted)
+                return
+            self._lay_out(archive, extracted)
+        except AutograderError as error:
+            self.parent.fail(str(error))
+
+    def _lay_out(self, archive: Path, extracted: Path) -> None:
+        setup = NbgraderSetup(self.parent.config, self.parent.coursedir)
+        course = load(Path(setup.coursedir.root))
+        stage = course.stage(setup.coursedir.assignment_id)
+        found = find(archive, course.stages, stage, self._roster(setup))
+        self._report(found)
+        collection = Collection(setup, stage)
+        for hand_in in found.hand_ins:
+            try:
+                write_hand_in(extracted / hand_in.student, hand_in, collection.stamp(hand_in))
+            except OSError as error:
+                self.log.warning("%s could not be stored (%s)", hand_in.student, reason(error))
+        for remark in collection.remarks(found):
+            self.log.warning("%s", remark)
+
+    def _roster(self, setup: NbgraderSetup) -> Roster:
+        if self.roster:
+            return Roster.read(Path(setup.coursedir.root) / self.roster)
+        with setup.gradebook() as book:
+            return roster_of_gradebook(book)
+
+    def _report(self, found: Found) -> None:
+        self.log.info("%s", found.what)
+        for remark in found.set_aside:
+            self.log.warning("%s", remark)
+
+    def _unpack(self, archive: Path, extracted: Path) -> None:
+        """Unpack each archive within bounds, for the instructor's regular expression."""
+        for place in sorted(archive.iterdir()):
+            if is_hidden_or_generated(PurePosixPath(place.name)):
+                continue
+            entry = entry_at(place)
+            hand_in = open_entries(place.stem, [entry], lms="")
+            folder = extracted / place.stem if entry.kind in {"archive", "folder"} else extracted
+            for fault in hand_in.faults:
+                self.log.warning("%s: %s", place.name, fault)
+            for file in hand_in.files:
+                try:
+                    data = file.read(MAX_UNPACKED)
+                except UnusableFile as error:
+                    self.log.warning("%s: %s", place.name, error)
+                    continue
+                (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / file.path).write_bytes(data)
 
 
 class ZipCollector(FileNameCollectorPlugin):
-    """Finds a file's student as ``autograder grade`` does, without a regular expression.
+    """Finds the student in the path that ``BoundedExtractor`` made.
 
-    Only modules and notebooks are taken: a student's own ``timestamp.txt`` would be taken for
-    nbgrader's. Of two files of one name the first is kept, where nbgrader refuses the whole class.
+    An instructor's regular expression, ``named_regexp``, replaces that.
     """
 
-    valid_ext = List([".ipynb", ".py"]).tag(config=True)
+    valid_ext = List([".ipynb", ".py"]).tag(config=True)  # for a regular expression only
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._collected: set[tuple[str, str]] = set()
-
-    def collect(self, submitted_file: str) -> dict[str, str] | None:
+    def collect(self, submitted_file: str) -> dict[str, Any] | None:
         """Return student and file of *submitted_file*, an absolute path; None to skip it."""
-        if self.named_regexp:  # the instructor has chosen one
-            collected: dict[str, str] | None = super().collect(submitted_file)
+        if self.named_regexp:
+            collected: dict[str, Any] | None = super().collect(submitted_file)
             return collected
-        path = Path(submitted_file).relative_to(self._root)
-        if path.suffix.lower() not in self.valid_ext or is_hidden_or_generated(path):  # type: ignore[arg-type]  # only `parts` are looked at
-            return None
-        name = parse_download_name(path.parts[0])
-        file = path.name if len(path.parts) > 1 else name.file
-        student = name.student if name.by_lms or len(path.parts) > 1 else ""
-        if not student:
-            self.log.warning("Whose is %s? Put it into a folder named after the student.", path)
-            return None
-        if (student, file) in self._collected:
-            self.log.warning("%s handed in two files named %s; the first is kept.", student, file)
-            return None
-        self._collected.add((student, file))
-        return {"student_id": student, "file_id": file}
-
-    @cached_property
-    def _root(self) -> Path:
-        """The folder whose entries are named after students.
-
-        It is the only entry of the extracted files where an LMS packed the class in one archive.
-        """
         app = self.parent
         extracted = Path(app._format_collect_path(app.extracted_directory))  # noqa: SLF001  # nbgrader offers no other way to it
-        entries = list(extracted.iterdir())
-        if len(entries) != 1 or not entries[0].is_dir():
-            return extracted
-        names = [
-            parse_download_name(path.name)
-            for path in entries[0].iterdir()
-            if not is_hidden_or_generated(PurePosixPath(path.name))
-        ]
-        is_class = bool(names) and all(name.by_lms for name in names)
-        return (
-            entries[0]
-            if is_class and not parse_download_name(entries[0].name).by_lms
-            else extracted
-        )
+        path = PurePosixPath(Path(submitted_file).relative_to(extracted))
+        if len(path.parts) < 2 or path.name == STAMP:  # noqa: PLR2004  # <student>/<file>
+            return None
+        found = {"student_id": path.parts[0], "file_id": str(PurePosixPath(*path.parts[1:]))}
+        stamp = extracted / path.parts[0] / STAMP
+        time = parse_timestamp(stamp.read_text("utf-8").strip()) if stamp.is_file() else None
+        return found | ({"timestamp": f"{time} UTC"} if time else {})

@@ -17,7 +17,7 @@ import msgspec
 from autograder.course import Course, Stage, load, read_toml
 from autograder.errors import AutograderError, GraderError, SandboxError
 from autograder.exports.gradescope_results import gradescope
-from autograder.gradescope.contents import BUNDLE_FILE, COURSE_FOLDER, BundleConfig
+from autograder.gradescope.bundle import BUNDLE_FILE, COURSE_FOLDER, BundleConfig
 from autograder.grading.grade import grade
 from autograder.results import Results, Status, SubmissionResult, add
 from autograder.sandbox.isolation import Isolation, detect_capabilities
@@ -25,10 +25,10 @@ from autograder.sandbox.supervisor import choose_isolation
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import submissions
 from autograder.submission.files import is_hidden_or_generated
-from autograder.submission.names import student_id
+from autograder.submission.names import StageResolver, student_id
 from autograder.submission.place import open_hand_in
-from autograder.submission.stage_matching import StageResolver
 
+_LESS_ISOLATION = "Bundle again without `--isolation full` to grade with less."
 RESULTS = "results"
 SUBMISSION = "submission"
 _LIST_FOLDERS = """
@@ -60,7 +60,7 @@ class Container:
         Raises ``SandboxError`` for less than the bundle's configuration demands.
         """
         if self.config.isolation == "full" or detect_capabilities().level == "full":
-            return choose_isolation("full", self.course.root), sys.executable
+            return choose_isolation("full", self.course.root, _LESS_ISOLATION), sys.executable
         if not hasattr(os, "geteuid") or os.geteuid() != 0:
             reason = detect_capabilities().reason
             msg = f"{reason} With less, the grader must be root, to run code as nobody."

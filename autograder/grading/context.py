@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from autograder import course as course_files
-from autograder.course import PUBLIC_RECORD, PUBLIC_SUITE, Course, Stage
+from autograder.course import PUBLIC_RECORD, PUBLIC_SUITE, Course, Stage, course_secret
 from autograder.errors import UsageError
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer, choose_isolation
@@ -15,14 +15,19 @@ from autograder.submission import Code, collect
 from autograder.suite import documented, public_record
 from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
-from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs, course_secret
+from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
 from autograder.suite.in_process import LocalChannel, ReferenceChannel, solution_channel
 from autograder.suite.public_record import ExchangeRecorder, PublicRecord
 from autograder.suite.student_proxy import Channel, Student
 
 
 class SuiteContext:
-    """What the checks of one pytest session share; *channel* is the module that they run on now."""
+    """What the checks of one pytest session share.
+
+    *item* is the check whose fixtures pytest makes now, *channel* the module that it runs on.
+    """
+
+    item: pytest.Item
 
     def __init__(self, course: Course | None) -> None:
         self.course = course
@@ -32,6 +37,7 @@ class SuiteContext:
         self._solutions: dict[Path, LocalChannel] = {}
         self._references: dict[Path, ReferenceChannel] = {}
         self._records: dict[Path, PublicRecord] = {}
+        self._secrets: dict[Path, bytes] = {}
         torch.set_num_threads(1)  # tensors here are tiny, and a fork must not inherit a thread pool
 
     def channel_for(self, item: pytest.Item) -> Channel:
@@ -84,7 +90,7 @@ class SuiteContext:
         stage = self.stage(item)
         if is_public(item):  # a student's folder may have any name, its module has not
             return HiddenInputs(PUBLIC_SEED, stage.module, item.name)
-        return HiddenInputs(course_secret(self._course(item).root), stage.name, item.name)
+        return HiddenInputs(self._secret(self._course(item).root), stage.name, item.name)
 
     def record(self, item: pytest.Item) -> PublicRecord:
         """Return the record beside the public suite of *item*."""
@@ -99,6 +105,12 @@ class SuiteContext:
         if self.course is None and is_public(item):  # a student's copy has no course
             return course_files.handout(folder).stages[0]
         return self._course(item).stage(folder.name)
+
+    def _secret(self, root: Path) -> bytes:
+        """Return the secret of the course at *root*, which is read once."""
+        if root not in self._secrets:
+            self._secrets[root] = course_secret(root)
+        return self._secrets[root]
 
     def _course(self, item: pytest.Item) -> Course:
         if self.course is None:
@@ -150,7 +162,8 @@ class StandaloneContext(SuiteContext):
         if self._fork_server is None:
             limits = self.course.limits if self.course else course_files.Limits()
             secret = self.course.root if self.course else None
-            default = "process" if public else None  # a public suite runs the user's own code
+            configured = self.course.grading.isolation if self.course else None
+            default = "process" if public else configured  # public: the user's own code
             level = choose_isolation(self._isolation or default, secret)
             self._fork_server = self.opened.enter_context(ForkServer(level, limits))
             self._fork_server.wait_ready()
@@ -162,7 +175,7 @@ class StandaloneContext(SuiteContext):
         """Return the submitted code for *stage*, or the file *default* if nothing is submitted."""
         if self._submission is None:
             return Code(kind="module", cells=(default.read_bytes(),), label=default.name)
-        stages = self.course.stages if self.course else (stage,)
+        stages = self.course.every_stage if self.course else (stage,)
         submissions = list(collect(self._submission, stages))
         if not any(item.stage for item in submissions):  # no name says for which stage they are
             submissions = list(collect(self._submission, (stage,), stage))

@@ -10,23 +10,34 @@ from functools import partial
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection, wait
 
-from autograder.course import Course
-from autograder.errors import CourseError, GraderError, SandboxError, UsageError
+from msgspec.structs import replace
+
+from autograder.course import Course, Limits
+from autograder.errors import (
+    CourseError,
+    GraderError,
+    LostProcessError,
+    SandboxError,
+    UsageError,
+)
 from autograder.grading.outcomes import failed_grading, unreadable
+from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import Results, SubmissionResult
-from autograder.sandbox.isolation import Isolation
+from autograder.results import CheckResult, Results, SubmissionResult, share_checks
+from autograder.sandbox.isolation import Isolation, limit_memory, limit_processor_time
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.supervisor import MIB, ForkServer, choose_isolation
 from autograder.submission import Submission
-from autograder.suite.hidden_inputs import course_secret
+from autograder.submission.lazy_submissions import stages_with_code
 
 SIGNAL_SECONDS = 0.5  # another thread may get Ctrl-C, and then nothing wakes this one
 STOP_SECONDS = 10.0  # for a grading process to end its worker; then it is killed
-DIED = "A grading process was ended from outside, perhaps because of its memory."
+DIED = "The process that graded it ended twice, the second time while nothing else was graded."
 
 OnResult = Callable[[SubmissionResult], None]
 GradeInSandbox = Callable[..., SubmissionResult]  # of a submission and the number of the client
+# In a fork: its number, its end of its pipe, and the pipes of the parent.
+Serve = Callable[[int, Connection, Sequence[Connection]], None]
 
 
 def grade(
@@ -39,28 +50,26 @@ def grade(
     on_result: OnResult = lambda _result: None,
     python: str | None = None,
 ) -> Results:
-    """Grade *submissions*; the results are in their order.
+    """Grade *submissions*, of which each is read when its turn comes; results are in their order.
 
-    *on_result* is called with each result at once; *python* is the interpreter that starts the
-    fork server. Raises ``SandboxError`` and ``CourseError``.
+    *isolation* is by default that of ``course.toml``. *on_result* is called with each result at
+    once; *python* is the interpreter that starts the fork server. Raises ``SandboxError``, and
+    ``CourseError`` also where the course's own solution does not earn everything.
     """
-    level = choose_isolation(isolation, course.root)
-    wanted = {submission.stage for submission in submissions if submission.code is not None}
+    level = choose_isolation(isolation or course.grading.isolation, course.root)
+    provenance = Provenance(course, level, diagnose=diagnose)
+    wanted = stages_with_code(submissions)
     stages = [stage for stage in course.stages if stage.name in wanted]
     if stages:
         with open_suites(course, stages, diagnose=diagnose) as runner:
-            executable = python or sys.executable
-            results = _grade_all(runner, submissions, level, jobs or cores(), on_result, executable)
+            class_ = _Class(submissions, provenance, on_result)
+            _grade_all(runner, class_, level, jobs or cores(), python or sys.executable)
+            results = [class_.results[index] for index in range(len(submissions))]
     else:
-        results = [unreadable(submission) for submission in submissions]
+        results = [provenance.begin(one)(unreadable(one)) for one in submissions]
         for result in results:
             on_result(result)
-    return Results(
-        course=course.id,
-        isolation=level,
-        submissions=tuple(results),
-        hidden_inputs="secret" if course_secret(course.root) else "public",
-    )
+    return provenance.record(results)
 
 
 def grade_one(
@@ -72,21 +81,35 @@ def grade_one(
 ) -> SubmissionResult:
     """Grade one submission in the sandbox, or one *exercise* of it.
 
-    A fault of ours becomes a result without a grade.
+    A fault of ours becomes a result without a grade. Once more if a worker was killed: the system
+    does that when memory is short, and a right submission must not pay for it.
     """
-    if submission.code is None:
-        return unreadable(submission)
-    stage = runner.course.stage(submission.stage)
-    code, notebook = submission.code, submission.code.kind == "notebook"
+    result, was_killed = _grade_once(runner, fork_server, submission, client, exercise)
+    if was_killed:
+        result, _ = _grade_once(runner, fork_server, submission, client, exercise)
+    return result
+
+
+def _grade_once(
+    runner: SuiteRunner, fork_server: ForkServer, submission: Submission, client: int, exercise: str
+) -> tuple[SubmissionResult, bool]:
+    """Return the result of *submission*, and whether a worker was killed."""
+    code = submission.code
+    if code is None:
+        return unreadable(submission), False
+    stage, notebook = runner.course.stage(submission.stage), code.kind == "notebook"
     session = Session(fork_server, stage.module, code.cells, notebook=notebook, client=client)
     try:
-        return runner.grade_submission(submission, session, exercise)
-    except (CourseError, SandboxError, UsageError):
-        raise  # no submission can be graded
+        result = runner.grade_submission(submission, session, exercise)
+    except (CourseError, SandboxError, UsageError, LostProcessError):
+        raise  # no submission can be graded, or not with this fork server
     except Exception as error:  # noqa: BLE001  # our bug, GraderError or not; others are unaffected
-        return failed_grading(submission, error)
+        result = failed_grading(submission, error)
     finally:
         session.close()
+    if session.lost is not None:  # whatever the checks made of it
+        raise session.lost
+    return result, session.was_killed
 
 
 def cores() -> int:
@@ -96,68 +119,97 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+class _Class:
+    """The submissions of a run, and the results so far by their indices."""
+
+    def __init__(
+        self, submissions: Sequence[Submission], provenance: Provenance, on_result: OnResult
+    ) -> None:
+        self.results: dict[int, SubmissionResult] = {}
+        self._submissions = submissions
+        self._provenance = provenance
+        self._on_result = on_result
+        self._checks: dict[CheckResult, CheckResult] = {}
+
+    def __len__(self) -> int:
+        return len(self._submissions)
+
+    def begin(self, index: int) -> tuple[Submission, Callable[[SubmissionResult], None]]:
+        """Read a submission for the grading; return it, and what takes its result."""
+        submission = self._submissions[index]
+        with_audit = self._provenance.begin(submission)
+
+        def add(result: SubmissionResult) -> None:
+            self.results[index] = share_checks(with_audit(result), self._checks)
+            self._on_result(self.results[index])
+
+        # Its other files are read when they are needed, and not by the process that grades.
+        return replace(submission, lab=None, stamp=None, secret=None), add
+
+
 def _grade_all(
-    runner: SuiteRunner,
-    submissions: Sequence[Submission],
-    isolation: Isolation,
-    jobs: int,
-    on_result: OnResult,
-    python: str,
-) -> list[SubmissionResult]:
-    jobs = max(1, min(jobs, len(submissions))) if hasattr(os, "fork") else 1
-    results: dict[int, SubmissionResult] = {}
-
-    def add(index: int, result: SubmissionResult) -> None:
-        results[index] = result
-        on_result(result)
-
-    while left := [index for index in range(len(submissions)) if index not in results]:
-        limits = runner.course.limits  # this repeats only if every grading process has died
-        with ForkServer(isolation, limits, jobs, python) as fork_server:
-            for client in range(jobs):
+    runner: SuiteRunner, class_: _Class, isolation: Isolation, jobs: int, python: str
+) -> None:
+    """Grade all; a submission whose grading process died is graded once more, alone."""
+    left, suspects = list(range(len(class_))), list[int]()
+    while left or suspects:
+        alone = not left
+        indices = left or [suspects.pop()]
+        count = max(1, min(jobs, len(indices)))
+        with ForkServer(isolation, runner.course.limits, count, python) as fork_server:
+            if len(left) == len(class_):  # once, while the fork server imports torch
+                runner.require_right_solutions()
+            for client in range(count):
                 fork_server.wait_ready(client)
-            grade_in_sandbox = partial(grade_one, runner, fork_server)
-            if jobs > 1:
-                _grade_in_processes(grade_in_sandbox, submissions, left, jobs, add)
-            else:
-                for index in left:
-                    add(index, grade_in_sandbox(submissions[index]))
-    return [results[index] for index in range(len(submissions))]
+            died = _grade_in_processes(runner, fork_server, class_, indices, count)
+        for index in died if alone else ():
+            submission, add = class_.begin(index)
+            add(failed_grading(submission, GraderError(DIED)))
+        suspects += () if alone else died
+        left = [index for index in left if index not in {*class_.results, *suspects}]
 
 
 def _grade_in_processes(
-    grade_in_sandbox: GradeInSandbox,
-    submissions: Sequence[Submission],
+    runner: SuiteRunner,
+    fork_server: ForkServer,
+    class_: _Class,
     indices: Sequence[int],
     jobs: int,
-    add: Callable[[int, SubmissionResult], None],
-) -> None:
+) -> list[int]:
     """Grade in forks of this process, which has loaded suites and torch already.
 
-    A fork that dies costs the submission that it was grading; the others continue, if any is left.
+    Returns the submissions whose fork died; the other forks continue, if any is left.
     """
-    waiting = deque(indices)
-    busy: dict[Connection, int] = {}
-    with _forks(jobs, partial(_serve, grade_in_sandbox, submissions)) as pipes:
+    grade_in_sandbox = partial(grade_one, runner, fork_server)
+    if not hasattr(os, "fork"):
+        for index in indices:
+            submission, add = class_.begin(index)
+            add(grade_in_sandbox(submission))
+        return []
+    serve = partial(_serve, grade_in_sandbox, runner.course.limits)
+    waiting, died = deque(indices), list[int]()
+    busy: dict[Connection, tuple[int, Callable[[SubmissionResult], None]]] = {}
+    with _forks(jobs, serve) as pipes:
         idle = list(pipes)
         while busy or (idle and waiting):
             while idle and waiting:
-                pipe = idle.pop()
-                busy[pipe] = waiting.popleft()
+                pipe, index = idle.pop(), waiting.popleft()
+                submission, add = class_.begin(index)
+                busy[pipe] = index, add
                 with suppress(OSError):  # the fork has died, as `_receive` will find
-                    pipe.send(busy[pipe])
+                    pipe.send(submission)
             for pipe in busy.keys() & wait(list(busy), SIGNAL_SECONDS):
-                index = busy.pop(pipe)
-                result = _receive(pipe)
-                if result:
+                index, add = busy.pop(pipe)
+                if result := _receive(pipe):
                     idle.append(pipe)
-                add(index, result or failed_grading(submissions[index], GraderError(DIED)))
+                    add(result)
+                else:
+                    died.append(index)
+    return died
 
 
 @contextmanager
-def _forks(
-    jobs: int, serve: Callable[[int, Connection, Sequence[Connection]], None]
-) -> Iterator[list[Connection]]:
+def _forks(jobs: int, serve: Serve) -> Iterator[list[Connection]]:
     """Fork this process *jobs* times to run *serve*; yield the pipes to the forks, then end them.
 
     *serve* gets the number of the fork, its end of its pipe, and the pipes of this process.
@@ -189,22 +241,26 @@ def _forks(
 
 def _serve(
     grade_in_sandbox: GradeInSandbox,
-    submissions: Sequence[Submission],
+    limits: Limits,
     client: int,
     pipe: Connection,
     inherited: Sequence[Connection],
 ) -> None:
-    """Grade the submissions whose indices arrive, until the parent closes the pipe or dies."""
+    """Grade the submissions that arrive, until the parent closes the pipe or dies."""
+    limit_memory(limits.grader_mib * MIB)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then terminates
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # raises, so that the worker ends too
     for other in inherited:  # while a copy is open here, no fork notices that the parent died
         other.close()
     with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent closed the pipe, or died
         while True:
-            submission = submissions[pipe.recv()]
+            submission = pipe.recv()
+            limit_processor_time(limits.grader_seconds)
             answer: SubmissionResult | BaseException
             try:
                 answer = grade_in_sandbox(submission, client)
+            except LostProcessError:  # the parent starts others, and grades the submission again
+                return
             except BaseException as error:  # noqa: BLE001  # the parent raises it
                 answer = error
             pipe.send(answer)

@@ -76,8 +76,7 @@ class CheckOutcome:
 
     def add_printed(self, result: CheckResult, printed: str) -> CheckResult:
         """Add what the code printed, unless it could have printed hidden inputs."""
-        shown = self._public and result.outcome is not Outcome.PASSED
-        return replace(result, printed=printed) if shown else result
+        return replace(result, printed=printed) if self._public else result
 
     @property
     def _shows_nothing(self) -> bool:
@@ -210,12 +209,28 @@ def submission_status(session: Session, import_fault: Fault | None) -> tuple[Sta
     return Status.GRADED, ""
 
 
-def notices_of(session: Session, exercises: Collection[str]) -> tuple[str, ...]:
-    """Describe the statements that failed, and those that rebind one of *exercises*."""
+def notices_of(
+    session: Session,
+    exercises: Collection[str],
+    given: Collection[int] = (),
+    unread: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Describe the statements that failed, and those that rebind one of *exercises*.
+
+    What fails in a cell of the lab that was *given* to the student is no concern of theirs. The
+    sources of the exercises *unread* do not show which functions they call.
+    """
+    places = {f"cell {number}" for number in given}
     notices = [
+        f"{name} looks up names while it runs (getattr, eval or the like), so its source does not "
+        "show whether it keeps the rules of the exercise: an instructor should read it."
+        for name in unread
+    ]
+    notices += [
         describe_problem(problem)
         for problem in session.problems
-        if not _stops_file(session, problem)
+        if not (problem.statement and problem.statement.place in places)
+        and not _stops_file(session, problem)
         and (problem.kind != "rebound" or {*exercises}.intersection(_names(problem)))
     ]
     if len(notices) > MAX_NOTICES:  # a worker reports the first ones only, so nobody knows how many

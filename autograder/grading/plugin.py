@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--isolation",
         choices=["full", "process"],
-        help="how strictly the submitted code is confined (default: full)",
+        help="how strictly the submitted code is confined (default: course.toml's, else full)",
     )
 
 
@@ -53,38 +53,49 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.fixture(scope="session")
-def context(request: pytest.FixtureRequest) -> "SuiteContext":
-    """The context of the session; the first check opens it."""
-    from autograder.grading.context import StandaloneContext  # noqa: PLC0415  # imports torch
-
-    config = request.config
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tell the context which check its fixtures are for; the first check opens the context."""
+    if not item.get_closest_marker("check"):
+        return
+    config = item.config
     if CONTEXT not in config.stash:
+        from autograder.grading.context import StandaloneContext  # noqa: PLC0415  # imports torch
+
         options = config.getoption("--submission"), config.getoption("--isolation")
         standalone = config.stash[CONTEXT] = StandaloneContext(*options)
         config.add_cleanup(standalone.opened.close)
-    return config.stash[CONTEXT]
+    config.stash[CONTEXT].item = item
+
+
+@pytest.fixture(scope="session")
+def context(pytestconfig: pytest.Config) -> "SuiteContext":
+    """The context of the session."""
+    return pytestconfig.stash[CONTEXT]
+
+
+# These ask for no `request`: pytest would make a new fixture of it for each of them.
 
 
 @pytest.fixture
-def student(request: pytest.FixtureRequest, context: "SuiteContext") -> "Student":
+def student(context: "SuiteContext") -> "Student":
     """The student's module, in another process."""
-    return context.student(request.node)
+    return context.student(context.item)
 
 
 @pytest.fixture
-def reference(request: pytest.FixtureRequest, context: "SuiteContext") -> "Student":
+def reference(context: "SuiteContext") -> "Student":
     """The instructor's solution of the same stage, with the same methods as `student`."""
-    return context.reference(request.node)
+    return context.reference(context.item)
 
 
 @pytest.fixture
-def documented(context: "SuiteContext", request: pytest.FixtureRequest) -> "DocumentedTensors":
+def documented(context: "SuiteContext") -> "DocumentedTensors":
     """The documented tensors by name."""
-    return context.documented(request.node)
+    return context.documented(context.item)
 
 
 @pytest.fixture
-def probe(request: pytest.FixtureRequest, context: "SuiteContext") -> "HiddenInputs":
+def probe(context: "SuiteContext") -> "HiddenInputs":
     """The source of inputs of this check: hidden ones, or public ones in a public suite."""
-    return context.inputs(request.node)
+    return context.inputs(context.item)

@@ -4,19 +4,18 @@ pytest runs every check, with its own fixtures, marks and reports; only the loop
 submission, the checks of its stage.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from _pytest.config import ConftestImportFailure, _prepareconfig
-from _pytest.runner import runtestprotocol  # the way that plugins run an item again
 from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis import fingerprints
-from autograder.diagnosis.carry_forward import Carried, CarryForward, certain_mistakes
+from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, is_attempt
 from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation, status_of
@@ -34,9 +33,10 @@ from autograder.grading.outcomes import (
 )
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.session import Session
+from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, spec_of
+from autograder.suite.forbidden import looks_up_names
 from autograder.suite.student_proxy import Channel
 
 INI = Path(__file__).with_name("grading.ini")
@@ -116,12 +116,11 @@ def _collecting() -> Iterator[None]:
 
 
 class GradingPlugin:
-    """Keeps the errors of collection and of each phase of a check."""
+    """Gives the context to the fixtures, and keeps the errors of collection."""
 
     def __init__(self, context: SuiteContext) -> None:
         self.context = context
         self.collection_errors: list[str] = []
-        self.phase_errors: list[BaseException | None] = []
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Give the context to the fixtures."""
@@ -132,21 +131,25 @@ class GradingPlugin:
         if report.failed:
             self.collection_errors.append(str(report.longrepr))
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[Any]
-    ) -> pytest.TestReport:
-        """Keep the error of the phase; pytest's own report would format a traceback in vain."""
-        error = call.excinfo.value if call.excinfo else None
-        self.phase_errors.append(error)
-        return pytest.TestReport(
-            nodeid=item.nodeid,
-            location=item.location,
-            keywords={},
-            outcome="passed" if error is None else "failed",
-            longrepr=None,
-            when=call.when,  # type: ignore[arg-type]  # "collect" is no phase of a check
-        )
+
+@dataclass
+class Below:
+    """What is wrong in the exercises of a submission before the one that is graded."""
+
+    wrong: list[str] = field(default_factory=list)
+    mistakes: list[Misconception] = field(default_factory=list)
+
+
+@dataclass
+class Start:
+    """Why exercises can't be graded, by name, and what the checks that run first showed."""
+
+    missing: dict[str, Fault | None] = field(default_factory=dict)
+    observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
+
+    def fault(self, check: CollectedCheck) -> Fault | None:
+        """Return why *check* can't run."""
+        return next((self.missing[need] for need in _needs(check) if self.missing[need]), None)
 
 
 class SuiteRunner:
@@ -166,10 +169,10 @@ class SuiteRunner:
         self._public = public
         self._diagnose = diagnose
         self._carry_forward = carry_forward
-        self._plugin = plugin
         self._context = plugin.context
         self._matchers: dict[str, Matcher | None] = {}
         self._carriers: dict[str, CarryForward] = {}
+        self._solved: dict[str, Observation] = {}
         self._checks: dict[str, list[CollectedCheck]] = {}
         for item in items:
             spec = spec_of(item)
@@ -198,15 +201,35 @@ class SuiteRunner:
 
     def wrong_documented_values(self, stage: Stage) -> Iterator[str]:
         """Name the documented values that the solution of *stage* does not give on this machine."""
+        return self._failures_of_solution(stage, {Layer.PARAMETERS, Layer.DOCUMENTED})
+
+    def require_right_solutions(self) -> None:
+        """Raise ``CourseError`` if a solution does not earn everything on this machine.
+
+        Whatever is wrong, a suite, a documented value or torch, it would cost right submissions.
+        """
+        for name in self._checks:
+            stage = self.course.stage(name)
+            failure = next(self._failures_of_solution(stage, set(Layer)), None)
+            if failure is not None:
+                msg = (
+                    f"The course's own solution fails a check. {failure}\n"
+                    "Nothing was graded: the same check would cost right submissions. Run "
+                    f"`autograder doctor` and `autograder verify --stage {name}`."
+                )
+                raise CourseError(msg)
+
+    def _failures_of_solution(self, stage: Stage, layers: Collection[Layer]) -> Iterator[str]:
+        """Name the checks of *layers* that the solution of *stage* fails, and how."""
         for check in self.checks(stage.name):
-            if check.spec.layer in {Layer.PARAMETERS, Layer.DOCUMENTED}:
-                error = self.run(check.item, self._context.solution(stage)).error
+            if check.spec.layer in layers:
+                error = self._solve(check.item).error
                 if error is not None:
                     yield f"{stage.name}, {check.name}: {error}"
 
-    def methods(self, stage: Stage, item: pytest.Item) -> frozenset[str]:
+    def methods(self, item: pytest.Item) -> frozenset[str]:
         """Return how the check *item* grades more than numbers, see ``rules.toml``."""
-        return self.run(item, self._context.solution(stage)).methods
+        return self._solve(item).methods
 
     def grade_submission(
         self, submission: Submission, session: Session, exercise: str = ""
@@ -221,25 +244,48 @@ class SuiteRunner:
         for check in self.checks(stage.name):
             if exercise in {"", check.spec.exercise}:
                 by_exercise.setdefault(check.spec.exercise, []).append(check)
-        mistakes: list[Misconception] = []
+        below, start = Below(), self._start(stage, by_exercise, session, import_fault)
         exercises = []
         for name, checks in by_exercise.items():
-            graded = self._grade_exercise(stage, checks, session, import_fault, mistakes)
+            graded = self._grade_exercise(stage, checks, session, start, below)
             if not self._public:
                 graded = withhold_known_values(checks, graded)
             exercises.append(ExerciseResult.of(name, graded))
         status, message = submission_status(session, import_fault)
-        notices = notices_of(session, _exercises(stage))
+        given = submission.code.given if submission.code else ()
+        unread = [
+            name
+            for name, checks in by_exercise.items()
+            if any(check.spec.layer is Layer.FORBIDDEN for check in checks)
+            and looks_up_names(session.definitions, name)
+        ]
+        notices = notices_of(session, _exercises(stage), given, unread)
         result = submission_result(submission, status, message, tuple(exercises), notices)
+        result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
+    def diagnose(self, stage: Stage, mistake: Misconception) -> dict[CollectedCheck, list[str]]:
+        """Return the names that a diagnosis gives *mistake*, by the check that it fails.
+
+        It runs in this process, as it does when a student's code is compared with it.
+        """
+        matcher = self._matcher(stage)
+        if not isinstance(matcher, MisconceptionMatcher):
+            msg = f"{stage.misconceptions} is missing."
+            raise CourseError(msg)
+        checks = [one for one in self.checks(stage.name) if one.spec.exercise == mistake.exercise]
+        seen = {one: matcher.replay(mistake, one.item) for one in checks}
+        failed = {one: shown for one, shown in seen.items() if shown.error is not None}
+        failures = [Failure(one.item, shown) for one, shown in failed.items()]
+        passed = [one.item for one in checks if one not in failed]
+        found = explain(matcher, mistake.exercise, failures, passed)
+        return {one: found[one.name].misconceptions if one.name in found else [] for one in failed}
+
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run one check on *channel* by pytest's protocol; return what it showed."""
+        """Run one check on *channel* as pytest does; return what it showed."""
         self._context.channel, self._context.last_student = channel, None
-        self._plugin.phase_errors.clear()
-        item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # ends the suite that ran before
-        runtestprotocol(item, log=False, nextitem=self._other_check(item))
-        error = next((end for end in self._plugin.phase_errors if end is not None), None)
+        with channel.charged(CHECK_SECONDS) if isinstance(channel, Session) else nullcontext():
+            error = _error_of(item, self._other_check(item))
         student = self._context.last_student
         self._context.channel = self._context.last_student = None
         if student is None:
@@ -252,52 +298,97 @@ class SuiteRunner:
         suite = self._checks[item.path.parent.name]
         return next((other.item for other in suite if other.item is not item), None)
 
+    def _start(
+        self,
+        stage: Stage,
+        by_exercise: dict[str, list[CollectedCheck]],
+        session: Session,
+        import_fault: Fault | None,
+    ) -> Start:
+        """Find out which exercises are missing, and run the checks that show values.
+
+        They come before those with hidden inputs, which the worker could repeat in their messages.
+        """
+        checks = [check for checks in by_exercise.values() for check in checks]
+        start = Start()
+        for need in dict.fromkeys(need for check in checks for need in _needs(check)):
+            session.begin(need)
+            fault = import_fault or missing_exercise(session, need, _exercises(stage))
+            start.missing[need] = fault
+        for check in checks if not self._public else ():
+            if not check.spec.layer.hidden and start.fault(check) is None:
+                start.observed[check] = self.run(check.item, session)
+        return start
+
     def _grade_exercise(
         self,
         stage: Stage,
         checks: list[CollectedCheck],
         session: Session,
-        import_fault: Fault | None,
-        mistakes: list[Misconception],
+        start: Start,
+        below: Below,
     ) -> tuple[CheckResult, ...]:
         """Run the checks of one exercise, then name the mistake behind those that failed.
 
-        It is added to *mistakes*, those in the exercises before, unless one of them explains it.
+        It is added to *below*, unless the exercises before, which are wrong, explain it.
         """
         exercise = checks[0].spec.exercise
-        session.begin(exercise)
-        needed = dict.fromkeys(need for check in checks for need in _needs(check))
-        names = _exercises(stage)
-        missing = {need: import_fault or missing_exercise(session, need, names) for need in needed}
         results: list[tuple[CheckOutcome, CheckResult]] = []
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
         for check in checks:
             outcome = CheckOutcome(check, self.course.reveal, public=self._public)
-            fault = next((missing[need] for need in _needs(check) if missing[need]), None)
+            fault = start.fault(check)
             if fault is not None:
                 results.append((outcome, outcome.skipped(fault)))
                 continue
-            observation = self.run(check.item, session)
+            observation = start.observed.get(check) or self.run(check.item, session)
             result = self._result(outcome, session.module, observation.error)
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
                 passed.append(check.item)
             elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is no mistake
                 failures.append(Failure(check.item, observation))
+        given: dict[str, str] = {}
+        if below.wrong and failures and len(failures) + len(passed) == len(checks):  # all of it ran
+            with session.charged(DIAGNOSIS_SECONDS):
+                given, failures = self._carry(stage, session, exercise, failures, passed, below)
         matcher = self._matcher(stage) if failures and self._diagnose else None
-        if matcher and mistakes and len(failures) + len(passed) == len(checks):  # all of it ran
-            source = session.definitions
-            carrier = self._carrier(stage)
-            if carried := carrier.find(source, exercise, failures, passed, mistakes):
-                return tuple(_carry(carried, outcome, result) for outcome, result in results)
-        diagnoses = explain(matcher, exercise, failures, passed) if matcher else {}
+        with session.charged(DIAGNOSIS_SECONDS):
+            diagnoses = explain(matcher, exercise, failures, passed) if matcher else {}
         if matcher and self._carry_forward:
-            bank = matcher.misconceptions
-            mistakes += certain_mistakes(bank, exercise, diagnoses.values())
+            mistakes = certain_mistakes(matcher.misconceptions, exercise, diagnoses.values())
+            below.mistakes += mistakes
+            if mistakes or is_attempt(failures):
+                below.wrong.append(exercise)
         return tuple(
-            outcome.add_diagnosis(result, diagnoses.get(result.name)) for outcome, result in results
+            outcome.carried(given[result.name])
+            if result.name in given
+            else outcome.add_diagnosis(result, diagnoses.get(result.name))
+            for outcome, result in results
         )
+
+    def _carry(
+        self,
+        stage: Stage,
+        session: Session,
+        exercise: str,
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+        below: Below,
+    ) -> tuple[dict[str, str], list[Failure]]:
+        """Name the wrong exercises behind *failures*, by the checks; list what none explains."""
+        carrier, source = self._carrier(stage), session.definitions
+        named = carrier.find(source, exercise, failures, passed, below.mistakes)
+        given = dict.fromkeys(named.checks, named.given) if named else {}
+        if len(given) == len(failures):
+            return given, []
+        unnamed = carrier.find_by_stand_ins(
+            session, source, exercise, failures, passed, below.wrong
+        )
+        given = (dict.fromkeys(unnamed.checks, unnamed.given) if unnamed else {}) | given
+        explained = named is not None
+        return given, [one for one in failures if not explained and one.item.name not in given]
 
     def _result(
         self, outcome: CheckOutcome, module: str, error: BaseException | None
@@ -314,15 +405,18 @@ class SuiteRunner:
             raise error
         item = outcome.check.item
         if isinstance(error, Exception) and (
-            isinstance(self.course, Handout) or self._solution_passes(item)
+            isinstance(self.course, Handout) or self._solve(item).error is None
         ):
             return outcome.unusable(error)
         msg = f"{item.nodeid} failed on {module}: {type(error).__name__}: {error}"
         raise GraderError(msg) from error
 
-    def _solution_passes(self, item: pytest.Item) -> bool:
-        solution = self._context.solution(self._context.stage(item))
-        return self.run(item, solution).error is None
+    def _solve(self, item: pytest.Item) -> Observation:
+        """Run the check *item* on the solution of its stage, once."""
+        if item.nodeid not in self._solved:
+            solution = self._context.solution(self._context.stage(item))
+            self._solved[item.nodeid] = self.run(item, solution)
+        return self._solved[item.nodeid]
 
     def _matcher(self, stage: Stage) -> Matcher | None:
         """Return the matcher of *stage*: by the wrong code, or else by its fingerprints."""
@@ -341,9 +435,32 @@ class SuiteRunner:
         return self._carriers[stage.name]
 
 
-def _carry(carried: Carried, outcome: CheckOutcome, result: CheckResult) -> CheckResult:
-    """Give the points of a check that failed only by the mistake in another exercise."""
-    return outcome.carried(carried.given) if outcome.check.name in carried.checks else result
+def _error_of(item: pytest.Item, next_item: pytest.Item | None) -> BaseException | None:
+    """Run the phases of *item* with all of pytest's hooks; return what the first of them raised.
+
+    These are the steps of pytest's ``runtestprotocol`` without a report for each phase, which takes
+    as long as a check does.
+    """
+    item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # ends the suite that ran before
+    item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # as plugins that run an item again do
+    hook = item.ihook
+    try:
+        error = _raised_by(hook.pytest_runtest_setup, item=item)
+        error = error or _raised_by(hook.pytest_runtest_call, item=item)
+        at_end = _raised_by(hook.pytest_runtest_teardown, item=item, nextitem=next_item)
+    finally:
+        item.funcargs = None  # type: ignore[attr-defined]  # its values are not needed any more
+    return error or at_end
+
+
+def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseException | None:
+    try:
+        hook(**arguments)
+    except (KeyboardInterrupt, pytest.exit.Exception):
+        raise
+    except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip are no Exception
+        return error
+    return None
 
 
 def _needs(check: CollectedCheck) -> tuple[str, ...]:

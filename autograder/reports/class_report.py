@@ -1,21 +1,29 @@
-"""The class report: scores, misconceptions, and submissions that need manual review."""
+"""The class: its table in the terminal, scores, misconceptions, submissions to review."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean, median
 from typing import Final
 
 import msgspec
+from rich.table import Table
+from rich.text import Text
 
 from autograder.course import Course
-from autograder.reports.class_table import first_problem
-from autograder.reports.feedback import percent
-from autograder.results import Diagnosis, Results, Status, SubmissionResult, add
+from autograder.reports.check_statistics import CheckStatistics, check_statistics
+from autograder.reports.feedback import counted, percent
+from autograder.reports.similar import SimilarGroup, similar_groups
+from autograder.results import Diagnosis, Outcome, Results, Status, SubmissionResult, add
+from autograder.sanitize import MAX_WORD, line
 
 MANUAL_REVIEW: Final = (
-    Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.OUT_OF_DISK,
-    Status.OUT_OF_MEMORY, Status.TIMEOUT, Status.UNREADABLE,
+    Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.IMPORT_ERROR,
+    Status.OUT_OF_DISK, Status.OUT_OF_MEMORY, Status.TIMEOUT, Status.UNREADABLE,
 )  # fmt: skip
+_NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,80})'")
+# What `submission` says where a lab was handed in and the module was not.
+_NO_MODULE: Final = re.compile(r"handed in the lab\b|the code cells of lab[^/]{0,80} were graded")
 # Full marks have a bar of their own.
 BINS: Final = (*(f"{low} to {low + 9}" for low in range(0, 100, 10)), "100")
 MAX_MISTAKES: Final = 12  # of one stage; rarer ones are on the students' pages
@@ -47,15 +55,29 @@ class MistakeCount(msgspec.Struct, frozen=True):
 
 
 class SubmissionRow(msgspec.Struct, frozen=True):
-    """One submission in the table."""
+    """One submission in the table; *review* is why it needs manual review, if it does.
+
+    *name* is the student's where it is known, else the id.
+    """
 
     student: str
+    name: str
     page: str
     status: Status
     score: float | None
     max_score: float | None
     problem: str
     carried: float
+    review: tuple[str, ...] = ()
+
+    @property
+    def states(self) -> str:
+        """The words by which the report filters."""
+        if self.score is None or not self.max_score:
+            state = "none"
+        else:
+            state = "full" if self.score == self.max_score else "open"
+        return f"{state} review" if self.review else state
 
 
 class StageReport(msgspec.Struct, frozen=True):
@@ -65,48 +87,74 @@ class StageReport(msgspec.Struct, frozen=True):
     facts: list[tuple[str, str]]
     bars: list[HistogramBar]
     exercises: list[ExerciseShare]
+    checks: list[CheckStatistics]
     mistakes: list[MistakeCount]
+    similar: list[SimilarGroup]
     rows: list[SubmissionRow]
 
     @property
     def review(self) -> list[SubmissionRow]:
         """The submissions that need manual review."""
-        return [row for row in self.rows if row.status in MANUAL_REVIEW]
+        return [row for row in self.rows if row.review]
 
 
 def build_stage_reports(
-    course: Course, results: Results, pages: Sequence[str]
+    course: Course, results: Results, pages: Sequence[str], names: Mapping[str, str]
 ) -> list[StageReport]:
-    """Sum up each stage in the order of the course; *pages* are the submissions' pages."""
+    """Sum up each stage in the order of the course; *pages* are the submissions' pages.
+
+    *names* are the students' names by their ids, as far as they are known.
+    """
     titles = {stage.name: stage.title for stage in course.stages}
     paged: dict[str, list[tuple[SubmissionResult, str]]] = defaultdict(list)
     for result, page in zip(results.submissions, pages, strict=True):
         paged[result.stage].append((result, page))
-    names = dict.fromkeys((*titles, *paged))  # stages of no course come last
-    return [_stage(titles.get(name) or name, paged[name]) for name in names if name in paged]
+    stages = dict.fromkeys((*titles, *paged))  # stages of no course come last
+    return [
+        _stage(titles.get(name) or name, paged[name], names) for name in stages if name in paged
+    ]
 
 
-def _stage(title: str, paged: Sequence[tuple[SubmissionResult, str]]) -> StageReport:
+def _stage(
+    title: str, paged: Sequence[tuple[SubmissionResult, str]], names: Mapping[str, str]
+) -> StageReport:
     submissions = [result for result, _ in paged]
     return StageReport(
         title=title or "Stage unknown",
         facts=_facts(submissions),
         bars=_bars(submissions),
         exercises=_exercises(submissions),
+        checks=check_statistics(submissions),
         mistakes=_mistakes(submissions),
+        similar=similar_groups(submissions),
         rows=[
             SubmissionRow(
                 student=item.student,
+                name=line(names.get(item.student, ""), MAX_WORD) or item.student,
                 page=page,
                 status=item.status,
                 score=item.score,
                 max_score=item.max_score,
                 problem=first_problem(item),
                 carried=item.carried,
+                review=tuple(_review_reasons(item)),
             )
             for item, page in paged
         ],
     )
+
+
+def _review_reasons(result: SubmissionResult) -> Iterator[str]:
+    """Say why a person should look at *result*: nothing was graded, or less than was written."""
+    if result.status in MANUAL_REVIEW:
+        yield first_problem(result)
+    said = "\n".join((result.message, *result.notices))
+    if _NO_MODULE.search(said):
+        yield "a lab was handed in without its module"
+    messages = (check.message for exercise in result.exercises for check in exercise.checks)
+    missing = dict.fromkeys(_NO_PACKAGE.findall("\n".join((said, *messages))))
+    if missing:
+        yield f"not installed here: {', '.join(missing)}"
 
 
 def _shares(submissions: Sequence[SubmissionResult]) -> list[float]:
@@ -166,3 +214,41 @@ def _mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount]:
     )
     ranked = sorted(mistakes, key=lambda item: (-item.students, -item.checks, item.title))
     return ranked[:MAX_MISTAKES]
+
+
+def class_table(results: Results) -> Table:
+    """Lay out one row per submission: student, stage, points and first problem."""
+    title = f"{counted(len(results.submissions), 'submission')}, isolation {results.isolation}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("student", overflow="fold")
+    table.add_column("stage", overflow="fold")
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("first problem", overflow="fold", ratio=1)
+    for result in results.submissions:
+        stage, problem = Text(result.stage or "?"), Text(first_problem(result))
+        table.add_row(Text(result.student), stage, _points(result), problem)
+    return table
+
+
+def first_problem(result: SubmissionResult) -> str:
+    """Describe the first problem in one line; empty where there is none."""
+    if result.status is not Status.GRADED:
+        return f"{result.status}: {_first_line(result.message)}"
+    for exercise in result.exercises:
+        for check in exercise.checks:
+            if check.outcome is not Outcome.PASSED:
+                text = check.diagnosis.explanation if check.diagnosis else check.message
+                return f"{exercise.name}: {_first_line(text)}"
+    return ""
+
+
+def _points(result: SubmissionResult) -> Text:
+    if result.score is None or result.max_score is None:
+        return Text("none", style="red" if result.status is Status.GRADER_ERROR else "yellow")
+    full = result.score == result.max_score
+    carried = f"\n{result.carried:g} carried" if result.carried else ""
+    return Text(f"{result.score:g} / {result.max_score:g}{carried}", "green" if full else "")
+
+
+def _first_line(message: str) -> str:
+    return message.strip().partition("\n")[0]

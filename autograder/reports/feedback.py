@@ -1,13 +1,40 @@
 """Feedback as values: what pages, cards and terminals show about a submission."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Final
 
-from autograder.reports.tensor_table import TensorTable
-from autograder.results import Diagnosis
+import msgspec
+
+from autograder.results import Diagnosis, Grid
 
 UNWRITTEN: Final = "not written yet"
+
+
+class TensorCell(msgspec.Struct, frozen=True):
+    """One entry: its digits, whether it is wrong, and how large it is from 0 to 1."""
+
+    text: str
+    wrong: bool = False
+    shade: float = 0.0
+
+
+class TensorRow(msgspec.Struct, frozen=True):
+    """One row; *head* is empty for a vector, which has only one."""
+
+    head: str
+    cells: tuple[TensorCell, ...]
+
+
+class TensorTable(msgspec.Struct, frozen=True):
+    """One of three tables: *shaded* where each cell belongs to a pair of tokens, as in weights."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[TensorRow, ...]
+    shaded: bool
 
 
 @dataclass(frozen=True)
@@ -56,14 +83,48 @@ class ExerciseFeedback:
         return self.score == self.max_score
 
     @property
+    def printed(self) -> str:
+        """What code without a problem printed, in the first check in which it printed."""
+        if self.first is not None:
+            return ""
+        return next((check.printed for check in self.passed if check.printed), "")
+
+    @property
     def unwritten(self) -> bool:
         """Whether the stub is unchanged, so that its state says everything."""
         return self.state == UNWRITTEN
 
 
+class WrittenAnswer(msgspec.Struct, frozen=True):
+    """Points for a cell that the instructor grades; *score* is ``None`` until that is done."""
+
+    name: str
+    score: float | None
+    max_score: float
+
+
+class FinalGrade(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gradebook says of a submission; *score* is all points less *penalty*.
+
+    *submitted* and *late*, by how much, are empty where that is unknown, *late* also if in time.
+    """
+
+    score: float | None
+    max_score: float | None
+    penalty: float
+    checks: float
+    max_checks: float
+    written: tuple[WrittenAnswer, ...] = ()
+    submitted: str = ""
+    late: str = ""
+
+
 @dataclass(frozen=True)
 class Feedback:
-    """Everything about one graded submission; *carried* as in ``ExerciseFeedback``."""
+    """Everything about one graded submission; *carried* as in ``ExerciseFeedback``.
+
+    With a *grade*, *score* and *max_score* are those of the gradebook.
+    """
 
     student: str
     stage: str
@@ -79,6 +140,7 @@ class Feedback:
     ignored: tuple[str, ...]
     sha256: str
     carried: str = ""
+    grade: FinalGrade | None = None
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:
@@ -126,6 +188,7 @@ class SelfCheckFeedback:
     checks: int
     points: float = 0.0
     hidden_points: float = 0.0
+    graded: bool = True
 
     @property
     def open(self) -> tuple[ExerciseFeedback, ...]:
@@ -136,6 +199,9 @@ class SelfCheckFeedback:
     def complete(self) -> bool:
         """Whether checks ran and all of them passed."""
         return bool(self.checks) and not self.open
+
+
+PRACTICE = "This stage is for practice and gives no points."
 
 
 def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bool = False) -> str:
@@ -167,3 +233,53 @@ def carried_points(carried: float) -> str:
 def percent(score: float, max_score: float) -> float:
     """How much of *max_score* was earned, 0 to 100."""
     return round(100 * min(1.0, max(0.0, score / max_score)), 1) if max_score else 0.0
+
+
+def tensor_tables(grid: Grid) -> tuple[TensorTable, TensorTable, TensorTable]:
+    """Lay out *grid* as expected, yours and difference; axes without tokens count from 0."""
+    shaded = bool(grid.rows and grid.columns)
+    right = [[False] * len(row) for row in grid.expected]
+    return (
+        _table("Expected", grid, grid.expected, right, shaded=shaded),
+        _table("Yours", grid, grid.yours, grid.wrong, shaded=shaded),
+        _table("Difference", grid, grid.difference, grid.wrong, shaded=False),
+    )
+
+
+def _table(
+    title: str,
+    grid: Grid,
+    entries: Sequence[Sequence[str]],
+    wrong: Sequence[Sequence[bool]],
+    *,
+    shaded: bool,
+) -> TensorTable:
+    scale = [_number(entry) for row in grid.expected for entry in row] if shaded else []
+    rows = []
+    for index, (row, flags) in enumerate(zip(entries, wrong, strict=False)):
+        shades = [_shade(_number(entry), scale) if shaded else 0.0 for entry in row]
+        rows.append(TensorRow(_head(grid, index), tuple(map(TensorCell, row, flags, shades))))
+    columns = grid.columns or tuple(map(str, range(len(grid.expected[0]) if grid.expected else 0)))
+    return TensorTable(title, columns, tuple(rows), shaded)
+
+
+def _head(grid: Grid, index: int) -> str:
+    if index < len(grid.rows):
+        return grid.rows[index]
+    return str(index) if len(grid.expected) > 1 else ""
+
+
+def _shade(number: float, scale: Sequence[float]) -> float:
+    """Place *number* between the smallest (or 0) and the largest one of *scale*."""
+    if not isfinite(number):
+        return 0.0
+    known = [0.0, *filter(isfinite, scale)]
+    share = (number - min(known)) / (max(known) - min(known) or 1.0)
+    return round(min(1.0, max(0.0, share)), 2)
+
+
+def _number(entry: str) -> float:
+    try:
+        return float(entry)
+    except ValueError:
+        return float("nan")

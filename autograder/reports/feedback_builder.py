@@ -12,12 +12,14 @@ from autograder.reports.feedback import (
     CheckFeedback,
     ExerciseFeedback,
     Feedback,
+    FinalGrade,
     SelfCheckFeedback,
     carried_points,
     counted,
+    tensor_tables,
 )
-from autograder.reports.tensor_table import tensor_tables
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status, SubmissionResult
+from autograder.sanitize import MAX_WORD, line
 
 HINTS: Final = ("A first nudge", "A stronger hint", "Nearly the answer")
 MARKS: Final = {
@@ -29,17 +31,29 @@ MARKS: Final = {
 NEARLY: Final = 0.8  # from this share on the page names what is left, below it what is done
 
 
-def build_feedback(course: Course, result: SubmissionResult) -> Feedback:
-    """Build the feedback about a graded submission."""
+def build_feedback(
+    course: Course,
+    result: SubmissionResult,
+    *,
+    name: str = "",
+    grade: FinalGrade | None = None,
+) -> Feedback:
+    """Build the feedback about a graded submission of the student called *name*.
+
+    With the *grade* of the gradebook, the total is the gradebook's.
+    """
     stage = next((stage for stage in course.stages if stage.name == result.stage), None)
     headline, encouragement = _headline(result)
+    if grade and _is_full(result) and grade.score != grade.max_score:
+        headline = "Every check passes"  # full marks would contradict the total
+        encouragement = "Every exercise is right. Well done! The total counts more than these."
     internal = result.status is Status.GRADER_ERROR  # its message is for the instructor
     return Feedback(
-        student=result.student,
+        student=line(name, MAX_WORD) or result.student,
         stage=stage.title if stage else result.stage or "Stage unknown",
         course=course.file.title,
-        score=result.score,
-        max_score=result.max_score,
+        score=grade.score if grade else result.score,
+        max_score=grade.max_score if grade else result.max_score,
         headline=headline,
         encouragement=encouragement,
         message="" if internal else result.message,
@@ -49,6 +63,7 @@ def build_feedback(course: Course, result: SubmissionResult) -> Feedback:
         ignored=result.ignored,
         sha256=result.sha256,
         carried=carried_points(result.carried),
+        grade=grade,
     )
 
 
@@ -85,6 +100,7 @@ def build_self_check(
         checks=len(checks),
         points=points,
         hidden_points=hidden_points,
+        graded=stage.file.graded,
     )
 
 
@@ -143,7 +159,7 @@ def _exercise(
         first=found[0] if found else None,
         later=tuple(found[1:]),
         passed=tuple(_checks(passed, shown)),
-        hints=tuple(zip(HINTS, hints, strict=False)) if problems else (),
+        hints=tuple(zip(HINTS, filter(None, hints), strict=False)) if problems else (),
         carried=carried_points(result.carried),
     )
 

@@ -1,43 +1,89 @@
-"""The reports of a run as HTML pages that need no network and run no script."""
+"""HTML that needs no network: the pages of a run, the card of an exercise.
 
+The class report runs one script, our own, which its policy allows by its hash; it sorts and filters
+what can be read without it. No other page runs any.
+
+A card is a fragment for a notebook. It has no style sheet and inherits its colours, because many
+programs show notebooks, also in dark themes; it stays readable where a viewer removes its style
+attributes. Templates escape everything, and an undefined name in one is an error.
+"""
+
+import base64
+import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
 from pathlib import Path
+from textwrap import indent
+from types import MappingProxyType
 from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from autograder.course import Course
 from autograder.errors import UsageError
+from autograder.reports.check_statistics import LEAST_EACH, LEAST_SUBMISSIONS
 from autograder.reports.class_report import build_stage_reports
+from autograder.reports.feedback import ExerciseFeedback, FinalGrade, percent
 from autograder.reports.feedback_builder import build_feedback
-from autograder.reports.templating import render
 from autograder.results import Results, SubmissionResult
 
+NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 MAX_NAME: Final = 60  # of a student and of a stage: some systems end names at 143 bytes
 
 
-def feedback_page(course: Course, result: SubmissionResult) -> str:
-    """Return the page about *result*; the first problem comes first."""
-    return render("feedback.html", feedback=build_feedback(course, result))
+def feedback_page(
+    course: Course,
+    result: SubmissionResult,
+    *,
+    name: str = "",
+    grade: FinalGrade | None = None,
+) -> str:
+    """Return the page about *result*; the first problem comes first.
+
+    *name* is the student's, instead of the id; *grade* is the gradebook's.
+    """
+    return render("feedback.html", feedback=build_feedback(course, result, name=name, grade=grade))
 
 
-def class_page(course: Course, results: Results) -> str:
-    """Return the page about the whole run; it links to the pages named by ``page_names``."""
-    stages = build_stage_reports(course, results, page_names(results.submissions))
-    return render("class_report.html", course=course.file.title, results=results, stages=stages)
+def class_page(course: Course, results: Results, names: Mapping[str, str] = NO_NAMES) -> str:
+    """Return the page about the whole run; it links to the pages named by ``page_names``.
+
+    *names* are the students' names by their ids, as far as they are known.
+    """
+    stages = build_stage_reports(course, results, page_names(results.submissions), names)
+    script = _script()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return render(
+        "class_report.html",
+        course=course.file.title,
+        results=results,
+        stages=stages,
+        least_submissions=LEAST_SUBMISSIONS,
+        least_each=LEAST_EACH,
+        script=script,
+        script_hash=f"sha256-{digest}",
+    )
 
 
-def write_pages(course: Course, results: Results, folder: Path) -> Path:
+def write_pages(
+    course: Course, results: Results, folder: Path, names: Mapping[str, str] = NO_NAMES
+) -> Path:
     """Write one page per submission and ``index.html`` into *folder*; return the index's path.
 
-    Pages of an earlier run that have other names stay. Raises ``UsageError``.
+    *names* as in ``class_page``. Pages of an earlier run that have other names stay. Raises
+    ``UsageError``.
     """
     index = folder / "index.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for result, name in zip(results.submissions, page_names(results.submissions), strict=True):
-            (folder / name).write_text(feedback_page(course, result), "utf-8")
-        index.write_text(class_page(course, results), "utf-8")
+            page = feedback_page(course, result, name=names.get(result.student, ""))
+            (folder / name).write_text(page, "utf-8")
+        index.write_text(class_page(course, results, names), "utf-8")
     except OSError as error:
         msg = f"The report can't be written: {error}."
         raise UsageError(msg) from None
@@ -62,3 +108,59 @@ def page_names(submissions: Iterable[SubmissionResult]) -> tuple[str, ...]:
 def _slug(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9]+", "-", plain)[:MAX_NAME].strip("-")
+
+
+def exercise_card(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
+    """Lay out *exercise* as a card; with *points* where they count, and *note* below it."""
+    return render("exercise_card.html", exercise=exercise, points=points, note=note)
+
+
+def exercise_card_text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
+    """Return the card in plain lines, for terminals, logs and viewers without HTML."""
+    first = exercise.first
+    mark = first.mark if first else "✓"
+    carried = f", {exercise.carried}" if exercise.carried else ""
+    earned = f" {exercise.score:g} of {exercise.max_score:g} points{carried}." if points else ""
+    lines = [f"{mark} {exercise.name}: {exercise.state}.{earned}"]
+    if first and not exercise.unwritten:
+        lines += [first.title, first.message] if first.message else [first.title]
+        if first.diagnosis:
+            mistake = f"It looks like this: {first.mistake}{first.diagnosis.beyond_title}"
+            lines += [mistake, first.diagnosis.hint]
+        if first.printed:
+            lines += ["Printed by your code:", indent(first.printed, "  ")]
+    if exercise.printed:
+        lines += ["Printed by your code:", indent(exercise.printed, "  ")]
+    lines += [check.message for check in exercise.passed if check.message]
+    return "\n".join([*lines, note] if note else lines)
+
+
+def render(template: str, **values: object) -> str:
+    """Fill *template* of ``templates/``."""
+    return _environment().get_template(template).render(values)
+
+
+def breakable(name: str) -> Markup:
+    """Let a browser break a long name after its underscores."""
+    return Markup("_<wbr>").join(name.split("_"))  # join escapes what it joins
+
+
+def _script() -> Markup:
+    """Return the script of the class report, which is ours and so needs no escaping."""
+    file = resources.files("autograder.reports") / "templates" / "class_report.js"
+    return Markup(file.read_text("utf-8"))  # noqa: S704  # no text of anybody else is in it
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("autograder.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["percent"] = percent
+    environment.filters["g"] = "{:g}".format  # 7.5, not 7.50, and 10, not 10.0
+    environment.filters["breakable"] = breakable
+    return environment

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -13,14 +14,16 @@ from rich.text import Text
 
 from autograder.course import Course
 from autograder.reports.feedback import (
+    PRACTICE,
     CheckFeedback,
     ExerciseFeedback,
     Feedback,
     SelfCheckFeedback,
+    TensorCell,
+    TensorTable,
     grading_note,
 )
 from autograder.reports.feedback_builder import build_feedback
-from autograder.reports.tensor_table import TensorCell, TensorTable
 from autograder.results import SubmissionResult
 from autograder.sanitize import line
 
@@ -30,22 +33,76 @@ INDENT = 2
 BLOCKS = 20  # of a bar, which fits beside the points in 40 columns
 MAX_PATH = 400  # characters; it is the student's own, and need not be short
 SHADES = " ░▒▓█"
+BLOCK = 3  # columns of a shaded cell, which is then about as wide as high
+PICTURE_CELL = BLOCK + 5  # with a number behind it
+FAINTEST = 0.005  # less is shown as 0.00, and as an empty cell
+PRINTED = "Printed by your code:"
 COLOURS = {"✓": "green", "✗": "bold red", "!": "bold red", "·": "dim"}
 
 
 def feedback_text(course: Course, result: SubmissionResult, width: int, *, colour: bool) -> str:
     """Return the feedback on *result* for a terminal of *width* columns."""
     width = max(width, NARROWEST)
-    return _render(_feedback(build_feedback(course, result), width), width, colour=colour)
+    return render(_feedback(build_feedback(course, result), width), width, colour=colour)
 
 
 def self_check_text(feedback: SelfCheckFeedback, here: Path, width: int, *, colour: bool) -> str:
     """Return the *feedback* on a student's own check; paths below *here* are shown relative."""
     width = max(width, NARROWEST)
-    return _render(_self_check(feedback, here, width), width, colour=colour)
+    return render(_self_check(feedback, here, width), width, colour=colour)
 
 
-def _render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
+def exercise_parts(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType]:
+    """Yield the first problem of *exercise*, the diagnosis before the details."""
+    first = exercise.first
+    if first is None:
+        yield from passed_parts(exercise)
+        return
+    yield Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
+    if not (exercise.unwritten or first.silent):
+        title = Text(first.title, style="bold")
+        parts = (*_diagnosis(first), title, *_facts(first, width - INDENT))
+        yield Padding(Group(*parts), (0, 0, 0, INDENT))
+
+
+def passed_parts(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
+    """Yield that *exercise* passes, and what its code printed."""
+    yield Text(f"✓ {exercise.name} passes.", style="bold green")
+    yield from _printed_by(exercise)
+
+
+def picture_parts(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    weights: Sequence[Sequence[float]],
+    width: int,
+) -> Iterator[RenderableType]:
+    """Yield attention *weights* as shaded cells, with digits where *width* columns hold them."""
+    head = max(map(cell_len, rows))
+    digits = head + len(columns) * (PICTURE_CELL + 1) <= width
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True, justify="right")
+    for column in columns:
+        short = column[: PICTURE_CELL if digits else BLOCK]
+        table.add_column(Text(short, style="dim"), no_wrap=True)
+    most = max([entry for entries in weights for entry in entries if isfinite(entry)], default=1.0)
+    for row, entries in zip(rows, weights, strict=True):
+        table.add_row(Text(row), *(_shaded(entry, most, digits=digits) for entry in entries))
+    yield from (Text(title, style="bold"), table)
+    yield Text("Row: the token that asks. Column: the token it looks at. Fuller: more.", "dim")
+
+
+def _shaded(entry: float, most: float, *, digits: bool) -> Text:
+    """Shade *entry* by its share of the largest one, *most*."""
+    is_empty = not isfinite(entry) or entry < FAINTEST
+    shade = SHADES[0 if is_empty else max(1, round(entry / most * (len(SHADES) - 1)))]
+    number = f"{entry:5.2f}" if digits else ""
+    return Text.assemble((shade * BLOCK, "cyan"), (number, "dim" if is_empty else ""))
+
+
+def render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
+    """Return *parts* as the text that a terminal of *width* columns shows."""
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -83,7 +140,7 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     elif feedback.message:
         yield Text("Next: mend the problem above. It stands in the way of every exercise.", "bold")
     else:
-        hint = " Stuck? Its first hint, in stage.toml, only asks you a question."
+        hint = " Stuck? `autograder hint` only asks you a question first."
         names = [exercise.name for exercise in feedback.open]
         yield Text.assemble((f"Next: {names[0]}." if names else "No check ran.", "bold"), hint)
     count = f"{feedback.passed} of {feedback.checks} checks pass."
@@ -95,7 +152,7 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
             hidden_points=feedback.hidden_points,
             is_here=feedback.hidden_is_here,
         )
-        suites = f"The public suite ran: {count} {note}"
+        suites = f"The public suite ran: {count} {note if feedback.graded else PRACTICE}"
     yield Text(suites, style="dim")
 
 
@@ -104,6 +161,7 @@ def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[Render
     if first is None:
         given = f"  {exercise.state}" if exercise.carried else ""
         yield Text.assemble((f"✓ {exercise.name}", "green"), given)
+        yield from _printed_by(exercise)
         return
     yield Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
     if not (exercise.unwritten or first.silent):
@@ -157,7 +215,9 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType
     if exercise.first:
         parts += _problem(exercise.first, width)
     if exercise.hints:
-        parts.append(Text("Stuck? There are three hints in stage.toml.", style="dim"))
+        parts.append(
+            Text(f"Stuck? `autograder hint {exercise.name}` has three hints.", style="dim")
+        )
     for check in exercise.later:
         parts += [] if check.silent else ["", *_problem(check, width)]
     silent = sum(check.silent for check in exercise.later)
@@ -176,17 +236,37 @@ def _problem(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
 def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
     if check.message:
         yield Text(check.message)
+    yield from _diagnosis(check)
+    yield from _values(check, width)
+
+
+def _facts(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
+    if check.message:
+        yield Text(check.message)
+    yield from _values(check, width)
+
+
+def _diagnosis(check: CheckFeedback) -> Iterator[RenderableType]:
     if check.diagnosis:
         title = (check.mistake, "bold")
         yield Text.assemble("It looks like this: ", title, check.diagnosis.beyond_title)
         yield Text(check.diagnosis.hint, style="italic cyan")
     elif check.same_mistake:
         yield Text(f"The same mistake shows here: {check.mistake}.", style="dim")
+
+
+def _values(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
     if check.tables:
         yield ""
         yield from _tables(check.tables, width)
     if check.printed:
-        yield from _printed("Printed by your code:", check.printed)
+        yield from _printed(PRINTED, check.printed)
+
+
+def _printed_by(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
+    if exercise.printed:
+        parts = _printed(PRINTED, exercise.printed)
+        yield Padding(Group(*parts), (0, 0, 0, INDENT))
 
 
 def _printed(title: str, text: str) -> Iterator[RenderableType]:

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-MAX_COUNTED = 50_000  # different names in one call; an honest call has some dozens
+MAX_COUNTED = 4_000  # different names in one call; an honest call has some dozens
 _Function = Callable[..., object]
 _Args = tuple[object, ...]
 _Kwargs = dict[str, object]

@@ -6,7 +6,9 @@ What a worker reports about its module can be forged, because student code runs 
 The supervisor relies on the returned tensors only; everything else earns little or nothing.
 """
 
+import ast
 import contextlib
+import errno
 import inspect
 import linecache
 import re
@@ -39,11 +41,14 @@ from autograder.sandbox.protocol import (
     Statement,
     Verb,
 )
+from autograder.sandbox.stand_ins import StandIn, shapes_of
 from autograder.sandbox.statements import Failure, StatementRunner, is_definition
+from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import Encoder, decode
 
 MAX_REBOUND = 10  # names of classes, of all problems; more is no mistake of a student's
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Cannot allocate memory")
+DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # of the private folder, of one file
 
 
 class MissingError(Exception):
@@ -60,6 +65,8 @@ class RequestExecutor:
         self.module = ModuleType(name)
         self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
+        self._stand_ins: list[StandIn] = []
+        self._parsed: tuple[tuple[bytes, ...], list[ast.Module | None]] | None = None
         self._files: set[str] = set()
 
     def answer(self, request: Request) -> Reply:
@@ -92,11 +99,26 @@ class RequestExecutor:
 
     def read(self, cells: tuple[bytes, ...]) -> list[object]:
         """List the definitions in *cells* without running them."""
-        trees = static_names.parse(strip_magics(cells, notebook=self._notebook))
+        trees = self._parse(cells)
         return [msgspec.to_builtins(item) for item in static_names.definitions(trees)]
+
+    def digest(self, cells: tuple[bytes, ...]) -> str:
+        """Return the digest of *cells* without names, comments and formatting; "" without one."""
+        try:
+            return syntax_digest(self._parse(cells))
+        except Exception:  # noqa: BLE001  # a number of 5000 digits costs the comparison, no points
+            return ""
+
+    def _parse(self, cells: tuple[bytes, ...]) -> list[ast.Module | None]:
+        """Parse *cells*, or return the trees of the last time if they are the same."""
+        if self._parsed is None or self._parsed[0] != cells:
+            trees = static_names.parse(strip_magics(cells, notebook=self._notebook))
+            self._parsed = cells, trees
+        return self._parsed[1]
 
     def run(self, cells: tuple[bytes, ...]) -> list[object]:
         """Run *cells* as the module; returns what went wrong in them."""
+        self._parsed = None  # the student's code needs the memory more
         sys.modules[self._name] = self.module
         vars(self.module)["__file__"] = f"{self._name}.py"
         problems = self._run_cells(cells)
@@ -111,6 +133,17 @@ class RequestExecutor:
         """Return what the module calls *name*: its class or function, even if that is rebound."""
         found: object = getattr(self.module, name, None)
         return found if is_definition(found) else self._runner.definitions.get(name, found)
+
+    def stand_in(self, name: str, shapes: dict[str, tuple[int, ...]]) -> None:
+        """Let a stand-in answer for *name*, or learn the shapes of its answers."""
+        self._stand_ins.append(StandIn(vars(self.module), name, shapes))
+
+    def remove_stand_ins(self) -> object:
+        """Let the code itself answer again; returns the shapes that were learned."""
+        removed, self._stand_ins = self._stand_ins, []
+        for stand_in in reversed(removed):
+            stand_in.remove()
+        return {stand_in.name: stand_in.learned for stand_in in removed}
 
     def find(self, handle: int) -> nn.Module:
         """Return the torch module that *handle* names; raises ``MissingError``."""
@@ -264,6 +297,18 @@ def _load(call: Call) -> None:
             parameter.copy_(wanted)
 
 
+def _replace(call: Call) -> None:
+    """Put the given values in place of parameters of any shape; ``None`` takes one away."""
+    for name, value in call.kwargs.items():
+        owner_name, _, own_name = name.rpartition(".")
+        owner = dict(call.module.named_modules()).get(owner_name)
+        if owner is None:
+            msg = f"there is no module {owner_name}"
+            raise MissingError(msg)
+        parameter = None if value is None else nn.Parameter(_tensor(value))
+        owner.register_parameter(own_name, parameter)
+
+
 def _gradients(call: Call) -> object:
     """Call, then send the cotangent (first argument) back to inputs and parameters."""
     cotangent, *inputs = call.args
@@ -289,6 +334,7 @@ def _operators(call: Call) -> object:
 VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
     {
         "read": lambda call: call.executor.read(call.request.cells),
+        "digest": lambda call: call.executor.digest(call.request.cells),
         "run": lambda call: call.executor.run(call.request.cells),
         "has": _has,
         "signature": _signature,
@@ -302,9 +348,12 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "buffers": lambda call: dict(call.module.named_buffers()),
         "state": lambda call: dict(call.module.state_dict()),
         "load": _load,
+        "replace": _replace,
         "gradients": _gradients,
         "operators": _operators,
         "draw": lambda _call: torch.rand(4),
+        "stand_in": lambda call: call.executor.stand_in(call.request.name, shapes_of(call.kwargs)),
+        "remove_stand_ins": lambda call: call.executor.remove_stand_ins(),
     }
 )
 
@@ -356,6 +405,8 @@ def _kind(error: BaseException, text: str) -> ProblemKind:
         return "not-implemented"  # else it is torch's, of a function that lacks a dtype
     if isinstance(error, MemoryError) or any(words in text for words in OUT_OF_MEMORY):
         return "out-of-memory"
+    if isinstance(error, OSError) and error.errno in DISK_FULL:
+        return "out-of-disk"
     return "raised"
 
 

@@ -3,6 +3,7 @@
 It is a new Python process, so it has never held a hidden suite, a solution or a documented value
 that a fork could inherit. It runs no student code itself. Each client, a grading process, has its
 own socket and may ask for two things: a new worker, and the end of one of its workers.
+Only for the reader's own code it may be a fork of the supervisor, made before that loads a suite.
 
     python -m autograder.sandbox.fork_server CONTROL_FD...
 """
@@ -14,16 +15,22 @@ import select
 import signal
 import socket
 import sys
+import time
+import warnings
+from itertools import pairwise
 
 import msgspec
 import torch
 
 from autograder.sandbox import protocol
 from autograder.sandbox.executor import RequestExecutor
+from autograder.sandbox.isolation import prepare_forks
 from autograder.sandbox.protocol import Request, StartWorker, WorkerEnded, WorkerStarted
 from autograder.sandbox.tensors import encode_tensor
 from autograder.sandbox.worker import serve
 
+# A worker that the kernel holds (a broken disk, a debugger) must not hold up the other clients.
+END_SECONDS = 1.0
 MAX_CONTROL = 65_536  # bytes of one control message; it holds some paths and numbers
 WARM_UP = b"""
 import torch
@@ -60,6 +67,35 @@ def main(controls: list[int]) -> None:
     os._exit(0)  # without torch's clean-up, which takes longer than all of the above
 
 
+def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
+    """Serve as a fork of the supervisor, as ``main`` does in a new process.
+
+    What a new process would not have is closed, removed or set back.
+    """
+    with contextlib.suppress(PermissionError):
+        os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT):
+        signal.signal(number, signal.SIG_DFL)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    _close_all_but(controls)
+    removed = 0 if sys.flags.safe_path else 1  # the folder of the program, or the current one
+    removed += len([path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path])
+    del sys.path[:removed]
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir("/")
+    sys.dont_write_bytecode = True
+    warnings.simplefilter("ignore")
+    main(controls)
+
+
+def _close_all_but(controls: list[int]) -> None:
+    """Close every descriptor but the standard ones and *controls*."""
+    kept = [2, *sorted(controls), os.sysconf("SC_OPEN_MAX")]
+    for below, above in pairwise(kept):
+        os.closerange(below + 1, above)
+
+
 def warm_up() -> None:
     """Load, before any fork, what torch and the executor load on first use; freeze the heap."""
     torch.set_num_threads(1)  # a worker uses one core; the others are for other workers
@@ -78,6 +114,7 @@ def warm_up() -> None:
             raise RuntimeError(problem.text)
     x = torch.rand(4, 4, requires_grad=True)
     torch.autograd.grad(torch.softmax(x @ x.mT, dim=-1).sum(), x)
+    prepare_forks()
     gc.collect()
     gc.freeze()
 
@@ -116,8 +153,13 @@ def _end_worker(pid: int) -> WorkerEnded:
     """Kill and reap worker *pid*; only its parent can know that the number is not used again."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + END_SECONDS
     try:
-        return WorkerEnded(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
+            if time.monotonic() > deadline:
+                return WorkerEnded(-signal.SIGKILL)
+            time.sleep(END_SECONDS / 1000)
+        return WorkerEnded(os.waitstatus_to_exitcode(ended[1]))
     except ChildProcessError:
         return WorkerEnded(0)
 

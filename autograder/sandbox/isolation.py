@@ -6,6 +6,8 @@ works everywhere and guards against accidents only: it sets the limits that the 
 
 import contextlib
 import ctypes
+import functools
+import math
 import os
 import platform
 import signal
@@ -14,6 +16,7 @@ import stat
 import struct
 import sys
 import sysconfig
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
@@ -21,7 +24,7 @@ from typing import Final, Literal
 import msgspec
 
 from autograder.errors import SandboxError
-from autograder.sandbox import landlock, seccomp, syscalls
+from autograder.sandbox import landlock, private_folder, seccomp, syscalls
 
 if sys.platform != "win32":
     import resource
@@ -39,6 +42,11 @@ _SYSTEM_ROOTS: Final = (
     # The processor's features: without them torch chooses the slowest of its kernels.
     *("/proc/cpuinfo", "/sys/devices/system/cpu"),
 )
+WINDOWS: Final = (
+    "The kit runs code in processes of Linux and macOS, and this is Windows: use WSL, the "
+    "JupyterHub of your course, or Colab."
+)
+MACOS: Final = "Landlock and seccomp need Linux; this is macOS, where `process` is all there is."
 _NULL: Final = Path("/dev/null")  # writable: honest code may write to `os.devnull`
 
 _SAMPLE: Final = ("os", "msgspec", "torch")  # looking at every file would take too long
@@ -57,7 +65,8 @@ class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     readable: tuple[str, ...]
     private: str  # the only writable folder; for root it must belong to `unprivileged_owner()`
     memory_bytes: int  # beyond what is mapped when `confine` is called
-    file_bytes: int  # of each file; the supervisor measures the folder's total
+    file_bytes: int  # of all files in the private folder, and so of each
+    files: int  # in the private folder
     open_files: int = 256
     cpu_seconds: int = 3600  # a second limit, if the supervisor fails to end the worker
     threads: int = 1024  # of all workers together; only for root, as the kernel counts by user
@@ -75,7 +84,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 def detect_capabilities() -> Capabilities:
     """Find out which isolation this machine can give, and why."""
     abi = landlock.abi_version()
-    missing = _missing(abi)
+    missing = _missing(abi) or _closed_reason()
     return Capabilities(
         level="process" if missing else "full",
         reason=missing or f"Landlock (ABI {abi}) and the system-call filter work here.",
@@ -110,9 +119,30 @@ def check_roots(roots: Iterable[str], secret: Path) -> None:
             raise SandboxError(msg)
 
 
+def limit_memory(size: int) -> None:
+    """Let this process map at most *size* bytes more than it has; only Linux can say how many."""
+    if sys.platform == "linux":
+        _set_limit(resource.RLIMIT_AS, _mapped_bytes() + size)
+
+
+def limit_processor_time(seconds: float) -> None:
+    """Let the system end this process once it has computed for *seconds* more."""
+    if sys.platform != "win32":
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        most = math.ceil(time.process_time() + seconds)
+        soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
 def unprivileged_owner() -> int | None:
     """Return the user and group that a worker changes to; ``None`` if it changes neither."""
     return NOBODY if sys.platform == "linux" and _is_root() else None
+
+
+def require_workers() -> None:
+    """Raise ``SandboxError`` on Windows, which has no `fork` and so no worker."""
+    if sys.platform == "win32":
+        raise SandboxError(WINDOWS)
 
 
 def confine(policy: SandboxPolicy, parent: int) -> None:
@@ -123,9 +153,8 @@ def confine(policy: SandboxPolicy, parent: int) -> None:
     if policy.isolation == "process":
         _apply_process_isolation(policy, parent)
         return
-    capabilities = detect_capabilities()
-    if capabilities.level != "full":
-        raise SandboxError(capabilities.reason)
+    if missing := _missing(landlock.abi_version()):
+        raise SandboxError(missing)
     try:
         _apply_full(policy, parent)
     except OSError as error:
@@ -148,23 +177,37 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
     """Apply everything, in an order in which each step still has the privileges that it needs."""
     _require_one_thread()
     _start_session()
+    writable = _mount_private_folder(policy)
     for limit, value in _limits(policy):
         _set_limit(limit, value)
     os.umask(0o077)
-    _drop_privileges((*policy.readable, policy.private))
+    _drop_privileges()
     _end_with_parent(parent)  # after the change of user, which resets it
     syscalls.prctl(_PR_SET_DUMPABLE, 0)
     syscalls.prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    landlock.restrict(map(Path, policy.readable), (Path(policy.private), _NULL))
+    landlock.restrict(map(Path, (*policy.readable, policy.private)), (*writable, _NULL))
+    _reach_by_descriptor((*policy.readable, policy.private))
+    _set_capabilities(0)
     arch = syscalls.machine()
     if arch is not None:  # `detect_capabilities` has checked it
         seccomp.load(seccomp.program(arch, os.getpid()))
     _self_test()
 
 
+def _mount_private_folder(policy: SandboxPolicy) -> tuple[Path, ...]:
+    """Enter the private folder; return it if it is writable: only where it can be limited."""
+    limited = private_folder.is_available()
+    if limited:
+        owner = unprivileged_owner()
+        private_folder.mount(policy.private, policy.file_bytes, policy.files, owner)
+    os.chdir(policy.private)
+    return (Path(policy.private),) if limited else ()
+
+
 def _missing(abi: int) -> str:
     if sys.platform != "linux":
-        return f"Landlock and seccomp need Linux; this is {platform.system() or 'another system'}."
+        other = f"Landlock and seccomp need Linux; this is {platform.system() or 'another system'}."
+        return {"win32": WINDOWS, "darwin": MACOS}.get(sys.platform, other)
     if syscalls.machine() is None:
         return f"The system-call filter knows x86-64 and aarch64, not {platform.machine()}."
     if not abi:
@@ -229,18 +272,15 @@ def _mapped_bytes() -> int:
     return int(pages) * os.sysconf("SC_PAGESIZE")
 
 
-def _drop_privileges(needed: Iterable[str]) -> None:
-    """Drop every capability and, as root, change the user, or limits could be raised again.
+def _drop_privileges() -> None:
+    """As root, change the user, or limits could be raised again; keep one capability so far.
 
-    If only root may read Python (a pyenv in /root, packages installed under umask 077), later
-    imports would fail. Then one capability is kept that ignores permission bits; Landlock, which no
-    capability overrides, still decides which files can be read.
+    It opens folders for the next steps, and ``_apply_full`` drops it before student code runs.
     """
     kept = 0
     if _is_root():
-        if not all(map(_others_may_read, (*needed, *_installed_files()))):
-            kept = 1 << _CAP_DAC_READ_SEARCH
-        syscalls.prctl(_PR_SET_KEEPCAPS, 1 if kept else 0)
+        kept = 1 << _CAP_DAC_READ_SEARCH
+        syscalls.prctl(_PR_SET_KEEPCAPS, 1)
         for capability in range(_LAST_CAPABILITY + 1):
             with contextlib.suppress(OSError):  # beyond this kernel's last
                 syscalls.prctl(_PR_CAPBSET_DROP, capability)
@@ -250,6 +290,55 @@ def _drop_privileges(needed: Iterable[str]) -> None:
         syscalls.prctl(_PR_SET_KEEPCAPS, 0)
     syscalls.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL)
     _set_capabilities(kept)
+
+
+def prepare_forks() -> None:
+    """Find out once, for all forks of this process, what each of them can do and must replace.
+
+    To look at thousands of modules after a fork would copy the memory that they are in.
+    """
+    for root in readable_roots():
+        _is_below_closed(root)
+    _closed_search_paths()
+    private_folder.is_available()
+
+
+def _reach_by_descriptor(folders: Iterable[str]) -> None:
+    """Let this process use *folders* below others that only root may enter: a pyenv in /root.
+
+    A path that starts at a descriptor needs no permission for the folders above it.
+    """
+    for folder in filter(_is_below_closed, folders):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+            _replace_paths(folder, f"/proc/self/fd/{descriptor}")
+
+
+def _replace_paths(folder: str, reached: str) -> None:
+    """Put *reached* in place of *folder* where imports and programs look for paths."""
+    for paths in (sys.path, *_closed_search_paths()):
+        for index, path in enumerate(paths):
+            if path == folder or path.startswith(f"{folder}/"):
+                paths[index] = f"{reached}{path.removeprefix(folder)}"
+    for name, value in os.environ.items():
+        if value == folder:
+            os.environ[name] = reached
+
+
+@functools.cache
+def _is_below_closed(folder: str) -> bool:
+    """Whether *folder* is below one that only root may enter."""
+    path = Path(folder)
+    above = {*path.absolute().parents, *path.resolve().parents}
+    return not all(_allows_others(parent, stat.S_IXOTH) for parent in above)
+
+
+@functools.cache
+def _closed_search_paths() -> tuple[list[str], ...]:
+    """The lists in which loaded packages hold folders below one that only root may enter."""
+    found = (getattr(module, "__path__", None) for module in list(sys.modules.values()))
+    lists = (paths for paths in found if isinstance(paths, list))
+    return tuple(paths for paths in lists if any(map(_is_below_closed, paths)))
 
 
 def _set_capabilities(kept: int) -> None:
@@ -265,13 +354,27 @@ def _installed_files() -> list[str]:
     return [module.__file__ for module in loaded if module and module.__file__]
 
 
-def _others_may_read(path: str) -> bool:
-    for file in {Path(path).absolute(), Path(path).resolve()}:
-        if not all(_allows_others(folder, stat.S_IXOTH) for folder in file.parents):
-            return False
-        if not _allows_others(file, stat.S_IROTH):
-            return False
-    return True
+def _closed_path() -> str:
+    """Return a folder or file of Python that only root may read itself; empty if there is none."""
+    roots = [Path(root).resolve() for root in readable_roots()]
+    for path in (*roots, *(Path(file).resolve() for file in _installed_files())):
+        root = next((root for root in roots if path.is_relative_to(root)), path)
+        inside = [above for above in path.parents if above.is_relative_to(root)]
+        if not _allows_others(path, stat.S_IROTH) or not all(
+            _allows_others(folder, stat.S_IXOTH) for folder in inside
+        ):
+            return str(path)
+    return ""
+
+
+def _closed_reason() -> str:
+    closed = _closed_path() if _is_root() else ""
+    if not closed:
+        return ""
+    return (
+        f"Only root may read {closed}, and student code runs as another user. "
+        f"Run `chmod -R o+rX {closed}`, or use a Python that every user may read."
+    )
 
 
 def _allows_others(path: Path, right: int) -> bool:

@@ -58,7 +58,7 @@ def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> None:
     """
     abi = abi_version()
     if not abi:
-        msg = "This kernel has no Landlock: use Linux 5.13 or newer, or `--isolation process`."
+        msg = "This kernel has no Landlock: use Linux 5.13 or newer."
         raise SandboxError(msg)
     ruleset = _create(abi)
     try:

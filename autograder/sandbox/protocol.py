@@ -8,34 +8,46 @@ decoded strictly, so the worst that a hostile worker can send is a wrong value.
 
 import signal
 import struct
-from typing import Annotated, Literal, TypeVar
+import sys
+from collections.abc import Mapping
+from types import MappingProxyType, NoneType
+from typing import Annotated, Final, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from autograder.sandbox.isolation import SandboxPolicy
+from autograder.sanitize import without_folders
 
 LENGTH = struct.Struct("<I")
-STACK_SIGNAL = signal.SIGUSR2  # asks a worker to write its stack into its output
+# Asks a worker to write its stack into its output; Windows has no such signal and no worker.
+STACK_SIGNAL = 0 if sys.platform == "win32" else signal.SIGUSR2
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
+MAX_TEXT_BYTES = 4 * MAX_TEXT  # UTF-8 has at most four for a character
+MAX_PARTS = 20_000  # of all replies in one check; those of honest code have some hundreds
+MAX_SOURCE_PARTS = 400_000  # of the names in a source, which are read before any of it runs
+SHORT_REPLY = 65_536  # bytes of a reply without tensors; a problem with all its texts has 10,000
 MAX_LINE = 1 << 20  # a module has at most so many bytes, so it has no more lines
 MAX_PROBLEMS = 50  # of one import; a student mends the first ones first
 MAX_NAMES = 40  # that one statement binds; a long import list has some twenty
 NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # of what a student defines, as far as we look at it
 _Message = TypeVar("_Message")
 
-_ModuleVerb = Literal["read", "run", "has", "signature", "draw"]
+_ModuleVerb = Literal["read", "digest", "run", "has", "signature", "draw"]
 _CallVerb = Literal["call", "new", "forward", "gradients", "operators"]
-_StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load"]
-Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb]
+_StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load", "replace"]
+_StandInVerb = Literal["stand_in", "remove_stand_ins"]
+Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb, _StandInVerb]
 _ImportKind = Literal["not-compiled", "rebound"]
-_CallKind = Literal["missing", "not-implemented", "raised", "out-of-memory", "bad-output"]
-ProblemKind = Literal[_ImportKind, _CallKind]
+_CallKind = Literal["missing", "not-implemented", "raised", "bad-output"]
+_LimitKind = Literal["out-of-memory", "out-of-disk"]
+ProblemKind = Literal[_ImportKind, _CallKind, _LimitKind]
 
 
 class TensorValue(msgspec.Struct, frozen=True, tag="tensor"):
     """A dense CPU tensor: *data* is its row-major bytes in the machine's byte order."""
 
-    dtype: str
+    dtype: Annotated[str, msgspec.Meta(max_length=20)]
     shape: tuple[int, ...]
     data: bytes
     requires_grad: bool = False
@@ -68,7 +80,7 @@ class DictValue(msgspec.Struct, frozen=True, tag="dict"):
 class OpaqueValue(msgspec.Struct, frozen=True, tag="opaque"):
     """Something that can't be sent; *kind* says what it is, for the message."""
 
-    kind: str
+    kind: Annotated[str, msgspec.Meta(max_length=300)]
 
 
 _Collection = ListValue | TupleValue | DictValue
@@ -121,6 +133,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     statement: Statement | None = None
     refusal: bool = False
 
+    def __post_init__(self) -> None:
+        force_setattr(self, "text", without_folders(self.text))
+
 
 Problems = Annotated[tuple[Problem, ...], msgspec.Meta(max_length=MAX_PROBLEMS)]
 
@@ -130,7 +145,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     value: Value = None
-    changed: tuple[int, ...] = ()
+    changed: Annotated[tuple[int, ...], msgspec.Meta(max_length=100)] = ()
     problem: Problem | None = None
 
 
@@ -173,6 +188,40 @@ class BadMessageError(Exception):
     """Bytes that are no message; the supervisor counts them as the submission's fault."""
 
 
+# What the kit's own code in a worker answers to these verbs; the others may answer with anything.
+_DICTIONARY: Final = (DictValue, OpaqueValue)  # opaque: the student's names are no texts
+VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
+    {
+        **dict.fromkeys(("mode", "load", "replace", "stand_in"), (NoneType,)),
+        **dict.fromkeys(("parameters", "shapes", "buffers", "state", "move"), _DICTIONARY),
+        **dict.fromkeys(("gradients", "operators", "remove_stand_ins"), _DICTIONARY),
+        **dict.fromkeys(("read", "run", "signature"), (ListValue,)),
+        "digest": (str,),
+        "has": (bool,),
+        "new": (ObjectValue,),
+    }
+)
+SHORT_VERBS: Final = frozenset({"digest", "has", "new", "mode", "load", "replace", "stand_in"})
+# By the first byte of a value in msgpack: how many bytes follow, and how many values it holds.
+_FIXED: Final = MappingProxyType(
+    {
+        **{0x80 + size: (0, 2 * size) for size in range(16)},  # maps
+        **{0x90 + size: (0, size) for size in range(16)},  # arrays
+        **{0xA0 + size: (size, 0) for size in range(32)},  # texts
+        **{0xCA + kind: (size, 0) for kind, size in enumerate((4, 8, 1, 2, 4, 8, 1, 2, 4, 8))},
+    }
+)
+# By the first byte: how many bytes its length has, and the two numbers above for each unit of it.
+_LONG: Final = MappingProxyType(
+    {
+        **{0xC4 + power: (2**power, 1, 0) for power in range(3)},  # bytes
+        **{0xD9 + power: (2**power, 1, 0) for power in range(3)},  # texts
+        **{0xDC + power: (2 << power, 0, 1) for power in range(2)},  # arrays
+        **{0xDE + power: (2 << power, 0, 2) for power in range(2)},  # maps
+    }
+)
+_LONG_TEXTS: Final = frozenset({0xD9, 0xDA, 0xDB})
+
 REQUESTS = msgspec.msgpack.Decoder(Request)
 REPLIES = msgspec.msgpack.Decoder(Reply)
 CONTROL_REQUESTS: msgspec.msgpack.Decoder[ControlRequest] = msgspec.msgpack.Decoder(ControlRequest)
@@ -186,8 +235,43 @@ def pack(message: Request | Reply) -> bytes:
 
 
 def unpack(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Message:
-    """Decode a message without its length; raises ``BadMessageError``."""
+    """Decode a message without its length; raises ``BadMessageError``, which quotes nothing."""
     try:
         return decoder.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise BadMessageError(str(error)) from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        msg = "bytes that are no message"
+        raise BadMessageError(msg) from None
+
+
+def count_parts(body: bytes, most: int) -> int:
+    """Count the values in *body* without decoding them.
+
+    Raises ``BadMessageError`` for more than *most*, or for a text that is too long: decoding them
+    would cost memory and time.
+    """
+    position, announced, parts = 0, 1, 0
+    while parts < announced:
+        parts += 1
+        head = body[position : position + 1]
+        if not head:
+            msg = "bytes that are no message"
+            raise BadMessageError(msg)
+        size, inner = _after(head[0], body, position + 1)
+        position += 1 + size
+        announced += inner
+        if announced > most:
+            msg = f"a message of more than {most} parts"
+            raise BadMessageError(msg)
+    return parts
+
+
+def _after(head: int, body: bytes, position: int) -> tuple[int, int]:
+    """Return how many bytes of the value *head* follow, and how many values it holds."""
+    if head not in _LONG:  # what decoding refuses has no more bytes either
+        return _FIXED.get(head, (0, 0))
+    width, size, inner = _LONG[head]
+    length = int.from_bytes(body[position : position + width], "big")
+    if head in _LONG_TEXTS and length > MAX_TEXT_BYTES:
+        msg = f"a text of {length} bytes"
+        raise BadMessageError(msg)
+    return width + size * length, inner * length

@@ -1,12 +1,18 @@
 """One submission in its sandbox: starts its worker on first use, and again after a crash."""
 
+import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
+from msgspec.structs import replace
 
+from autograder.errors import LostProcessError
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import (
+    MAX_SOURCE_PARTS,
     BadMessageError,
     Problem,
     Problems,
@@ -15,8 +21,21 @@ from autograder.sandbox.protocol import (
     Verb,
 )
 from autograder.sandbox.static_names import Definition
-from autograder.sandbox.supervisor import PRINTED_BYTES, ForkServer, Worker
+from autograder.sandbox.supervisor import (
+    MIB,
+    PRINTED_BYTES,
+    Allowance,
+    CpuDeadline,
+    ForkServer,
+    Worker,
+)
 from autograder.sandbox.tensors import decode
+
+# A submission may take so many times its seconds on the clock while others use the processor.
+WALL_CLOCK_FACTOR = 20
+# Processor time in which the grader runs the solution and compares: one check needs a tenth of a
+# second. The first diagnosis of an exercise runs all of its mistakes, for some seconds.
+CHECK_SECONDS, DIAGNOSIS_SECONDS = 2.0, 15.0
 
 
 class Session:
@@ -35,6 +54,9 @@ class Session:
         self.notebook = notebook
         self.definitions: tuple[Definition, ...] = ()
         self.problems: tuple[Problem, ...] = ()
+        self.syntax_sha256 = ""  # of the code without its names, comments and formatting
+        self.was_killed = False  # whether a worker ended by SIGKILL, perhaps from outside
+        self.lost: LostProcessError | None = None  # a check that raised it would seem to fail
         self._fork_server = fork_server
         self._client = client
         self._cells = cells
@@ -43,9 +65,14 @@ class Session:
         self._exercise = ""
         self._failures: dict[str, list[Status]] = {}
         self._spent_seconds = 0.0
+        self._worker_number = 0
+        self._wall_seconds = WALL_CLOCK_FACTOR * fork_server.limits.submission_seconds
         self._last_number = 0
         self._printed = b""
         self._printed_by_import = b""
+        self._allowance = self._new_allowance()
+        # Python names the line after the last one where a source ends too early.
+        self._line_counts = [len(cell.splitlines()) + 1 for cell in cells]
 
     @property
     def printed(self) -> str:
@@ -68,9 +95,19 @@ class Session:
             self._worker = None
 
     def begin(self, exercise: str) -> None:
-        """Charge crashes and hangs from now on to *exercise*; forget what was printed."""
+        """Start a check: charge crashes and hangs to *exercise*; forget what was printed."""
         self._exercise = exercise
         self._printed = b""
+        self._allowance = self._new_allowance()
+
+    @contextmanager
+    def charged(self, own_seconds: float) -> Iterator[None]:
+        """Charge the processor time that the grader needs meanwhile beyond *own_seconds*."""
+        start = time.process_time()
+        try:
+            yield
+        finally:
+            self._spent_seconds += max(0.0, time.process_time() - start - own_seconds)
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Send one request to the worker; raises ``Fault`` if it crashes or hangs."""
@@ -80,7 +117,11 @@ class Session:
             sentence = f"Not run: {self._exercise} has crashed or hung {len(failures)} times."
             raise Fault(failures[-1], sentence)
         self._remaining_seconds()  # raises before a worker is started for nothing
-        return self._request(self._running_worker(), limits.call_seconds, verb, fields)
+        try:
+            return self._request(self._running_worker(), limits.call_seconds, verb, fields)
+        except LostProcessError as error:
+            self.lost = error
+            raise
 
     def _running_worker(self) -> Worker:
         if self._import_fault is not None:
@@ -98,13 +139,18 @@ class Session:
 
     def _start(self) -> Worker:
         server = self._fork_server
+        self._worker_number += 1
         worker = server.start(self.module, notebook=self.notebook, client=self._client)
+        worker.has_line = self._has_line
         seconds = server.limits.import_seconds
         definitions = self._load(worker, seconds, "read")
         self.definitions = msgspec.convert(definitions, tuple[Definition, ...], strict=False)
+        if self._worker_number == 1:  # a restart reads the same cells
+            self.syntax_sha256 = str(self._load(worker, seconds, "digest"))
         problems = self._load(worker, seconds, "run")
         try:
-            self.problems = msgspec.convert(problems, Problems)
+            found = msgspec.convert(problems, Problems)
+            self.problems = tuple(map(self._with_known_lines, found))
         except msgspec.ValidationError:  # sent after student code ran: their fault
             worker.end()
             raise Fault(Status.BAD_OUTPUT, "Importing your file disturbed the grader.") from None
@@ -118,7 +164,9 @@ class Session:
             raise _while_importing(fault) from None
         if reply.problem is not None:
             worker.end()
-            raise Fault(Status.IMPORT_ERROR, f"Your file can't be read: {reply.problem.text}")
+            public = "Your file can't be read."
+            message = f"{public[:-1]}: {reply.problem.text}"
+            raise Fault(Status.IMPORT_ERROR, message, public=public)
         try:
             return decode(reply.value, lambda handle: handle)
         except BadMessageError:
@@ -127,23 +175,54 @@ class Session:
     def _request(
         self, worker: Worker, seconds: float, verb: Verb, fields: dict[str, object]
     ) -> Reply:
-        remaining = self._remaining_seconds()
+        granted = min(seconds, self._remaining_seconds())
+        allowance = self._allowance
+        if verb == "read":  # of the source alone: no student code has run
+            allowance = Allowance(allowance.size, MAX_SOURCE_PARTS)
         self._last_number += 1
         request = Request(number=self._last_number, verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
+        deadline = CpuDeadline(worker.pid, granted, self._wall_seconds)
         start = time.monotonic()
         try:
-            return worker.ask(request, min(seconds, remaining))
+            reply = worker.ask(request, deadline, allowance)
         except Fault as fault:
             self._failures.setdefault(self._exercise, []).append(fault.status)
+            self.was_killed = self.was_killed or worker.was_killed
             self._worker = None
             raise
         finally:
-            self._spent_seconds += time.monotonic() - start
+            passed = time.monotonic() - start
+            self._wall_seconds -= passed
+            # Beyond what was granted it waited for a processor, which costs the student nothing.
+            self._spent_seconds += min(passed, granted)
             self._printed = (self._printed + worker.take_printed())[-PRINTED_BYTES:]
+        if reply.problem is None:
+            return reply
+        return replace(reply, problem=self._with_known_lines(reply.problem))
+
+    def _with_known_lines(self, problem: Problem) -> Problem:
+        """Drop the numbers of lines that the source does not have."""
+        statement = problem.statement
+        if statement and not self._has_line(statement.place, statement.line):
+            statement = replace(statement, place="", line=0)
+        if self._has_line(problem.place, problem.line):
+            return replace(problem, statement=statement)
+        return replace(problem, statement=statement, place="", line=0)
+
+    def _has_line(self, place: str, line: int) -> bool:
+        """Whether the source has *line*; only cells have a *place* of their own."""
+        cell = re.fullmatch(r"cell ([1-9]\d{0,3})", place)
+        if bool(cell) is not self.notebook:
+            return False
+        index = int(cell[1]) - 1 if cell else 0
+        return index < len(self._line_counts) and 1 <= line <= self._line_counts[index]
+
+    def _new_allowance(self) -> Allowance:
+        return Allowance(self._fork_server.limits.answer_mib * MIB)
 
     def _remaining_seconds(self) -> float:
         granted = self._fork_server.limits.submission_seconds
-        if self._spent_seconds >= granted:
+        if self._spent_seconds >= granted or self._wall_seconds <= 0:
             raise Fault(Status.TIMEOUT, f"Not run: all {granted:g} seconds are used up.")
         return granted - self._spent_seconds
 

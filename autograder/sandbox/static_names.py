@@ -7,11 +7,16 @@ runs are counted as well (``call_counters``).
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 from msgspec.structs import replace
 
 _CALLABLE = ast.Name | ast.Attribute | ast.Lambda  # what another function or class is assigned as
+# What finds a name while the program runs; then the source does not show which one.
+_LOOKUPS = frozenset({"eval", "exec", "compile", "__import__", "globals"})
+_LOOKUPS_WITH_TEXT = frozenset({"getattr", "attrgetter", "methodcaller"})
+COMPUTED = "(computed)"  # stands for a name that is found while the program runs
 MAX_USES = 20_000  # of names in one file; a hand-written module has some hundreds
 
 
@@ -23,7 +28,7 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """A function or class at module level, and every name that it uses.
+    """A function or class at module level, every name that it uses, and the *methods* inside.
 
     If *assigned*, it is the left side of an assignment: a lambda, another name, or any value.
     """
@@ -32,6 +37,7 @@ class Definition(msgspec.Struct, frozen=True):
     line: int
     uses: tuple[Use, ...]
     assigned: bool = False
+    methods: tuple[str, ...] = ()
 
 
 def parse(cells: tuple[bytes, ...]) -> list[ast.Module | None]:
@@ -49,15 +55,18 @@ def _parse(cell: bytes) -> ast.Module | None:
 def definitions(trees: list[ast.Module | None]) -> tuple[Definition, ...]:
     """List the module-level definitions of all cells; of duplicates the last one."""
     bodies = [node for tree in trees if tree is not None for node in tree.body]
-    aliases = _aliases(bodies)
+    nodes = [list(ast.walk(body)) for body in bodies]  # to walk them takes longer than all else
+    aliases = _aliases(nodes)
     defined: dict[str, Definition] = {}
     assigned: dict[str, Definition] = {}
-    for node in bodies:
+    for node, inner in zip(bodies, nodes, strict=True):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            defined[node.name] = Definition(node.name, node.lineno, tuple(_uses(node, aliases)))
+            uses = tuple(_uses(inner, aliases))
+            methods = tuple(each.name for each in inner[1:] if isinstance(each, ast.FunctionDef))
+            defined[node.name] = Definition(node.name, node.lineno, uses, methods=methods)
             assigned.pop(node.name, None)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name, uses = node.targets[0].id, tuple(_uses(node.value, aliases))
+            name, uses = node.targets[0].id, tuple(_uses(list(ast.walk(node.value)), aliases))
             assigned[name] = Definition(name, node.lineno, uses, assigned=True)
             if isinstance(node.value, _CALLABLE):
                 defined.pop(name, None)
@@ -82,11 +91,15 @@ def reached_uses(known: Sequence[Definition], name: str) -> tuple[Use, ...]:
     return tuple(use for definition in reached for use in by_name[definition].uses)
 
 
-def _aliases(bodies: list[ast.stmt]) -> dict[str, str]:
-    """Map names to the dotted names that imports and plain assignments gave them."""
+def _aliases(nodes: Sequence[Sequence[ast.AST]]) -> dict[str, str]:
+    """Map names to the dotted names that imports and plain assignments gave them.
+
+    The text "*" maps to the module from which all names were imported.
+    """
     aliases: dict[str, str] = {}
     imported: set[str] = set()
-    for node in (inner for body in bodies for inner in ast.walk(body)):
+    starred: list[str] = []
+    for node in chain.from_iterable(nodes):
         if isinstance(node, ast.Import):
             for item in node.names:
                 root = item.name.partition(".")[0]
@@ -94,23 +107,35 @@ def _aliases(bodies: list[ast.stmt]) -> dict[str, str]:
                 imported.add(root)
         elif isinstance(node, ast.ImportFrom) and node.module:
             for item in node.names:
-                aliases[item.asname or item.name] = f"{node.module}.{item.name}"
+                if item.name == "*":
+                    starred.append(node.module)
+                else:
+                    aliases[item.asname or item.name] = f"{node.module}.{item.name}"
             imported.add(node.module.partition(".")[0])
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             dotted = _dotted(node.value, aliases)
             if dotted.partition(".")[0] in imported and "." in dotted:
                 aliases[node.targets[0].id] = dotted
+    if starred:
+        own = {name for body in nodes for name in _bound(body[0])}
+        aliases = {"*": starred[-1]} | {name: name for name in own} | aliases
     return aliases
 
 
-def _uses(node: ast.AST, aliases: dict[str, str]) -> Iterator[Use]:
-    """Yield the outside names that *node* uses: its own variables are not among them."""
-    local_names = _local_names(node)
+def _bound(statement: ast.AST) -> Iterator[str]:
+    """Yield the names that a function, class or plain assignment at module level binds."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield statement.name
+    elif isinstance(statement, ast.Assign):
+        yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
+
+
+def _uses(nodes: Sequence[ast.AST], aliases: dict[str, str]) -> Iterator[Use]:
+    """Yield the names that *nodes*, a whole tree, use, without its own variables."""
+    local_names = _local_names(nodes)
     visible = {name: dotted for name, dotted in aliases.items() if name not in local_names}
     inner_of_attribute: set[int] = set()
-    for count, child in enumerate(ast.walk(node)):
-        if count > MAX_USES:
-            return
+    for child in nodes[: MAX_USES + 1]:
         if isinstance(child, ast.Attribute):
             inner_of_attribute.add(id(child.value))
         if id(child) in inner_of_attribute and not isinstance(child, ast.Call):
@@ -121,22 +146,66 @@ def _uses(node: ast.AST, aliases: dict[str, str]) -> Iterator[Use]:
             yield Use(child.lineno, _dotted(child, visible))
         elif isinstance(child, ast.BinOp) and isinstance(child.op, ast.MatMult):
             yield Use(child.lineno, "@")
+        if isinstance(child, ast.Call | ast.Subscript) and (found := _looked_up(child, visible)):
+            yield Use(child.lineno, found)
 
 
-def _local_names(node: ast.AST) -> set[str]:
-    """Collect the names that *node* assigns: its parameters and its variables."""
+def _local_names(nodes: Sequence[ast.AST]) -> set[str]:
+    """Collect the names that *nodes* assign: parameters and variables."""
     stored = {
         child.id
-        for child in ast.walk(node)
+        for child in nodes
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
     }
-    return stored | {child.arg for child in ast.walk(node) if isinstance(child, ast.arg)}
+    return stored | {child.arg for child in nodes if isinstance(child, ast.arg)}
 
 
 def _dotted(node: ast.AST, aliases: dict[str, str]) -> str:
     if isinstance(node, ast.Name):
-        return aliases.get(node.id, node.id)
+        starred = f"{aliases['*']}.{node.id}" if "*" in aliases else node.id
+        return aliases.get(node.id, starred)
     if isinstance(node, ast.Attribute):
         owner = _dotted(node.value, aliases)
         return f"{owner}.{node.attr}" if owner else f"?.{node.attr}"
     return ""
+
+
+def _looked_up(node: ast.Call | ast.Subscript, aliases: dict[str, str]) -> str:
+    """Return the dotted name that *node* looks up by its text; "" if it looks nothing up."""
+    if isinstance(node, ast.Subscript):
+        table, name = node.value, _text(node.slice)
+        is_table = isinstance(table, ast.Attribute) and table.attr == "__dict__"
+        is_table |= isinstance(table, ast.Call) and _called(table) in {"vars", "globals", "locals"}
+        return f"?.{name or COMPUTED}" if is_table else ""
+    called = _called(node)
+    if called == "import_module" or (called in _LOOKUPS and isinstance(node.func, ast.Name)):
+        return f"?.{COMPUTED}"
+    if called not in _LOOKUPS_WITH_TEXT or not node.args:
+        return ""
+    if called != "getattr":
+        return f"?.{_text(node.args[0]) or COMPUTED}"
+    owner = _dotted(node.args[0], aliases) or "?"
+    if owner == "self" or len(node.args) == 1:  # a part of the module itself
+        return ""
+    return f"{owner}.{_text(node.args[1]) or COMPUTED}"
+
+
+def _called(node: ast.Call) -> str:
+    """Return the last part of the name of the function that is called."""
+    called = node.func
+    return called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+
+
+def _text(node: ast.AST) -> str:
+    """Return the text of a literal, or of literals that are added; "" for anything else."""
+    parts: list[str] = []
+    waiting = [node]
+    while waiting:  # a recursive function would fail on a long sum
+        part = waiting.pop()
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
+            waiting += [part.right, part.left]
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            parts.append(part.value)
+        else:
+            return ""
+    return "".join(parts)

@@ -1,6 +1,7 @@
 """Starts the fork server, enforces limits from outside and validates replies."""
 
 import contextlib
+import importlib
 import os
 import re
 import select
@@ -11,15 +12,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
 import msgspec
 
 from autograder.course import Limits
-from autograder.errors import GraderError, SandboxError
+from autograder.disk import PRIVATE, OwnedFolder
+from autograder.errors import GraderError, LostProcessError, SandboxError
 from autograder.results import Status
 from autograder.sandbox import protocol
 from autograder.sandbox.faults import Fault
@@ -29,6 +32,7 @@ from autograder.sandbox.isolation import (
     check_roots,
     detect_capabilities,
     readable_roots,
+    require_workers,
     unprivileged_owner,
 )
 from autograder.sandbox.protocol import LENGTH, BadMessageError, WorkerEnded, WorkerStarted
@@ -36,22 +40,29 @@ from autograder.sanitize import MAX_MESSAGE
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
 CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine it may need 1 s
+POLL_SECONDS = 0.01  # between two looks at whether a fork has ended
 CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
-WALL_CLOCK_FACTOR = 20  # a call may take so many times its limit while others use the processor
-WATCH_SECONDS = 0.05  # how often a long call's private folder is measured
+WATCH_SECONDS = 0.05  # how often the time of a long call is measured
 STACK_SECONDS = 0.5  # for a worker that hangs to say at which line; a busy machine may need 0.1
 PIPE_CHUNK = 65_536
 PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # enough for what a record keeps; a character has up to four
 # A line of `faulthandler`: files of libraries have a path with slashes, those of students none.
 _STACK_LINE = re.compile(rb'File "(?:[^"/\\<]{1,80}\.py|(cell \d{1,4}))", line (\d{1,6}) in ')
-OPEN_FILES = 64  # bounds deleted but open files, which measuring the folder does not count
+OPEN_FILES = 64  # of one worker; imports open a few at a time
 MIB = 1 << 20
+LESS_ISOLATION = (
+    "To grade with less isolation, use --isolation process, or write "
+    '`isolation = "process"` below [grading] in course.toml.'
+)
+# A worker uses one core.
+_ONE_THREAD: Final = dict.fromkeys(
+    ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
+)
 # The environment of fork server and workers, without the instructor's variables.
 _ENVIRONMENT: Final = {
     "LANG": "C.UTF-8",
     "PATH": "/usr/bin:/bin",
-    # A worker uses one core.
-    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    **_ONE_THREAD,
     "MPLBACKEND": "Agg",
     "PYTHONWARNINGS": "ignore",
 }
@@ -62,27 +73,35 @@ class ForkServer:
     """A running fork server, with one socket for each client: a grading process that uses it."""
 
     def __init__(
-        self, isolation: Isolation, limits: Limits, clients: int = 1, python: str = sys.executable
+        self,
+        isolation: Isolation,
+        limits: Limits,
+        clients: int = 1,
+        python: str = sys.executable,
+        *,
+        fork: bool = False,
     ) -> None:
+        require_workers()
         self.isolation = isolation
         self.limits = limits
         self._roots = readable_roots()
+        self._folder = OwnedFolder(remove_folder)  # holds the private folders of its workers
         self._ready: set[int] = set()
         pairs = [socket.socketpair() for _ in range(clients)]
         self._controls = [local for local, _ in pairs]
         remotes = [remote for _, remote in pairs]
         numbers = [remote.fileno() for remote in remotes]
-        self._process = subprocess.Popen(  # noqa: S603  # this Python, this package, numbers
-            [python, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.fork_server"]
-            + [str(number) for number in numbers],
-            pass_fds=numbers,
-            env=_ENVIRONMENT,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,  # the terminal sends Ctrl-C to the supervisor only
-        )
+        self._process = _Fork(numbers) if fork else _execute(python, numbers)
         for remote in remotes:
             remote.close()
+
+    @classmethod
+    def of_own_code(cls, limits: Limits) -> Self:
+        """Start one for the reader's own code: as a fork of this process where that is safe.
+
+        Then torch is imported once and not twice. Call it before anything secret is loaded.
+        """
+        return cls("process", limits, fork=_import_torch_for_fork())
 
     def __enter__(self) -> Self:
         return self
@@ -91,13 +110,14 @@ class ForkServer:
         self.close()
 
     def close(self) -> None:
-        """End the fork server and the workers that are left."""
+        """End the fork server and the workers that are left; remove their folders."""
         for control in self._controls:
             control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):  # it ends its workers, then itself
             self._process.wait(CLOSE_SECONDS)
         self._process.kill()
         self._process.wait()
+        self._folder.close()
 
     def wait_ready(self, client: int = 0) -> None:
         """Wait until torch is loaded, once; raises ``GraderError`` if that fails."""
@@ -107,7 +127,7 @@ class ForkServer:
 
     def start(self, module: str, *, notebook: bool, client: int = 0) -> "Worker":
         """Fork a worker with a private folder of its own, and wait until it is confined."""
-        private = make_private_folder()
+        private = make_private_folder(self._folder.path)
         connection, remote = socket.socketpair()
         output, remote_output = os.pipe()
         request = protocol.StartWorker(
@@ -117,9 +137,16 @@ class ForkServer:
             max_bytes=self.limits.answer_mib * MIB,
         )
         message, control = msgspec.msgpack.encode(request), self._controls[client]
-        socket.send_fds(control, [message], [remote.fileno(), remote_output])
-        remote.close()
-        os.close(remote_output)
+        try:
+            socket.send_fds(control, [message], [remote.fileno(), remote_output])
+        except OSError:
+            connection.close()
+            os.close(output)
+            remove_folder(private)
+            raise self._lost() from None
+        finally:
+            remote.close()
+            os.close(remote_output)
         pid = self._receive(control, CONTROL_SECONDS, WorkerStarted).pid
         worker = Worker(self, client, pid, connection, output, private)
         worker.wait_confined()
@@ -128,7 +155,10 @@ class ForkServer:
     def end(self, pid: int, client: int) -> int:
         """Kill and reap worker *pid*; returns its exit code, negative for a signal."""
         control = self._controls[client]
-        control.sendall(msgspec.msgpack.encode(protocol.EndWorker(pid)))
+        try:
+            control.sendall(msgspec.msgpack.encode(protocol.EndWorker(pid)))
+        except OSError:
+            raise self._lost() from None
         return self._receive(control, CONTROL_SECONDS, WorkerEnded).exit_code
 
     def _policy(self, private: Path) -> SandboxPolicy:
@@ -138,6 +168,7 @@ class ForkServer:
             private=str(private),
             memory_bytes=self.limits.memory_mib * MIB,
             file_bytes=self.limits.disk_mib * MIB,
+            files=self.limits.files,
             open_files=OPEN_FILES,
         )
 
@@ -149,42 +180,127 @@ class ForkServer:
             reply = protocol.unpack(protocol.CONTROL_REPLIES, control.recv(PIPE_CHUNK))
             if isinstance(reply, kind):
                 return reply
-        msg = f"the sandbox's fork server does not answer (exit code {self._process.poll()})"
-        raise GraderError(msg)
+        raise self._lost()
+
+    def _lost(self) -> LostProcessError:
+        code = self._process.poll()
+        return LostProcessError(f"the sandbox's fork server does not answer (exit code {code})")
+
+
+def _execute(python: str, numbers: Sequence[int]) -> "subprocess.Popen[bytes]":
+    """Start a fork server as a new Python process, with its clients at the descriptors *numbers*.
+
+    It holds nothing of this process: no memory, no environment, no other descriptor.
+    """
+    return subprocess.Popen(  # noqa: S603  # this Python, this package, numbers
+        [python, "-E", "-P", "-B", "-X", "utf8", "-m", "autograder.sandbox.fork_server"]
+        + [str(number) for number in numbers],
+        pass_fds=numbers,
+        env=_ENVIRONMENT,
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,  # the terminal sends Ctrl-C to the supervisor only
+    )
+
+
+class _Fork:
+    """A fork server that is a fork of this process, with the methods of ``Popen`` used here."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        from autograder.sandbox.fork_server import main_of_fork  # noqa: PLC0415  # imports torch
+
+        self._exit_code: int | None = None
+        self.pid = os.fork()
+        if not self.pid:
+            try:
+                main_of_fork(list(numbers), dict(_ENVIRONMENT))
+            finally:
+                os._exit(70)  # it never returns into the supervisor's code
+
+    def poll(self) -> int | None:
+        """Return the exit code; None while it runs."""
+        if self._exit_code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self._exit_code = os.waitstatus_to_exitcode(status) if pid else None
+        return self._exit_code
+
+    def wait(self, timeout: float = inf) -> int | None:
+        """Wait for its end, at most *timeout* seconds."""
+        end = time.monotonic() + timeout
+        while self.poll() is None and time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+        return self._exit_code
+
+    def kill(self) -> None:
+        """End it."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def _import_torch_for_fork() -> bool:
+    """Import torch, and return whether a fork of this process can serve workers.
+
+    A fork inherits no threads but their locks, and on macOS a fork of a process that has used the
+    system's frameworks may crash.
+    """
+    if sys.platform != "linux" or _thread_count() > 1:
+        return False
+    os.environ.update(_ONE_THREAD)  # before numpy and torch read it
+    importlib.import_module("autograder.sandbox.fork_server")  # it imports torch
+    return _thread_count() == 1
+
+
+def _thread_count() -> int:
+    return len(os.listdir("/proc/self/task"))  # noqa: PTH208  # the number alone is needed
 
 
 class CpuDeadline:
-    """CPU-time limit of a worker, independent of the machine's load.
+    """Time limit of a worker, independent of the machine's load.
 
-    Time in which a worker sleeps counts as well; time in which it waits for a processor does not,
-    up to ``WALL_CLOCK_FACTOR`` times the limit. Without /proc, all time counts.
+    Only the time that the kernel measured while the worker waited in a processor's queue is not
+    counted, and on the clock at most *most* seconds pass. Without /proc, all time counts.
     """
 
-    def __init__(self, pid: int, seconds: float) -> None:
-        self._stat = Path(f"/proc/{pid}/stat")
+    def __init__(self, pid: int, seconds: float, most: float, proc: Path = Path("/proc")) -> None:
         self.seconds = seconds
-        self._used_before = self._worker_state()[1]
-        now = time.monotonic()
-        self._deadline = now + seconds
-        self._last_deadline = now + WALL_CLOCK_FACTOR * seconds
+        self._folder = proc / str(pid)
+        self._before: tuple[float, float] | None = None
+        self._start = time.monotonic()
+        self._deadline = self._start + min(seconds, most)
+        self._last_deadline = self._start + most
 
     def remaining(self) -> float:
         """Return the seconds until the next look at the worker; 0 or less: its time is used up."""
         now = time.monotonic()
-        if now >= self._deadline:
-            state, used = self._worker_state()
-            unused = self.seconds - (used - self._used_before)
-            if state in {"R", "D"} and unused > 0:  # it waited for a processor or for the disk
-                self._deadline = min(now + unused, self._last_deadline)
+        if self._before is None and now >= min(self._start + WATCH_SECONDS, self._deadline):
+            self._before = self._used_and_waited()  # most calls have returned by now
+        if self._before is not None and now >= self._deadline:
+            used, waited = (
+                after - before
+                for after, before in zip(self._used_and_waited(), self._before, strict=True)
+            )
+            if used < self.seconds:  # else other threads of its own made it wait
+                self._deadline = min(self._start + self.seconds + waited, self._last_deadline)
         return self._deadline - now
 
-    def _worker_state(self) -> tuple[str, float]:
-        """Return the worker's state and the CPU seconds that it has used."""
+    def _used_and_waited(self) -> tuple[float, float]:
+        """Return the seconds that its threads have run, and that its first one waited to run."""
         try:
-            fields = self._stat.read_text("ascii", "replace").rpartition(")")[2].split()
-            return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            stat = (self._folder / "stat").read_text("ascii", "replace")
+            fields = stat.rpartition(")")[2].split()
+            waited = (self._folder / "schedstat").read_text("ascii").split()[1]
+            ticks = int(fields[11]) + int(fields[12])
+            return ticks / os.sysconf("SC_CLK_TCK"), int(waited) / 1e9
         except (OSError, IndexError, ValueError):  # not Linux, or the worker has just ended
-            return "", 0.0
+            return 0.0, 0.0
+
+
+@dataclass
+class Allowance:
+    """What a worker may still answer, so that no reply costs the supervisor more than that."""
+
+    size: int  # in bytes
+    parts: int = protocol.MAX_PARTS
 
 
 @dataclass(eq=False)
@@ -197,8 +313,12 @@ class Worker:
     connection: socket.socket
     output: int  # what the student's code prints
     private: Path
+    # Whether the student's source has a line, in a cell "cell 1" or in the only file "".
+    has_line: Callable[[str, int], bool] = lambda _cell, _line: False
     ended: bool = False
+    was_killed: bool = False  # by SIGKILL and not from here: by itself, or from outside
     _printed: bytes = b""
+    _received: bytearray = field(default_factory=bytearray)
     _dumps_stack: bool = False  # from then on its output is no longer the student's alone
 
     def __post_init__(self) -> None:
@@ -208,18 +328,27 @@ class Worker:
     def wait_confined(self) -> None:
         """Wait until the worker has confined itself; no student code has run before that."""
         try:
-            self._reply(0, CpuDeadline(self.pid, CONTROL_SECONDS))
+            allowance = Allowance(protocol.SHORT_REPLY)
+            deadline = CpuDeadline(self.pid, CONTROL_SECONDS, START_SECONDS)
+            self._reply(0, deadline, allowance)
         except (Fault, BadMessageError) as error:
             self.end()
+            if self.was_killed:
+                msg = "a worker was killed while it started"
+                raise LostProcessError(msg) from None
             msg = f"a worker could not be confined ({error}); run `autograder doctor`"
             raise GraderError(msg) from None
 
-    def ask(self, request: protocol.Request, seconds: float) -> protocol.Reply:
-        """Send *request* and wait for its reply; a worker that causes a ``Fault`` is ended."""
-        deadline = CpuDeadline(self.pid, seconds)
+    def ask(
+        self, request: protocol.Request, deadline: CpuDeadline, allowance: Allowance
+    ) -> protocol.Reply:
+        """Send *request* and wait for its reply, which uses up some of *allowance*.
+
+        A worker that causes a ``Fault`` is ended.
+        """
         try:
             self._send(protocol.pack(request), deadline)
-            return self._reply(request.number, deadline)
+            reply = self._reply(request.number, deadline, allowance, request.verb)
         except BadMessageError as error:
             self.end()
             sentence = "Your program wrote into the grader's connection"
@@ -227,6 +356,7 @@ class Worker:
         except Fault:
             self.end()
             raise
+        return reply
 
     def take_printed(self) -> bytes:
         """Return the end of what the student's code has printed since the last time."""
@@ -247,47 +377,60 @@ class Worker:
         remove_folder(self.private)
         return exit_code
 
-    def _reply(self, number: int, deadline: CpuDeadline) -> protocol.Reply:
+    def _reply(
+        self,
+        number: int,
+        deadline: CpuDeadline,
+        allowance: Allowance,
+        verb: protocol.Verb | None = None,
+    ) -> protocol.Reply:
+        """Receive the reply *number*; nothing of it is decoded before its size is known."""
         (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
-        if size > self.fork_server.limits.answer_mib * MIB:
+        most = min(allowance.size, protocol.SHORT_REPLY if verb in protocol.SHORT_VERBS else size)
+        if size > most:
             msg = f"it announces a message of {size} bytes"
             raise BadMessageError(msg)
-        reply = protocol.unpack(protocol.REPLIES, self._receive(size, deadline))
-        if reply.number != number:
+        body = self._receive(size, deadline)
+        allowance.size -= size
+        allowance.parts -= protocol.count_parts(body, allowance.parts)
+        reply = protocol.unpack(protocol.REPLIES, body)
+        types = protocol.VALUE_TYPES.get(verb) if verb else None
+        if reply.number != number or (
+            types and reply.problem is None and type(reply.value) not in types
+        ):
             msg = "it sends a reply to no request"
             raise BadMessageError(msg)
-        self._measure_disk()  # for a call that returned before the first measurement in `_wait`
         return reply
 
     def _send(self, data: bytes, deadline: CpuDeadline) -> None:
         view = memoryview(data)
         while view:
-            self._wait(deadline, sending=True)
             try:
                 view = view[self.connection.send(view) :]
             except BlockingIOError:
-                continue
+                self._wait(deadline, sending=True)
             except OSError:
                 raise self._crash() from None
 
     def _receive(self, size: int, deadline: CpuDeadline) -> bytes:
-        """Read exactly *size* bytes."""
-        data = bytearray()
-        while len(data) < size:
+        """Return the next *size* bytes; what arrives with them is kept for the next call."""
+        while len(self._received) < size:
             self._wait(deadline)
             try:
-                part = self.connection.recv(min(size - len(data), MIB))
+                part = self.connection.recv(min(max(size - len(self._received), PIPE_CHUNK), MIB))
             except BlockingIOError:
                 continue
             except OSError:
                 part = b""
             if not part:
                 raise self._crash()
-            data += part
-        return bytes(data)
+            self._received += part
+        data = bytes(self._received[:size])
+        del self._received[:size]
+        return data
 
     def _wait(self, deadline: CpuDeadline, *, sending: bool = False) -> None:
-        """Wait for the socket; meanwhile empty the output pipe and measure the private folder."""
+        """Wait for the socket; meanwhile empty the output pipe."""
         connection = self.connection.fileno()
         while True:
             remaining = deadline.remaining()
@@ -303,7 +446,6 @@ class Worker:
                 time.sleep(WATCH_SECONDS / 50)  # a closed pipe is always readable
             if connection in readable or connection in writable:
                 return
-            self._measure_disk()
 
     def _read_output(self) -> bool:
         """Empty the output pipe, so that it never blocks the worker, and keep the end.
@@ -334,8 +476,9 @@ class Worker:
         printed, deadline = b"", time.monotonic() + STACK_SECONDS
         while (remaining := deadline - time.monotonic()) > 0 and len(printed) < PIPE_CHUNK:
             if found := _STACK_LINE.search(printed):
-                cell = f"{found[1].decode()}, " if found[1] else ""
-                return f"{cell}line {int(found[2])}"
+                cell, line = found[1].decode() if found[1] else "", int(found[2])
+                known = self.has_line(cell, line)
+                return f"{cell}, line {line}".removeprefix(", ") if known else ""
             if not select.select([self.output], [], [], remaining)[0]:
                 break
             with contextlib.suppress(BlockingIOError):
@@ -345,26 +488,21 @@ class Worker:
                 printed += part
         return ""
 
-    def _measure_disk(self) -> None:
-        limits = self.fork_server.limits
-        files, size = _disk_usage(self.private, limits.files)
-        if files > limits.files or size > limits.disk_mib * MIB:
-            sentence = f"Your code wrote more than {limits.files} files or {limits.disk_mib} MiB."
-            raise Fault(Status.OUT_OF_DISK, sentence)
-
     def _crash(self) -> Fault:
         code = self.end()
+        self.was_killed = code == -signal.SIGKILL
         how = f"signal {_signal_name(-code)}" if code < 0 else f"exit code {code}"
-        return Fault(
-            Status.CRASHED,
-            f"Your code ended the whole Python process ({how}) instead of returning. "
-            "Look for exit(), os._exit() or a crash in native code.",
+        message, public = (
+            f"Your code ended the whole Python process{shown} instead of returning. "
+            "Look for exit(), os._exit() or a crash in native code."
+            for shown in (f" ({how})", "")  # the code chooses the number
         )
+        return Fault(Status.CRASHED, message, public=public)
 
 
-def make_private_folder() -> Path:
+def make_private_folder(parent: Path) -> Path:
     """Make an empty folder that only the worker's user may enter."""
-    folder = Path(tempfile.mkdtemp(prefix="submission-"))
+    folder = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=parent))
     owner = unprivileged_owner()
     if owner is not None:
         os.chown(folder, owner, owner)
@@ -380,20 +518,20 @@ def remove_folder(folder: Path) -> None:
             subprocess.run([*command, str(folder)], check=False, stderr=subprocess.DEVNULL)  # noqa: S603  # a fixed command on a folder of our own
 
 
-def choose_isolation(asked: str | None, secret: Path | None = None) -> Isolation:
+def choose_isolation(
+    asked: str | None, secret: Path | None = None, way_out: str = LESS_ISOLATION
+) -> Isolation:
     """Return the isolation *asked* for, by default ``full``; never less than that.
 
     *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError``
-    if this machine can't give the isolation.
+    if this machine can't give the isolation; *way_out* says how less is asked for.
     """
+    require_workers()
     if asked == "process":
         return "process"
     capabilities = detect_capabilities()
     if capabilities.level != "full":
-        msg = (
-            f"Full isolation is not available here: {capabilities.reason} "
-            "To grade with less isolation, use --isolation process."
-        )
+        msg = f"Full isolation is not available here: {capabilities.reason} {way_out}"
         raise SandboxError(msg)
     if secret is not None:
         check_roots(readable_roots(), secret)
@@ -405,23 +543,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # most of the real-time signals have no name
         return str(number)
-
-
-def _disk_usage(folder: Path, enough: int) -> tuple[int, int]:
-    """Count files and bytes below *folder*; stops after *enough* files."""
-    files = size = 0
-    for entry in _walk(folder):
-        with contextlib.suppress(OSError):
-            size += entry.stat(follow_symlinks=False).st_size
-        files += 1
-        if files > enough:
-            break
-    return files, size
-
-
-def _walk(folder: Path | str) -> Iterator["os.DirEntry[str]"]:
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            yield entry
-            if entry.is_dir(follow_symlinks=False):
-                yield from _walk(entry.path)

@@ -98,6 +98,18 @@ def prctl(option: int, argument: int = 0) -> int:
     return _checked(_libc().prctl(option, *arguments), f"prctl {option}")
 
 
+def unshare(flags: int) -> None:
+    """Move this process into new namespaces; raises ``OSError``."""
+    _checked(_libc().unshare(flags), "unshare")
+
+
+def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    """Mount a file system, or change how one is mounted; raises ``OSError``."""
+    texts = (text.encode() or None for text in (source, target, kind))
+    result = _libc().mount(*texts, ctypes.c_ulong(flags), options.encode() or None)
+    _checked(result, f"mount {target}")
+
+
 def _checked(result: int, what: str) -> int:
     if result < 0:
         error = ctypes.get_errno()

@@ -10,11 +10,16 @@ from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.isolation import confine
 from autograder.sandbox.protocol import (
     LENGTH,
+    MAX_PARTS,
+    MAX_SOURCE_PARTS,
+    MAX_TEXT_BYTES,
     REQUESTS,
     STACK_SIGNAL,
+    BadMessageError,
     Problem,
     Reply,
     StartWorker,
+    count_parts,
     pack,
     unpack,
 )
@@ -34,7 +39,8 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     _write(CONNECTION, CONFINED)
     while header := _read(CONNECTION, LENGTH.size):
         request = unpack(REQUESTS, _read(CONNECTION, LENGTH.unpack(header)[0]))
-        reply = pack_reply(executor.answer(request), start.max_bytes)
+        most = MAX_SOURCE_PARTS if request.verb == "read" else MAX_PARTS
+        reply = pack_reply(executor.answer(request), start.max_bytes, most)
         with contextlib.suppress(BaseException):  # the student's code may have replaced the streams
             sys.stdout.flush()
             sys.stderr.flush()
@@ -42,13 +48,17 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     os._exit(0)
 
 
-def pack_reply(reply: Reply, max_bytes: int) -> bytes:
+def pack_reply(reply: Reply, max_bytes: int, most: int = MAX_PARTS) -> bytes:
     """Encode *reply*, or the problem that prevents it from being sent."""
     try:
         packed = pack(reply)
         if len(packed) <= max_bytes:
+            if len(packed) > MAX_TEXT_BYTES:  # a shorter one has no longer text
+                count_parts(packed[LENGTH.size :], most)
             return packed
         text = f"the answer has {len(packed)} bytes"
+    except BadMessageError as error:
+        text = f"the answer is {error}"
     except UnicodeEncodeError:  # a lone surrogate, such as "\ud800"
         text = "the answer holds text that is not valid Unicode"
     return pack(Reply(number=reply.number, problem=Problem(kind="bad-output", text=text)))

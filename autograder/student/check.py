@@ -1,15 +1,168 @@
-"""Runs the suites that are available on a student's own file."""
+"""Finds the file that a student wants to check, and runs the suites that are available on it."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from autograder.course import Course, Stage
+from autograder.course import (
+    COURSE_FILE,
+    PUBLIC_SUITE,
+    STAGE_FILE,
+    Course,
+    Stage,
+    find_root,
+    handout,
+    is_handout,
+    load,
+)
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.reports.feedback import SelfCheckFeedback
 from autograder.reports.feedback_builder import build_self_check
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
-from autograder.student.target import CheckTarget
+from autograder.student import learner_folder
+from autograder.student.progress import Progress, first_open
 from autograder.submission import Submission, collect
+
+
+class CheckTarget(NamedTuple):
+    """The *file* to check, the stage's folder with its *public* suite, and the *course*.
+
+    The course is there where the hidden suite is to run, too; *hidden_is_here* says that it could.
+    """
+
+    file: Path
+    public: Course
+    course: Course | None
+    hidden_is_here: bool
+
+    @property
+    def stage(self) -> Stage:
+        """The stage, as students received it."""
+        return self.public.stages[0]
+
+
+def find_target(
+    name: str, start: Path, root: Path | None = None, *, hidden: bool = False
+) -> CheckTarget:
+    """Find what *name* means in the folder *start*: nothing, a folder, a file or a stage.
+
+    A folder that holds a stage is enough. Everything else needs the course, at *root* or in a
+    folder above *start*. Raises ``UsageError``, which says what to do.
+    """
+    path = start / name
+    file = None
+    if not os.path.exists(path):  # noqa: PTH110  # Path.exists raises for an invalid path
+        folder = _named_stage(name, start, root)
+    elif path.is_dir():
+        folder = path if name else _current_folder(path)
+    else:
+        folder, file = _folder_of(path, start, root), path
+    if not is_handout(folder):
+        raise UsageError(_no_stage(folder))
+    public = handout(folder)
+    course = _with_hidden(public.stages[0].name, folder, root)
+    if hidden and course is None:
+        msg = (
+            "The hidden suite stays with your instructor; there is none here. "
+            "Leave --hidden out: the public checks run without it."
+        )
+        raise UsageError(msg)
+    file = file or student_file(folder, public.stages[0])
+    return CheckTarget(file, public, course if hidden else None, course is not None)
+
+
+def _named_stage(name: str, start: Path, root: Path | None) -> Path:
+    """Return the folder of the stage *name*, in the learner's own folder if there is one."""
+    own = learner_folder.find_stages(start) if root is None else None
+    if own is not None and len(own.stages) > 1:
+        return own.stage(name).source
+    try:
+        course = _course(start, root)
+    except CourseError:
+        msg = (
+            f"There is no file or folder {name} in {start}. Go to the folder of your stage and "
+            "run `autograder check`, or name your file: autograder check PATH."
+        )
+        raise UsageError(msg) from None
+    stage = course.stage(name)
+    if not is_handout(stage.assignment):
+        msg = f"{stage.assignment} is not built yet: run `autograder release` first."
+        raise UsageError(msg)
+    return stage.assignment
+
+
+def _current_folder(here: Path) -> Path:
+    """Return the folder of the first stage that is not done, if *here* holds a learner's stages."""
+    own = learner_folder.find_stages(here)
+    if own is None or is_handout(here) or len(own.stages) < 2:  # noqa: PLR2004  # one needs no choice
+        return here
+    task = first_open(own, Progress.read(own.root))
+    return task.stage.source if task else here
+
+
+def _folder_of(file: Path, start: Path, root: Path | None) -> Path:
+    """Return the folder whose suite checks *file*: its own, or its stage's."""
+    if is_handout(file.parent):
+        return file.parent
+    try:
+        course = _course(start, root)
+    except CourseError:
+        return file.parent
+    submission = next(collect(file, course.every_stage))
+    if not submission.stage:
+        known = ", ".join(f"{stage.module}.py" for stage in course.every_stage)
+        msg = f"{file.name} belongs to no stage. Give it the name of its stage's module: {known}."
+        raise UsageError(msg)
+    return course.stage(submission.stage).source
+
+
+def student_file(folder: Path, stage: Stage) -> Path:
+    """Return the file that a student works in: the module, else a notebook of the same name.
+
+    Raises ``UsageError`` if there is none.
+    """
+    names = (f"{stage.module}.py", f"{stage.module}.ipynb")
+    for file in (folder / name for name in names):
+        if file.is_file():
+            return file
+    msg = (
+        f"There is no {names[0]} in {folder}. Put yours there, or name your file: "
+        "autograder check PATH."
+    )
+    raise UsageError(msg)
+
+
+def course_with_hidden(stage: Stage) -> Course | None:
+    """Return the course around the folder of *stage* if it holds the stage's hidden suite."""
+    return _with_hidden(stage.name, stage.source, None)
+
+
+def _with_hidden(stage: str, folder: Path, root: Path | None) -> Course | None:
+    """Return the course if it holds the hidden suite of *stage*."""
+    try:
+        course = _course(folder, root)
+        return course if course.stage(stage).hidden_suite.is_file() else None
+    except (CourseError, UsageError):
+        return None
+
+
+def _course(start: Path, root: Path | None) -> Course:
+    return load(root if root is not None else find_root(start))
+
+
+def _no_stage(folder: Path) -> str:
+    if (folder / COURSE_FILE).is_file():
+        stages = ", ".join(load(folder).file.stages)
+        return f"Which stage? Name it by name or number, such as `autograder check 1`: {stages}."
+    missing = [name for name in (STAGE_FILE, PUBLIC_SUITE) if not (folder / name).is_file()]
+    return (
+        f"There is no {' and no '.join(missing)} in {folder}. Go to a stage's folder as you "
+        "received it, such as 04_self_attention, and run `autograder check` there. "
+        "If a file of the folder is lost, download the folder again and put your module into it."
+    )
 
 
 def check(target: CheckTarget) -> SelfCheckFeedback:
@@ -20,7 +173,7 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
         raise UsageError(submission.problem)
     limits = (target.course or target.public).limits
     # `process` guards against accidents on any machine, and the code is the student's own.
-    with ForkServer("process", limits) as fork_server:  # first: it imports torch while we do
+    with ForkServer.of_own_code(limits) as fork_server:  # before any suite is loaded
         results = [check_with_suite(target.public, submission, fork_server, public=True)]
         if target.course:
             results.append(check_with_suite(target.course, submission, fork_server, public=False))

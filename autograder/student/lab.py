@@ -1,29 +1,36 @@
-"""Checks inside a stage's lab notebook, and graceful errors for cells that need unfinished code.
+"""The lab notebook's side of a stage: checks, the student's module, cells that need its code.
 
 The notebook's kernel grades nothing: every check runs in a worker of its own, as in the terminal.
 """
 
+import json
 import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from autograder.course import find_root, handout, load
 from autograder.errors import AutograderError, GraderError
-from autograder.reports import exercise_card
 from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback
+from autograder.reports.html import exercise_card, exercise_card_text
 from autograder.results import SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
-from autograder.sanitize import line
-from autograder.student.check import check_with_suite
-from autograder.student.plots import heatmaps
-from autograder.student.target import CheckTarget, find_target
+from autograder.student.check import CheckTarget, check_with_suite, find_target
+from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
+from autograder.student.pictures import heatmaps, shapes, side_by_side
 from autograder.submission import collect
 
-__all__ = ["Lab", "heatmaps"]
+__all__ = ["Lab", "NotPassedError", "heatmaps", "shapes", "side_by_side"]  # what labs import
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
-MAX_ERROR = 200  # characters of an exception, on one line
+CELL_SECONDS = 20.0  # far above what a cell of a lab needs; a loop without end is stopped
+UNWRITTEN = {"", "YOUR ANSWER HERE", "*Write your answer here.*"}
+SCHEME = ("### BEGIN MARK SCHEME", "### END MARK SCHEME")  # `release` leaves it out
 
 
 class NotPassedError(AssertionError):
@@ -33,19 +40,36 @@ class NotPassedError(AssertionError):
         return [str(self)]  # the message; our own stack frames do not help
 
 
+class _OutOfTimeError(BaseException):
+    """A cell takes too long; no ``except Exception`` of the student's holds it back."""
+
+
 class ExerciseCheck:
     """The result of checking one exercise: a card where HTML is shown, else plain lines."""
 
-    def __init__(self, feedback: ExerciseFeedback, *, hidden_is_here: bool) -> None:
+    def __init__(self, feedback: ExerciseFeedback, note: str) -> None:
         self.passed = feedback.first is None
         self._feedback = feedback
-        self._note = grading_note(is_here=hidden_is_here) if self.passed else ""
+        self._note = note
 
     def __repr__(self) -> str:
-        return exercise_card.text(self._feedback, points=False, note=self._note)
+        return exercise_card_text(self._feedback, points=False, note=self._note)
 
     def _repr_html_(self) -> str:
-        return exercise_card.html(self._feedback, points=False, note=self._note)
+        return exercise_card(self._feedback, points=False, note=self._note)
+
+
+class ModelAnswer:
+    """Text below one's own answer, as Markdown where that is shown."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_markdown_(self) -> str:
+        return self._text
 
 
 class Lab:
@@ -57,6 +81,13 @@ class Lab:
     def __init__(self, folder: str | Path = ".") -> None:
         self._folder = Path(folder).resolve()
         self._server: ForkServer | None = None
+        self._file: Path | None = None
+
+    def module(self) -> LiveModule:
+        """Return the student's module, whose names are always those of the file saved last."""
+        with _without_traceback():
+            self._file = handout(self._folder).stages[0].stub
+        return LiveModule(self._file)
 
     def check(self, exercise: str) -> ExerciseCheck | None:
         """Check *exercise* in the module as it is on disk: save your file first.
@@ -84,20 +115,70 @@ class Lab:
         """Run the cell; where *exercises* are not ready yet, print so and let the notebook go on.
 
         No exception leaves the block: one line describes it. A cell may fail although the code is
-        right, so the line does not call it wrong.
+        right, so the line does not call it wrong. A cell that runs too long is stopped.
         """
+        names = _names(exercises)
         try:
-            yield
+            with _time_limit(CELL_SECONDS):
+                yield
         except NotImplementedError:
             are = "they are" if len(exercises) > 1 else "it is"
-            print(  # noqa: T201  # a notebook shows what is printed
-                f"First write {_names(exercises)}: this cell runs once {are} implemented."
+            _say(f"First write {names}: this cell runs once {are} implemented.")
+        except NotReadyError as error:
+            _say(f"This cell waits for {names}. {error}")
+        except _OutOfTimeError as error:
+            number = line_in(error, self._file)
+            where = f"in line {number} of {self._file.name}" if self._file and number else "here"
+            _say(
+                f"This cell was stopped after {CELL_SECONDS:g} s, {where}. "
+                f"Does a loop in {names} never end?"
             )
         except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever half-written code raises
-            print(  # noqa: T201  # likewise
-                f"This cell could not run with {_names(exercises)} as it is now "
-                f"({_describe_error(error)}). The grade cell shows whether that is a problem."
+            _say(
+                f"This cell could not run with {names} as it is now "
+                f"({describe(error, self._file)}). The grade cell shows whether that is a problem."
             )
+
+    def model_answer(self, answer: str) -> ModelAnswer:
+        """Show what a full answer says, once the cell *answer* of the saved notebook holds one.
+
+        It stands in the course alone, so a class that received its stages from an instructor, who
+        marks the answers, finds none.
+        """
+        scheme = self._mark_scheme(answer)
+        if not scheme:
+            return ModelAnswer("Your instructor reads this answer; there is no model answer here.")
+        if self._own_answer(answer) in UNWRITTEN:
+            return ModelAnswer(
+                "Write your own answer first, save this notebook, and run this cell again: "
+                "then it shows what a full answer says."
+            )
+        return ModelAnswer(f"**What a full answer says, and what it is worth:**\n\n{scheme}")
+
+    def _mark_scheme(self, answer: str) -> str:
+        """Return the mark scheme of the cell *answer* in the lab of the course, if it is here."""
+        if os.environ.get(EXECUTION):
+            return ""
+        try:
+            name = find_target("", self._folder).stage.name
+            source = load(find_root(self._folder)).stage(name).lab
+            texts = dict(_text_before(source))
+        except (AutograderError, OSError, ValueError, KeyError):
+            return ""
+        _, _, scheme = texts.get(answer, "").partition(SCHEME[0])
+        return scheme.partition(SCHEME[1])[0].strip()
+
+    def _own_answer(self, answer: str) -> str:
+        """Return what the saved notebook holds in the cell *answer*."""
+        for file in sorted(self._folder.glob("*.ipynb")):
+            try:
+                cells = _cells(file)
+            except (OSError, ValueError, KeyError):
+                continue
+            for cell in cells:
+                if _grade_id(cell) == answer and (text := _source(cell).strip()):
+                    return text
+        return ""
 
     def _check(self, exercise: str) -> ExerciseCheck:
         target = find_target("", self._folder)
@@ -105,12 +186,15 @@ class Lab:
         if exercise not in known:
             msg = f"There is no exercise {exercise!r} here. Exercises: {', '.join(known)}."
             raise AutograderError(msg)
+        saved = f"Checked {target.file.name}, saved {_ago(target.file.stat().st_mtime)}."
         result = self._check_in_worker(target, exercise)
         feedback = build_exercise_feedback(target.stage, result, exercise)
         if feedback is None:
             msg = f"The public suite of {target.stage.name} has no check of {exercise}."
             raise GraderError(msg)
-        return ExerciseCheck(feedback, hidden_is_here=target.hidden_is_here)
+        if feedback.first is None and target.stage.file.graded:
+            saved = f"{saved} {grading_note(is_here=target.hidden_is_here)}"
+        return ExerciseCheck(feedback, saved)
 
     def _check_in_worker(self, target: CheckTarget, exercise: str) -> SubmissionResult:
         course = target.public
@@ -141,16 +225,60 @@ def _without_traceback() -> Iterator[None]:
         raise
 
 
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise ``_OutOfTimeError`` in the block after *seconds*, where a machine has such a timer."""
+    main = threading.current_thread() is threading.main_thread()
+    if not (main and hasattr(signal, "setitimer")):
+        yield
+        return
+
+    def stop(_number: int, _frame: Any) -> None:
+        raise _OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # once more: a bare `except:` may hold it
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _say(text: str) -> None:
+    print(text)  # noqa: T201  # a notebook shows what is printed
+
+
+def _ago(moment: float) -> str:
+    """Say how long ago *moment* was."""
+    seconds = max(0, round(time.time() - moment))
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit} ago"
+    return f"{seconds} s ago"
+
+
 def _names(exercises: tuple[str, ...]) -> str:
     *first, last = [f"`{name}`" for name in exercises] or ["your module"]
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _describe_error(error: BaseException) -> str:
-    """Describe *error* in one short line, whatever its text contains or raises."""
-    try:
-        first, *_ = str(error).strip().split("\n")
-    except Exception:  # noqa: BLE001  # it is a student's class
-        first = ""
-    kind = type(error).__name__
-    return line(f"{kind}: {first}" if first else kind, MAX_ERROR)
+def _text_before(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name of each cell of the notebook *file* with the text of the cell before it."""
+    before = ""
+    for cell in _cells(file):
+        yield _grade_id(cell), before
+        before = _source(cell)
+
+
+def _cells(file: Path) -> list[dict[str, Any]]:
+    cells: list[dict[str, Any]] = json.loads(file.read_bytes())["cells"]
+    return cells
+
+
+def _grade_id(cell: dict[str, Any]) -> str:
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
+def _source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])

@@ -1,4 +1,6 @@
-"""Reads a zip in memory; one suspicious member, and the whole archive is refused.
+"""Reads a zip in memory; one suspicious member, and the student's whole archive is refused.
+
+In the archive of a class it costs the entry of the student who handed it in.
 
 It is not repaired: a repaired name can equal another member's, and a student learns of an archive
 that was refused, but not of one that was read in part.
@@ -11,10 +13,13 @@ import re
 import stat
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Self
+
+import msgspec
 
 from autograder.submission.files import (
     HandInFile,
@@ -23,14 +28,18 @@ from autograder.submission.files import (
     check_size,
     is_hidden_or_generated,
     open_regular,
+    read_regular,
+    visible,
 )
-from autograder.submission.names import comparison_key, visible
+from autograder.submission.names import comparison_key, find_lms
 
 MAX_MEMBERS = 2000  # as for folders: more is a virtual environment or an attack
 MAX_TOTAL = 64 * 2**20  # bytes of all members; code has kilobytes, a notebook with plots some MiB
 MAX_RATIO = 200  # deflate reaches 1032:1 on zeros, source and notebooks stay below 20:1
 RATIO_FLOOR = 2**20  # bytes; smaller members do no harm at any ratio (an empty log, a blank image)
 MAX_DIRECTORY = 2**20  # bytes that zipfile may read at once: 2000 members with 500 bytes each
+MAX_CLASS_MEMBERS = 20_000  # 1000 students with 20 files each
+MAX_CLASS_DIRECTORY = 4 * 2**20  # bytes: 20,000 members with 200 bytes each
 
 # What every operating system and LMS writes. bz2 and lzma decompress without a bound on memory.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -40,40 +49,124 @@ _TAIL = 2**16 + 22  # bytes: the longest comment and the record before it, where
 _REPACK = "Make a new zip of your files and hand it in again."
 
 
-def open_archive(path: Path) -> Listing:
-    """List the files in the zip at *path*; reads no member and raises no error."""
+class ZipSource(msgspec.Struct, frozen=True):
+    """A zip on disk, or one that was handed in inside a download; it is opened for each read."""
+
+    label: str  # the archive's name, safe to print
+    read: Callable[[int], bytes]
+    place: Path | None = None
+    max_directory: int = MAX_DIRECTORY
+
+    @classmethod
+    def of(cls, file: Path | HandInFile, max_directory: int = MAX_DIRECTORY) -> Self:
+        """Return the archive that *file* is."""
+        if isinstance(file, HandInFile):
+            return cls(file.label, file.read, file.place, max_directory)
+        return cls(visible(file.name), partial(read_regular, file), file, max_directory)
+
+    @contextmanager
+    def open(self) -> Iterator[zipfile.ZipFile]:
+        """Open the archive; raises ``UnusableFile``, and what zipfile raises."""
+        stream: _BoundedFile | _BoundedBytes
+        if self.place is not None:  # only what is needed of it is read
+            stream = _BoundedFile(open_regular(self.place))
+        else:
+            stream = _BoundedBytes(self.read(MAX_TOTAL))
+        stream.largest = self.max_directory
+        with stream, zipfile.ZipFile(stream) as archive:
+            yield archive
+
+
+def open_archive(file: Path | HandInFile) -> Listing:
+    """List the files in a student's zip; reads no member and raises no error."""
+    source = ZipSource.of(file)
     try:
-        with _open_zip(path) as archive:
-            members = archive.infolist()
+        members = _members(source)
     except UnusableFile as error:
         return [], [str(error)]
-    except Exception as error:  # noqa: BLE001 - zipfile raises a dozen kinds over damaged bytes
-        return [], [_damaged(visible(path.name), error)]
     if fault := next(_faults(members), ""):
-        return [], [f"The archive {visible(path.name)} {fault} {_REPACK}"]
-    return list(_files(path, members)), []
+        return [], [f"The archive {source.label} {fault} {_REPACK}"]
+    files = _files(source, list(enumerate(members)))
+    return [msgspec.structs.replace(file, packed=True) for file in files], []
 
 
-class _BoundedReads(io.FileIO):
-    """A file that refuses to be read in large pieces.
+def open_class_archive(path: Path) -> dict[str, Listing]:
+    """List the files of each entry at the top of a class's zip; raises ``UnusableFile``.
+
+    A fault costs the entry that it is in. One folder around everything is no entry.
+    """
+    source = ZipSource.of(path, MAX_CLASS_DIRECTORY)
+    members = list(enumerate(_members(source)))
+    if len(members) > MAX_CLASS_MEMBERS:
+        msg = f"The archive {source.label} holds more than {MAX_CLASS_MEMBERS} files."
+        raise UnusableFile(msg)
+    shown = [item for item in members if not is_hidden_or_generated(_path(item[1]))]
+    depth = 1 if _is_wrapped([_path(member) for _, member in shown]) else 0
+    entries: dict[str, list[tuple[int, zipfile.ZipInfo]]] = {}
+    for index, member in shown:
+        if len(parts := _path(member).parts) > depth:
+            entries.setdefault(parts[depth], []).append((index, member))
+    return {name: _entry(source, name, found, depth) for name, found in entries.items()}
+
+
+def _entry(
+    source: ZipSource, name: str, members: list[tuple[int, zipfile.ZipInfo]], depth: int
+) -> Listing:
+    if fault := next(_faults([member for _, member in members]), ""):
+        return [], [f"{visible(name)} {fault} Hand it in again, without that file."]
+    files = _files(source, members)
+    return [
+        msgspec.structs.replace(file, path=PurePosixPath(*file.path.parts[depth:]))
+        for file in files
+    ], []
+
+
+def _is_wrapped(paths: Sequence[PurePosixPath]) -> bool:
+    """Return whether all *paths* lie in one folder that is no student's by its name."""
+    tops = {path.parts[0] for path in paths if path.parts}
+    is_folder = any(len(path.parts) > 1 for path in paths)
+    return len(tops) == 1 and is_folder and not find_lms(tops)
+
+
+class _Bounded:
+    """Refuses to be read in large pieces.
 
     zipfile reads the whole directory at once and makes an object of each 46 bytes: without this
     bound, 64 MiB of forged directory cost a gigabyte before the first member can be counted.
     """
 
+    largest = MAX_DIRECTORY
+
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or size < 0:  # to the end: zipfile asks for this near the end only
             size = _TAIL
-        if size > MAX_DIRECTORY:
+        if size > self.largest:
             msg = "its directory is too large"
             raise zipfile.BadZipFile(msg)
-        return super().read(size) or b""
+        return super().read(size) or b""  # type: ignore[misc]  # of the stream beside it
 
 
-@contextmanager
-def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    with _BoundedReads(open_regular(path)) as file, zipfile.ZipFile(file) as archive:
-        yield archive
+class _BoundedFile(_Bounded, io.FileIO):
+    """A zip on disk."""
+
+
+class _BoundedBytes(_Bounded, io.BytesIO):
+    """A zip inside another one, decompressed in memory."""
+
+
+def _members(source: ZipSource) -> list[zipfile.ZipInfo]:
+    """Read the directory of a zip; raises ``UnusableFile``."""
+    try:
+        with source.open() as archive:
+            return archive.infolist()
+    except UnusableFile:
+        raise
+    except Exception as error:  # zipfile raises a dozen kinds over damaged bytes
+        raise UnusableFile(_damaged(source.label, error)) from error
+
+
+def _path(member: zipfile.ZipInfo) -> PurePosixPath:
+    return PurePosixPath(member.filename)
 
 
 def _faults(members: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
@@ -120,28 +213,30 @@ def _duplicate(members: Sequence[zipfile.ZipInfo]) -> str:
     return ""
 
 
-def _files(path: Path, members: Sequence[zipfile.ZipInfo]) -> Iterator[HandInFile]:
-    for index, member in enumerate(members):
-        name = PurePosixPath(member.filename)
+def _files(
+    source: ZipSource, members: Sequence[tuple[int, zipfile.ZipInfo]]
+) -> Iterator[HandInFile]:
+    for index, member in members:
+        name = _path(member)
         if not member.is_dir() and not is_hidden_or_generated(name):
             # Each read opens the archive again: an open one would have no owner.
-            read = partial(_read_member, path, index, member)
-            yield HandInFile(path=name, label=visible(name.name), read=read, packed=True)
+            read = partial(_read_member, source, index, member)
+            yield HandInFile(path=name, label=visible(name.name), read=read)
 
 
-def _read_member(path: Path, index: int, seen: zipfile.ZipInfo, limit: int) -> bytes:
-    label = visible(PurePosixPath(seen.filename).name)
+def _read_member(source: ZipSource, index: int, seen: zipfile.ZipInfo, limit: int) -> bytes:
+    label = visible(_path(seen).name)
     try:
-        with _open_zip(path) as archive:
+        with source.open() as archive:
             member = archive.infolist()[index]
             data = check_size(_inflate(archive, member, limit), limit, label)
     except UnusableFile:
         raise
     except Exception as error:
-        raise UnusableFile(_damaged(visible(path.name), error)) from error
+        raise UnusableFile(_damaged(source.label, error)) from error
     if len(data) != seen.file_size:
         msg = (
-            f"The archive {visible(path.name)} is damaged: {label} has {len(data)} bytes, "
+            f"The archive {source.label} is damaged: {label} has {len(data)} bytes, "
             f"its directory says {seen.file_size}. {_REPACK}"
         )
         raise UnusableFile(msg)

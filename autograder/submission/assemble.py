@@ -1,21 +1,80 @@
-"""Assembles one submission for each stage from the files of a hand-in."""
+"""Makes of a student's hand-in the submission for each stage: what is graded, or why nothing is."""
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
 from autograder.course import Stage
-from autograder.submission.files import CODE, NOTEBOOK, HandInFile, UnusableFile
-from autograder.submission.model import Code, HandIn, Submission
-from autograder.submission.names import abbreviated_list, visible
+from autograder.submission.files import (
+    CODE,
+    NOTEBOOK,
+    HandIn,
+    HandInFile,
+    UnusableFile,
+    abbreviated_list,
+    visible,
+)
+from autograder.submission.names import (
+    StageResolver,
+    find_module,
+    find_notebook,
+    find_only_module,
+)
 from autograder.submission.notebook import code_cells
-from autograder.submission.stage_matching import StageResolver, find_module, find_notebook
 
 MAX_MODULE = 2**20  # bytes; the longest honest module has some 20 KiB
 MAX_NOTEBOOK = 16 * 2**20  # bytes; saved outputs may hold pictures
 STAMP = "timestamp.txt"  # nbgrader's own, in every folder that it collects
+FEEDBACK_KEY = "submission_secret.txt"  # likewise: names the page that the exchange gives back
 _MAX_NAMED = 10  # names in a sentence; the whole list is in `ignored`
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True):
+    """The student's code as bytes; it was neither parsed as Python nor executed."""
+
+    kind: Literal["module", "notebook"]
+    cells: tuple[bytes, ...]  # a module is one cell, as its bytes; a notebook its code cells, UTF-8
+    label: str  # file name as handed in, safe to print
+    given: tuple[int, ...] = ()  # the cells of the released lab, unchanged; the first is 1
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """What one student handed in for one stage, or why there is nothing to grade."""
+
+    student: str
+    stage: str  # Stage.name; "" where it is unknown
+    code: Code | None  # None: nothing can be graded, and `problem` says why
+    problem: str = ""
+    ignored: tuple[str, ...] = ()  # files that were not used, bounded
+    notices: tuple[str, ...] = ()
+    lab: HandInFile | None = None  # the notebook beside the module, or in its place; not read yet
+    stamp: HandInFile | None = None  # nbgrader's timestamp.txt
+    is_late: bool = False  # by the LMS's own mark
+    secret: HandInFile | None = None  # nbgrader's submission_secret.txt
+
+    @property
+    def module(self) -> bytes | None:
+        """The bytes of the module; None where there is no code, or only a notebook's cells."""
+        return self.code.cells[0] if self.code and self.code.kind == "module" else None
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the module's bytes, or of a notebook's cells, each after its size."""
+        if self.code is None:
+            return ""
+        if self.module is not None:
+            return hashlib.sha256(self.module).hexdigest()
+        sized = (b"%d:" % len(cell) + cell for cell in self.code.cells)
+        return hashlib.sha256(b"".join(sized)).hexdigest()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that decides the result: who, which stage, code, remarks."""
+        decides = (self.student, self.stage, self.code, self.problem, self.ignored, self.notices)
+        return hashlib.sha256(repr(decides).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 class SelectedCode(msgspec.Struct, frozen=True):
@@ -47,23 +106,25 @@ def submissions(hand_in: HandIn, resolver: StageResolver) -> Iterator[Submission
 
 def without_files_of(stage: Stage, hand_in: HandIn) -> Submission:
     """Return a submission that says that *hand_in* has no file of *stage*."""
-    return _submission(hand_in, stage.name, hand_in.files, _missing(stage, hand_in.files))
+    problem = next(iter(hand_in.faults), "") or _missing(stage, hand_in.files)
+    return _submission(hand_in, stage.name, hand_in.files, problem)
 
 
 def select_code(
-    stage: Stage, files: Sequence[HandInFile], *, is_bare: bool = False
+    stage: Stage, files: Sequence[HandInFile], resolver: StageResolver
 ) -> SelectedCode | None:
     """Choose and read the stage's code; None: there is none; raises ``UnusableFile``.
 
-    The module wins over the notebook, unless it is the released stub and the notebook isn't.
+    The module wins over the notebook, unless it is the released stub and the notebook isn't. The
+    only module of any name is the stage's, unless there is a notebook and it has no exercise.
     """
-    module, notebook = find_module(stage, files, is_bare=is_bare), find_notebook(stage, files)
+    module, notebook = find_module(stage, files), find_notebook(stage, files)
     name = f"{stage.module}.py"
+    only = find_only_module(files, resolver) if module is None else None
+    if only and (notebook is None or _may_hold(only, stage)):
+        module = only
     if module is None:
-        if notebook is None:
-            return None
-        notice = f"There is no {name}, so the code cells of {notebook.label} were graded."
-        return _read(notebook, files, notice)
+        return _read_notebook(stage, notebook, files) if notebook else None
     is_renamed = module.path.name != name
     selected = _read(module, files, *[f"{module.label} was graded as {name}."] * is_renamed)
     if notebook is None or not _is_stub(selected.code, stage):
@@ -76,7 +137,54 @@ def select_code(
         other = _read(notebook, files, notice)
     except UnusableFile as error:
         return msgspec.structs.replace(selected, notices=(*selected.notices, str(error)))
-    return other if _defines_exercise(other.code, stage) else selected
+    if not _defines_exercise(other.code, stage):
+        return selected
+    code = msgspec.structs.replace(other.code, given=_given_cells(stage, other.code))
+    return msgspec.structs.replace(other, code=code)
+
+
+def _read_notebook(stage: Stage, notebook: HandInFile, files: Sequence[HandInFile]) -> SelectedCode:
+    """Read the notebook that is graded in place of a module; raises ``UnusableFile``.
+
+    The released lab without a word on the exercises holds nothing that could be graded.
+    """
+    name = f"{stage.module}.py"
+    selected = _read(notebook, files)
+    given = _given_cells(stage, selected.code)
+    own = [cell for number, cell in enumerate(selected.code.cells, 1) if number not in given]
+    start = f"There is no {name}, so the code cells of {notebook.label} were graded."
+    if given:
+        start = f"You handed in the lab, not `{name}`."
+        if not _mentions_exercise(own, stage):
+            msg = f"{start} Hand in {name}: your code belongs there."
+            raise UnusableFile(msg)
+        start += f" The code cells of {notebook.label} were graded in its place."
+    code = msgspec.structs.replace(selected.code, given=given)
+    return SelectedCode(notebook, code, (start, *selected.notices))
+
+
+def _given_cells(stage: Stage, code: Code) -> tuple[int, ...]:
+    """Number the cells that the released lab has as well."""
+    try:
+        released = code_cells(stage.lab.read_bytes(), stage.lab.name)
+    except (OSError, UnusableFile):  # a stage may have no lab
+        return ()
+    known = {cell.strip() for cell in released} - {b""}
+    return tuple(number for number, cell in enumerate(code.cells, 1) if cell.strip() in known)
+
+
+def _may_hold(module: HandInFile, stage: Stage) -> bool:
+    """Return whether *module*, which has another name, defines an exercise of *stage*."""
+    try:
+        return _defines_exercise(_read(module, ()).code, stage)
+    except UnusableFile:
+        return False
+
+
+def _mentions_exercise(cells: Sequence[bytes], stage: Stage) -> bool:
+    """Return whether *cells* may define an exercise, in whatever way."""
+    names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
+    return any(re.search(rf"\b(?:{names})\b".encode(), cell) for cell in cells)
 
 
 def _for_stage(
@@ -90,16 +198,21 @@ def _for_stage(
     candidates = own + unmatched if stage == resolver.default_stage else own
     selected, problem = None, ""
     try:
-        selected = select_code(stage, candidates, is_bare=hand_in.is_bare)
+        selected = select_code(stage, candidates, resolver)
     except UnusableFile as error:
         problem = str(error)
     if selected is None and not problem:
         if not own:
             return None
-        problem = _missing(stage, own)
+        closed = [fault for fault in hand_in.faults if fault not in hand_in.missing]
+        problem = closed[0] if closed else _missing(stage, own)  # it may be in the archive
     submission = _submission(hand_in, stage.name, own + unmatched, problem, selected)
-    lab, stamp = find_notebook(stage, candidates), _stamp(stage, hand_in, own, resolver)
-    return msgspec.structs.replace(submission, lab=lab, stamp=stamp)
+    return msgspec.structs.replace(
+        submission,
+        lab=find_notebook(stage, candidates),
+        stamp=_by_nbgrader(STAMP, stage, hand_in, own, resolver),
+        secret=_by_nbgrader(FEEDBACK_KEY, stage, hand_in, own, resolver),
+    )
 
 
 def _for_no_stage(
@@ -128,7 +241,9 @@ def _submission(
     selected: SelectedCode | None = None,
 ) -> Submission:
     used = selected.file if selected else None
-    ignored = sorted(str(file.path) for file in files if file is not used and not _is_stamp(file))
+    ignored = sorted(
+        str(file.path) for file in files if file is not used and not _is_nbgraders(file)
+    )
     late = ("Canvas marks this hand-in as late.",) if hand_in.is_late else ()
     notices = (*(selected.notices if selected else ()), *late, *hand_in.faults)
     return Submission(
@@ -138,23 +253,24 @@ def _submission(
         problem=problem,
         ignored=abbreviated_list(ignored),
         notices=tuple(dict.fromkeys(notice for notice in notices if notice != problem)),
+        is_late=hand_in.is_late,
     )
 
 
-def _stamp(
-    stage: Stage, hand_in: HandIn, own: list[HandInFile], resolver: StageResolver
+def _by_nbgrader(
+    name: str, stage: Stage, hand_in: HandIn, own: list[HandInFile], resolver: StageResolver
 ) -> HandInFile | None:
-    """Return nbgrader's ``timestamp.txt``, but none that a student packed or uploaded."""
+    """Return nbgrader's own file *name*, but none that a student packed or uploaded."""
     for file in own if not hand_in.by_lms else ():
         folders = file.path.parts[:-1]
         is_on_top = not folders or (len(folders) == 1 and resolver.stage_named(folders[0]) == stage)
-        if _is_stamp(file) and is_on_top and not file.packed:
+        if file.path.name == name and is_on_top and not file.packed:
             return file
     return None
 
 
-def _is_stamp(file: HandInFile) -> bool:
-    return file.path.name == STAMP
+def _is_nbgraders(file: HandInFile) -> bool:
+    return file.path.name in {STAMP, FEEDBACK_KEY}
 
 
 def _read(file: HandInFile, files: Sequence[HandInFile], *notices: str) -> SelectedCode:
@@ -199,7 +315,7 @@ def _missing(stage: Stage, files: Sequence[HandInFile]) -> str:
 
 
 def _contents(files: Sequence[HandInFile]) -> str:
-    names = [file.label for file in files if not _is_stamp(file)]
+    names = [file.label for file in files if not _is_nbgraders(file)]
     if not names:
         return "it is empty"
     return f"there is only {', '.join(abbreviated_list(names, _MAX_NAMED))}"

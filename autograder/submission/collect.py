@@ -1,55 +1,124 @@
-"""Collects submissions from a path: one for each student and stage."""
+"""Recognizes what lies at a path, and collects submissions: one for each student and stage."""
 
 import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path, PurePosixPath
 
 import msgspec
+from msgspec.structs import replace
 
-from autograder.course import Stage
+from autograder.course import COURSE_FILE, Stage
 from autograder.errors import UsageError
-from autograder.submission.assemble import submissions, without_files_of
-from autograder.submission.discovery import find_hand_ins
-from autograder.submission.model import Submission
-from autograder.submission.names import student_id, visible
-from autograder.submission.place import open_hand_in
-from autograder.submission.stage_matching import StageResolver
+from autograder.submission.archive import MAX_CLASS_MEMBERS, open_class_archive
+from autograder.submission.assemble import Submission, submissions, without_files_of
+from autograder.submission.files import (
+    HandIn,
+    UnusableFile,
+    abbreviated_list,
+    is_hidden_or_generated,
+    reason,
+    visible,
+)
+from autograder.submission.names import (
+    ParsedName,
+    StageResolver,
+    find_lms,
+    parse_download_name,
+    student_id,
+)
+from autograder.submission.place import (
+    ZIP,
+    Entry,
+    entry_at,
+    is_archive,
+    is_code,
+    is_folder,
+    open_entries,
+    open_hand_in,
+    packed_entry,
+    repack,
+)
+from autograder.submission.roster import Roster
+
+_STEPS = ({"archive"}, {"archive", "extracted"})  # nbgrader's folders below downloaded/<stage>/
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found at a path: each student's hand-in, and what was set aside."""
+
+    what: str  # what the path was recognized as, in one line
+    hand_ins: tuple[HandIn, ...]
+    resolver: StageResolver
+    set_aside: tuple[str, ...] = ()  # sentences on hand-ins that are nobody's or two people's
+    remarks: tuple[str, ...] = ()
+
+    def submissions(self) -> Iterator[Submission]:
+        """Yield the submissions, sorted by student, then in the order of the stages."""
+        for hand_in in self.hand_ins:
+            yield from self.submissions_of(hand_in)
+
+    def submissions_of(self, hand_in: HandIn) -> Iterator[Submission]:
+        """Read the submissions of one of the hand-ins."""
+        stage = self.resolver.only or self.resolver.enclosing
+        if stage is None or not hand_in.by_lms:
+            yield from submissions(hand_in, self.resolver)
+            return
+        # All that was handed in for one assignment is of one stage, whatever its name.
+        resolver = replace(self.resolver, only=stage, enclosing=stage)
+        yield next(submissions(hand_in, resolver), None) or without_files_of(stage, hand_in)
 
 
 def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> Iterator[Submission]:
-    """Yield what was handed in at *path*, sorted by student, then in the order of *stages*.
+    """Yield what was handed in at *path*; see ``find``, which also says what it found."""
+    return find(path, stages, only).submissions()
 
-    A ``.zip``, ``.py`` or ``.ipynb`` is one student's. The entries of a folder decide whose it is:
+
+def find(
+    path: Path, stages: Sequence[Stage], only: Stage | None = None, roster: Roster | None = None
+) -> Found:
+    """Recognize what lies at *path*.
+
+    A ``.py`` or ``.ipynb`` is one student's. So is a ``.zip``, unless it is a class's: all names at
+    its top are an LMS's, or are zips, or are folders that hold folders of stages. The entries of a
+    folder decide whose it is:
 
     1. Two archives or more, or a name that an LMS made: a class.
     2. Else a folder named like a stage, or a file named as a stage's module or notebook is
        (``lab.ipynb`` and browser copies such as ``lab (1).ipynb`` included): one student's.
     3. Else no folder, no archive, and at most one ``.py`` or ``.ipynb``: one student's.
-    4. Else a class.
+    4. Else a class; its only archive may be the class's.
 
     In a class each folder (nbgrader's ``<student>/<stage>/``, Moodle's
     ``<name>_<number>_assignsubmission_file_/``), each archive, each loose ``.py`` or ``.ipynb``,
-    and whatever else an LMS named after a student, is that student's; several of one student
-    count as one hand-in.
+    and whatever else an LMS named after a student, is that student's. The LMS is decided once for
+    the whole class. Files that an LMS names after one student, a module beside a notebook, and a
+    folder beside its own archive count as one hand-in; others that claim one student are set
+    aside. *roster* gives students of a download the ids that the course knows them by.
 
     The student is the folder's name or the file's stem; ``names.parse_download_name`` reads the
     names that Canvas and Moodle make. Where a name only names a stage, the student is the nearest
     folder above that doesn't.
     The stage is the nearest folder named like one, else the file's name says it, else *only*.
 
-    Raises ``UsageError`` if *path* itself can't be used. Any problem inside becomes a submission
-    with a problem.
+    Raises ``UsageError`` if *path* itself can't be used, or is no hand-in and no class. Any problem
+    inside becomes a submission with a problem.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
     resolver = StageResolver(stages=tuple(stages), only=only)
+    is_file = _is_file(path)
+    if not is_file:
+        _refuse_course(path, stages)
+        path = _downloaded(path, resolver)
     enclosing = resolver.stage_named(path.name) or resolver.stage_named(path.parent.name)
-    resolver = msgspec.structs.replace(resolver, enclosing=enclosing)
-    found = find_hand_ins(path, resolver)  # now, not when the first submission is asked for
-    return (
-        submission
-        for student, places in found.items()
-        for submission in submissions(open_hand_in(student, places), resolver)
-    )
+    resolver = replace(resolver, enclosing=enclosing)
+    entries = _packed_class(path, resolver) if is_file else _entries(path)
+    if entries is None or (not is_file and _is_one_submission(entries, resolver)):
+        return _one(path, resolver, roster, is_file=is_file)
+    if not is_file and len(entries) == 1:
+        entries = _class_inside(path / entries[0].name, resolver) or entries
+    return _class(path, entries, resolver, roster)
 
 
 def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
@@ -66,3 +135,237 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
     resolver = StageResolver(stages=tuple(stages), only=stage, enclosing=stage)
     hand_in = open_hand_in(student, [Path(os.path.abspath(folder))])  # noqa: PTH100 - `resolve` would follow links
     return next(submissions(hand_in, resolver), None) or without_files_of(stage, hand_in)
+
+
+def _one(path: Path, resolver: StageResolver, roster: Roster | None, *, is_file: bool) -> Found:
+    """Return the hand-in of one student at *path*."""
+    if is_file:
+        parsed = _student_of_file(path, resolver)
+    else:
+        own = _student_of_folder((path, *path.parents), resolver)
+        parsed = own or entry_at(path).parse_name()
+    person = roster.find(parsed) if roster else None
+    student = person.student if person else parsed.student
+    return Found(
+        what=f"{visible(path.name)}: one hand-in, of {student}",
+        hand_ins=(open_hand_in(student, [path]),),
+        resolver=resolver,
+        remarks=_not_in_roster([parsed] if roster and not person else []),
+    )
+
+
+def _class(
+    path: Path, entries: Sequence[Entry], resolver: StageResolver, roster: Roster | None
+) -> Found:
+    """Return the hand-ins of a class."""
+    lms = find_lms(entry.name for entry in entries)
+    claims: _Claims = {}
+    unknown, set_aside = [], []
+    for entry in entries:
+        parsed = entry.parse_name(lms)
+        if not lms and _holds_several(_class_inside(path / entry.name, resolver)):
+            set_aside.append(f"{visible(entry.name)}: this is a class of its own. {_LOOK}")
+            continue
+        # Any other file, such as a list of marks, belongs to no student.
+        if not parsed.by_lms and entry.kind == "other":
+            continue
+        if lms == "Moodle" and entry.kind == "folder" and parsed.file:
+            set_aside.append(f"{visible(entry.name)}: it is unclear whose folder it is. {_LOOK}")
+            continue
+        person = roster.find(parsed) if roster else None
+        if roster and not person:
+            unknown.append(parsed)
+        student = person.student if person else parsed.student
+        owner = replace(parsed, file="", is_late=False)
+        claims.setdefault(student, {}).setdefault(owner, []).append(entry)
+    hand_ins = []
+    for student, owners in sorted(_by_number(claims).items()):
+        found = [entry for several in owners.values() for entry in several]
+        if len(owners) > 1 or not (lms or _belong_together(found)):
+            names = ", ".join(abbreviated_list([entry.name for entry in found], _MAX_NAMED))
+            set_aside.append(f"{student}: {names} claim one student. {_LOOK}")
+        else:
+            hand_ins.append(open_entries(student, found, lms))
+    origin = f"a download from {lms}" if lms else "a class"
+    late = sum(hand_in.is_late for hand_in in hand_ins)
+    counted = f"{len(hand_ins)} student{'s' * (len(hand_ins) != 1)}" + f", {late} late" * bool(late)
+    return Found(
+        what=f"{visible(path.name)}: {origin}, {counted}",
+        hand_ins=tuple(hand_ins),
+        resolver=resolver,
+        set_aside=tuple(set_aside),
+        remarks=_not_in_roster(unknown),
+    )
+
+
+_LOOK = "Set aside, not graded: look at it, and name the right one to this command."
+_MAX_NAMED = 5  # names in a sentence
+_Claims = dict[str, dict[ParsedName, list[Entry]]]
+
+
+def _by_number(claims: _Claims) -> _Claims:
+    """Join students with one number in the LMS: an account has one name, so one is forged."""
+    joined: _Claims = {}
+    by_number: dict[str, str] = {}
+    for student, owners in claims.items():
+        for owner, entries in owners.items():
+            first = by_number.setdefault(owner.number, student) if owner.number else student
+            joined.setdefault(first, {})[owner] = entries
+    return joined
+
+
+def _belong_together(entries: Sequence[Entry]) -> bool:
+    """Return whether one student has them all: a module and a notebook, or a folder and its zip."""
+    kinds = [entry.kind for entry in entries]
+    suffixes = [PurePosixPath(entry.name).suffix.lower() for entry in entries]
+    is_code = set(kinds) == {"code"} and len(set(suffixes)) == len(suffixes)
+    return len(entries) == 1 or is_code or sorted(kinds) == ["archive", "folder"]
+
+
+def _not_in_roster(unknown: Iterable[ParsedName]) -> tuple[str, ...]:
+    students = dict.fromkeys(parsed.student for parsed in unknown)
+    return tuple(f"{student}: not in the roster, so this id is used" for student in students)
+
+
+def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
+    """Raise ``UsageError`` if *path* is a course, or the folder that this course lies in."""
+    is_course = (path / COURSE_FILE).is_file() and (path / "tests" / "hidden").is_dir()
+    if is_course or any(path in stage.root.resolve().parents for stage in stages[:1]):
+        msg = (
+            f"{visible(str(path))} is {'' if is_course else 'around '}the course itself, no class. "
+            "Name the folder that holds the hand-ins, such as submitted."
+        )
+        raise UsageError(msg)
+
+
+def _downloaded(path: Path, resolver: StageResolver) -> Path:
+    """Return the folder of a download below nbgrader's ``downloaded``; else *path*."""
+    entries = _entries(path)
+    archive = path / "archive"
+    if {entry.name for entry in entries} in _STEPS and not archive.is_symlink():
+        return archive
+    stages = [entry.name for entry in entries if resolver.stage_named(entry.name)]
+    if any((path / name / "archive").is_dir() for name in stages):
+        msg = (
+            f"{visible(path.name)} holds the downloads of {len(stages)} stages. "
+            f"Name one of them, such as {visible(str(path / stages[0]))}."
+        )
+        raise UsageError(msg)
+    return path
+
+
+def _packed_class(path: Path, resolver: StageResolver) -> list[Entry] | None:
+    """Return the entries of the class that is packed at *path*; None: it is one student's."""
+    if path.suffix.lower() != ZIP or parse_download_name(path.name).by_lms:
+        return None
+    try:
+        listings = open_class_archive(path)
+    except UnusableFile:
+        return None  # the hand-in will say why
+    entries = [packed_entry(name, listing) for name, listing in listings.items()]
+    is_download = _is_download(list(listings))
+    are_zips = len(entries) > 1 and all(entry.kind == "archive" for entry in entries)
+    is_tree = all(_holds_stages(entry, resolver) for entry in entries) and len(entries) > 1
+    return entries if entries and (is_download or are_zips or is_tree) else None
+
+
+def _class_inside(path: Path, resolver: StageResolver) -> list[Entry] | None:
+    """Return the entries of the class that the folder or the archive at *path* is."""
+    if path.is_symlink():  # a student's, who may point at anything
+        return None
+    if not is_folder(path):
+        return _packed_class(path, resolver)
+    try:
+        with os.scandir(path) as found:
+            names = [entry.name for entry in islice(found, MAX_CLASS_MEMBERS)]
+        shown = [name for name in names if not is_hidden_or_generated(PurePosixPath(name))]
+        is_class = _is_download(shown) and not parse_download_name(path.name).by_lms
+        return _entries(path) if is_class else None
+    except (OSError, UsageError):
+        return None  # the hand-in will say why
+
+
+def _holds_several(entries: list[Entry] | None) -> bool:
+    """Return whether *entries* are of more than one student."""
+    return len({entry.parse_name().student for entry in entries or ()}) > 1
+
+
+def _is_download(names: Sequence[str]) -> bool:
+    """Return whether an LMS gave every one of *names*."""
+    lms = find_lms(names)
+    return bool(names) and all(parse_download_name(name, lms).by_lms for name in names)
+
+
+def _holds_stages(entry: Entry, resolver: StageResolver) -> bool:
+    """Return whether *entry* is a student's folder in nbgrader's tree."""
+    files, _ = entry.list_files()
+    tops = {file.path.parts[0] for file in files if len(file.path.parts) > 1}
+    return entry.kind == "folder" and not resolver.stage_named(entry.name) and any(
+        resolver.stage_named(top) for top in tops
+    )  # fmt: skip
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether *path* is a file that can be graded, or a folder; else raise."""
+    try:
+        kind = stat.S_IFMT(path.lstat().st_mode)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if kind == stat.S_IFDIR:
+        return False
+    if kind != stat.S_IFREG:
+        # The shell may have expanded a `*` to a link that a student planted.
+        msg = (
+            f"{visible(str(path))} is a link or no ordinary file, and links are not followed. "
+            "Name the folder or the file itself."
+        )
+        raise UsageError(msg)
+    if path.suffix.lower() == ZIP or is_code(path):
+        return True
+    if is_archive(path):
+        raise UsageError(repack(visible(path.name)))
+    msg = (
+        f"{visible(path.name)} is no submission. "
+        "Name a folder, a .zip, a module (.py) or a notebook (.ipynb)."
+    )
+    raise UsageError(msg)
+
+
+def _is_one_submission(entries: list[Entry], resolver: StageResolver) -> bool:
+    """Apply the rule that ``find`` documents."""
+    kinds = [entry.kind for entry in entries]
+    if kinds.count("archive") > 1 or find_lms(entry.name for entry in entries):
+        return False
+    if any(resolver.matches(entry.name) for entry in entries):
+        return True
+    return not {"archive", "folder"} & set(kinds) and kinds.count("code") <= 1
+
+
+def _entries(folder: Path) -> list[Entry]:
+    try:
+        places = sorted(folder.iterdir())
+    except OSError as error:
+        raise _unreadable(folder, error) from error
+    return [
+        entry_at(place) for place in places if not is_hidden_or_generated(PurePosixPath(place.name))
+    ]
+
+
+def _student_of_file(path: Path, resolver: StageResolver) -> ParsedName:
+    """Read the student from the file's name, or from its folder where that names a stage."""
+    parsed = entry_at(path).parse_name()
+    if parsed.by_lms or not resolver.matches(path.name):
+        return parsed
+    return _student_of_folder(path.parents, resolver) or parsed
+
+
+def _student_of_folder(folders: Iterable[Path], resolver: StageResolver) -> ParsedName | None:
+    """Read the student from the nearest folder that is not named like a stage."""
+    names = (folder.name for folder in folders if folder.name)
+    own = (name for name in names if resolver.stage_named(name) is None)
+    return next((parse_download_name(name) for name in own), None)
+
+
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    shown = visible(str(path))
+    return UsageError(f"{shown} can't be read ({reason(error)}). Check path and permissions.")

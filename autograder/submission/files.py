@@ -1,18 +1,18 @@
-"""One file of a hand-in, and reading it without following a link."""
+"""A hand-in and its files, read without following a link, their names made safe to print."""
 
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from autograder.submission.names import visible
-
 MODULE = ".py"
 NOTEBOOK = ".ipynb"
 CODE = frozenset({MODULE, NOTEBOOK})
+MAX_SHOWN = 120  # characters of one name in a message; file systems allow 255, a line does not
+MAX_LISTED = 50  # names in one list; a student's virtual environment has thousands
 
 # On Windows both are absent, and so are FIFOs and, for ordinary accounts, links.
 _OPEN_FLAGS = (
@@ -36,12 +36,25 @@ class HandInFile(msgspec.Struct, frozen=True, kw_only=True):
     path: PurePosixPath  # relative to the hand-in
     label: str  # file name as handed in, safe to print
     read: Callable[[int], bytes]
-    packed: bool = False  # in an archive, where every file is the student's own
+    packed: bool = False  # in a student's archive, where every file is their own
+    place: Path | None = None  # where it lies on disk; None in an archive
 
     @property
     def suffix(self) -> str:
         """The file name's suffix in lower case, such as ``.py``."""
         return self.path.suffix.lower()
+
+
+class HandIn(msgspec.Struct, frozen=True, kw_only=True):
+    """All files of one student; their names are listed, their bytes are not read yet."""
+
+    student: str
+    files: tuple[HandInFile, ...] = ()
+    faults: tuple[str, ...] = ()  # sentences on what could not be opened
+    originals: tuple[HandInFile, ...] = ()  # as handed in: an archive is one file
+    missing: tuple[str, ...] = ()  # those of the faults that cost an original
+    by_lms: bool = False  # downloaded from an LMS
+    is_late: bool = False  # by the LMS's own mark
 
 
 Listing = tuple[list[HandInFile], list[str]]  # files, and sentences on what could not be opened
@@ -105,3 +118,18 @@ def unreadable(label: str, error: OSError) -> str:
 def reason(error: OSError) -> str:
     """Return the system's text for *error*, or at least its type."""
     return error.strerror or type(error).__name__
+
+
+def visible(name: str) -> str:
+    """Return *name* on one line, with control, bidi and undecodable characters written out."""
+    shown = "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in name[: MAX_SHOWN + 1]
+    )
+    return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
+
+
+def abbreviated_list(names: Sequence[str], limit: int = MAX_LISTED) -> tuple[str, ...]:
+    """Return the first *limit* names, visible, and how many more there are."""
+    shown = tuple(visible(name) for name in names[:limit])
+    return shown if len(names) <= limit else (*shown, f"... and {len(names) - limit} more")

@@ -1,28 +1,34 @@
-"""Names from unknown sources, made safe to print, to compare and to use as an id."""
+"""What names say: the student of a download, the stage of a file, its module and notebook."""
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 
 import msgspec
 
-MAX_SHOWN = 120  # characters of one name in a message; file systems allow 255, a line does not
-MAX_LISTED = 50  # names in one list; a student's virtual environment has thousands
+from autograder.course import LAB, PUBLIC_SUITE, Stage
+from autograder.submission.files import MODULE, NOTEBOOK, HandInFile
+
 MAX_STUDENT = 80  # characters of an id: it becomes a file name with a suffix in reports
 
 # No system allows all of these in a file name, and reports may be named after the student.
 _UNSAFE = re.compile(r'[<>:"/\\|?*]')
-_CANVAS = re.compile(r"(?is)(?P<name>[^_]+)_(?:(?P<late>late)_)?(?P<id>\d+)_\d+_(?P<file>.+)")
-_MOODLE = re.compile(
-    r"(?s)(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_(?P<file>.*)"
-)
+# The first marker ends what the LMS wrote; the rest is the name that the student chose.
+_LMS = {
+    "Canvas": re.compile(r"(?is)(?P<name>[^_]+)_(?:(?P<late>late)_)?(?P<id>\d+)_\d+_(?P<file>.+)"),
+    "Moodle": re.compile(
+        r"(?s)(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?"
+    ),
+}
 # "x (1)", "x-2", "x 2", "x copy", "x - Copy (3)", "x-Copy1", "Copy of x". Three marks at most,
 # because an open repetition would let a hostile name match in exponentially many ways.
 _COPY = re.compile(
     r"(?:copy of )?(?P<name>.+?)(?P<marks>(?: ?\(\d{1,3}\)| ?-? ?copy ?\d{0,3}|[ -]\d{1,2}){0,3})",
     re.IGNORECASE | re.DOTALL,
 )
+_LAB = LAB.removesuffix(NOTEBOOK)
 
 
 class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,23 +36,15 @@ class ParsedName(msgspec.Struct, frozen=True, kw_only=True):
 
     student: str
     file: str  # the name that the student gave, "" for Moodle's folders
+    lms: str = ""  # whose name it is: "Canvas", "Moodle", or nobody's
+    number: str = ""  # the student's, in the LMS
+    name: str = ""  # the student's, as the LMS writes it
     is_late: bool = False  # by Canvas's mark
-    by_lms: bool = False
 
-
-def visible(name: str) -> str:
-    """Return *name* on one line, with control, bidi and undecodable characters written out."""
-    shown = "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
-        for character in name[: MAX_SHOWN + 1]
-    )
-    return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
-
-
-def abbreviated_list(names: Sequence[str], limit: int = MAX_LISTED) -> tuple[str, ...]:
-    """Return the first *limit* names, visible, and how many more there are."""
-    shown = tuple(visible(name) for name in names[:limit])
-    return shown if len(names) <= limit else (*shown, f"... and {len(names) - limit} more")
+    @property
+    def by_lms(self) -> bool:
+        """Whether an LMS made the name."""
+        return bool(self.lms)
 
 
 def student_id(raw: str) -> str:
@@ -64,22 +62,40 @@ def student_id(raw: str) -> str:
     return f"{clean[: MAX_STUDENT - 9] or 'unnamed'}~{digest}"
 
 
-def parse_download_name(name: str) -> ParsedName:
-    """Read student and file from the name of a folder or a file that an LMS may have made.
+def find_lms(names: Iterable[str]) -> str:
+    """Return the LMS that made a download with *names* in it; "" if none did.
+
+    It is decided once for all of them, by the number of names that fit: every name of a download
+    fits its own LMS, and one that fits another one as well was chosen by a student.
+    """
+    names = list(names)
+    fits = {lms: sum(map(bool, map(pattern.fullmatch, names))) for lms, pattern in _LMS.items()}
+    best = max(fits, key=lambda lms: fits[lms])  # Canvas of two: its marker comes first
+    return best if fits[best] else ""
+
+
+def parse_download_name(name: str, lms: str | None = None) -> ParsedName:
+    """Read student and file from the name of a folder or a file in a download from *lms*.
+
+    ``None``: the name itself decides which LMS it is, ``""``: it is none.
 
     Canvas: ``lastnamefirst_<user>_<submission>_<file>``, ``_LATE_`` after the name if so.
-    Moodle: ``Full Name_<participant>_assignsubmission_file_<file>``.
+    Moodle: ``Full Name_<participant>_assignsubmission_file_<file>``; from 4.1 on, a folder's name
+    has no ``_`` at its end.
     Both become ``<name>_<number>``: two students of one name stay two, and the number is the one
     that the LMS's gradebook knows. Any other name is the student's whole.
     """
-    match = _MOODLE.fullmatch(name) or _CANVAS.fullmatch(name)
+    lms = find_lms([name]) if lms is None else lms
+    match = _LMS[lms].fullmatch(name) if lms else None
     if match is None:
         return ParsedName(student=student_id(name), file=name)
     return ParsedName(
         student=student_id(f"{match['name']}_{match['id']}"),
-        file=match["file"],
+        file=match["file"] or "",
+        lms=lms,
+        number=match["id"],
+        name=match["name"],
         is_late=bool(match.groupdict().get("late")),
-        by_lms=True,
     )
 
 
@@ -95,3 +111,100 @@ def original_stem(stem: str) -> tuple[str, int]:
         return comparison_key(stem), 0
     numbers = re.findall(r"\d+", match["marks"])
     return comparison_key(match["name"]), int(numbers[-1]) if numbers else 0
+
+
+class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
+    """Decides which stage a file belongs to."""
+
+    stages: tuple[Stage, ...]
+    only: Stage | None = None  # grade no other stage
+    enclosing: Stage | None = None  # the whole hand-in lies in a folder of this stage
+
+    @property
+    def wanted(self) -> tuple[Stage, ...]:
+        """The stages to grade."""
+        return (self.only,) if self.only else self.stages
+
+    @property
+    def default_stage(self) -> Stage | None:
+        """The stage of files whose names match none."""
+        return self.wanted[0] if len(self.wanted) == 1 else None
+
+    def stage_of(self, path: PurePosixPath) -> Stage | None:
+        """Return the stage of the nearest folder named like one, else by the file's own name."""
+        for part in reversed(path.parts):  # the last one too: a link may replace the folder
+            if stage := self.stage_named(part):
+                return stage
+        return self.enclosing or self._stage_of_file(path)
+
+    def stage_named(self, name: str) -> Stage | None:
+        """Return the stage whose folder would be named *name*."""
+        key = comparison_key(name)
+        return next((stage for stage in self.stages if comparison_key(stage.name) == key), None)
+
+    def matches(self, name: str) -> bool:
+        """Return whether a folder or a file of that name, or a copy of it, is part of a stage."""
+        path = PurePosixPath(name)
+        is_lab = path.suffix.lower() == NOTEBOOK and _is_copy(path, _LAB)
+        return is_lab or (self.stage_named(name) or self._stage_of_file(path)) is not None
+
+    def is_released(self, path: PurePosixPath) -> bool:
+        """Return whether students receive a file of that name in some stage."""
+        return path.name == PUBLIC_SUITE or self._stage_of_file(path) is not None
+
+    def _stage_of_file(self, path: PurePosixPath) -> Stage | None:
+        # All exact names first: a module may be called `mask-2`.
+        for is_match in (_is_exact, _is_copy):
+            for stage in self.stages:
+                if any(is_match(path, stem) for stem in _stems(stage, path)):
+                    return stage
+        return None
+
+
+def find_module(stage: Stage, files: Sequence[HandInFile]) -> HandInFile | None:
+    """Return the module by its name, else a copy of it."""
+    return _find_named([file for file in files if file.suffix == MODULE], (stage.module,))
+
+
+def find_only_module(files: Sequence[HandInFile], others: StageResolver) -> HandInFile | None:
+    """Return the only module, whatever its name; those of other stages and suites do not count."""
+    modules = [file for file in files if file.suffix == MODULE]
+    return _only_one([file for file in modules if not others.is_released(file.path)])
+
+
+def find_notebook(stage: Stage, files: Sequence[HandInFile]) -> HandInFile | None:
+    """Return the notebook by one of its names, else a copy of it, else the only notebook."""
+    notebooks = [file for file in files if file.suffix == NOTEBOOK]
+    return _find_named(notebooks, (stage.module, stage.name, _LAB)) or _only_one(notebooks)
+
+
+def _find_named(files: Sequence[HandInFile], stems: Iterable[str]) -> HandInFile | None:
+    loose = [file for file in files if not file.packed]
+    for batch in (loose, files):  # an archive beside the file itself is an older copy of it
+        for is_match in (_is_exact, _is_copy):
+            for stem in stems:
+                if matching := [file for file in batch if is_match(file.path, stem)]:
+                    return min(matching, key=_by_depth)
+    return None
+
+
+def _stems(stage: Stage, path: PurePosixPath) -> tuple[str, ...]:
+    by_suffix = {MODULE: (stage.module,), NOTEBOOK: (stage.module, stage.name)}
+    return by_suffix.get(path.suffix.lower(), ())
+
+
+def _is_exact(path: PurePosixPath, stem: str) -> bool:
+    return path.stem == stem
+
+
+def _is_copy(path: PurePosixPath, stem: str) -> bool:
+    return original_stem(path.stem)[0] == comparison_key(stem)
+
+
+def _by_depth(file: HandInFile) -> tuple[int, int, str]:
+    """Sort the nearest to the top first; of several copies the last one, as browsers count."""
+    return len(file.path.parts), -original_stem(file.path.stem)[1], str(file.path)
+
+
+def _only_one(files: Sequence[HandInFile]) -> HandInFile | None:
+    return files[0] if len(files) == 1 else None

@@ -4,16 +4,19 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from autograder.submission.archive import open_archive
 from autograder.submission.files import (
     CODE,
+    HandIn,
     HandInFile,
     Listing,
     is_hidden_or_generated,
@@ -21,32 +24,98 @@ from autograder.submission.files import (
     read_regular,
     reason,
     unreadable,
+    visible,
 )
-from autograder.submission.model import HandIn
-from autograder.submission.names import ParsedName, parse_download_name, student_id, visible
+from autograder.submission.names import ParsedName, parse_download_name, student_id
 
 ZIP = ".zip"
 MAX_ENTRIES = 2000  # honest submissions have some ten; more is a virtual environment or an attack
 MAX_SCANNED = 50_000  # of one folder, so that a module among many images is found all the same
 MAX_DEPTH = 12  # <student>/<stage>/ and whatever a zip tool wraps around it
+MAX_ZIPS = 20  # of one hand-in: one for each stage, twice
 MAX_FAULTS = 5  # sentences; the files that they are about are listed as ignored in any case
 _OTHER_ARCHIVE = re.compile(r"(?i)\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|gz|bz2|xz|zst|rar|7z)$")
 
 
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What lies at the top of a folder or of a class's archive, and may be one student's."""
+
+    name: str
+    kind: Literal["folder", "archive", "code", "other"]
+    list_files: Callable[[], Listing]  # an archive is one file, under its own name
+
+    def parse_name(self, lms: str | None = None) -> ParsedName:
+        """Read the student and the file from the name, in a download from *lms*."""
+        parsed = parse_download_name(self.name, lms)
+        if parsed.by_lms or self.kind == "folder":
+            return parsed
+        stem = _OTHER_ARCHIVE.sub("", self.name) if self.kind == "archive" else self.name
+        return replace(parsed, student=student_id(PurePosixPath(stem).stem))
+
+
+def entry_at(place: Path) -> Entry:
+    """Return the entry that lies at *place*, which need not exist any more."""
+    return Entry(name=place.name, kind=_kind(place), list_files=partial(_list_place, place))
+
+
+def packed_entry(name: str, listing: Listing) -> Entry:
+    """Return the entry *name* of a class's archive, with *listing* below it."""
+    files, faults = listing
+    if any(len(file.path.parts) > 1 for file in files):
+        # A file of the folder's own name could lie nowhere beside it.
+        below = [file for file in files if len(file.path.parts) > 1]
+        inside = [replace(file, path=file.path.relative_to(name)) for file in below]
+        return Entry(name=name, kind="folder", list_files=lambda: (inside, faults))
+    return Entry(name=name, kind=_kind_of_file(name), list_files=lambda: (files, faults))
+
+
 def open_hand_in(student: str, places: Iterable[Path]) -> HandIn:
     """List the files at *places*; reads no file and raises no error."""
-    places = tuple(places)
-    listings = [_open_place(place) for place in places]
-    faults = tuple(fault for _, faults in listings for fault in faults)
-    names = [parse_name(place) for place in places]
+    return open_entries(student, map(entry_at, places))
+
+
+def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None) -> HandIn:
+    """List the files of *entries*, of one student in a download from *lms*."""
+    entries = tuple(entries)
+    names = [entry.parse_name(lms) for entry in entries]
+    originals, faults = [], []
+    for entry, parsed in zip(entries, names, strict=True):
+        files, more = entry.list_files()
+        if entry.kind != "folder":
+            own = parsed.file if parsed.file.strip(".") else entry.name  # "..": no file's name
+            files = [replace(file, path=PurePosixPath(own)) for file in files]
+        originals += files
+        faults += more
+    files, more = _open_archives(originals)
     return HandIn(
         student=student,
-        files=tuple(file for files, _ in listings for file in files),
-        faults=faults,
-        is_bare=not faults and not any(is_folder(place) or is_archive(place) for place in places),
-        by_lms=any(name.by_lms for name in names),
-        is_late=any(name.is_late for name in names),
+        files=tuple(files),
+        faults=(*faults, *more),
+        originals=tuple(originals),
+        missing=tuple(faults),
+        by_lms=any(parsed.by_lms for parsed in names),
+        is_late=any(parsed.is_late for parsed in names),
     )
+
+
+def _open_archives(originals: list[HandInFile]) -> Listing:
+    """Put the files of each zip in its place, after all that lie beside it.
+
+    An archive of another kind is reported where nothing else can be graded.
+    """
+    zips = [file for file in originals if file.suffix == ZIP][:MAX_ZIPS]
+    files, faults = [], []
+    opened = set()
+    for archive in zips:
+        packed, more = open_archive(archive)
+        files += [replace(file, path=archive.path.parent / file.path) for file in packed]
+        faults += more
+        if not more:
+            opened.add(archive.path)
+    files = [file for file in originals if file.path not in opened] + files
+    if not any(file.suffix in CODE for file in files):
+        faults += [repack(file.label) for file in originals if _is_other(file.path.name)]
+    return files, faults[:MAX_FAULTS]
 
 
 def open_folder(root: Path) -> Listing:
@@ -61,8 +130,7 @@ def open_folder(root: Path) -> Listing:
         for entry in entries[:left]:
             path, label = folder / entry.name, visible(entry.name)
             if not entry.is_dir(follow_symlinks=False):
-                read = partial(read_regular, Path(entry.path))
-                files.append(HandInFile(path=path, label=label, read=read))
+                files.append(_file_at(Path(entry.path), path))
                 faults += [] if entry.is_file(follow_symlinks=False) else [not_regular(label)]
             elif len(path.parts) <= MAX_DEPTH:
                 waiting.append(path)
@@ -73,15 +141,6 @@ def open_folder(root: Path) -> Listing:
             faults.insert(0, _too_many((root / folder).name))
             break
     return files, faults[:MAX_FAULTS]
-
-
-def parse_name(place: Path) -> ParsedName:
-    """Read the student and the file from the name of *place*."""
-    parsed = parse_download_name(place.name)
-    if parsed.by_lms or is_folder(place):
-        return parsed
-    stem = _OTHER_ARCHIVE.sub("", place.name) if is_archive(place) else place.name
-    return msgspec.structs.replace(parsed, student=student_id(PurePosixPath(stem).stem))
 
 
 def is_folder(place: Path) -> bool:
@@ -96,44 +155,48 @@ def is_code(place: Path) -> bool:
 
 def is_archive(place: Path) -> bool:
     """Return whether *place* is, by its name, a zip or one of the archives that are refused."""
-    is_named = place.suffix.lower() == ZIP or _OTHER_ARCHIVE.search(place.name)
-    return bool(is_named) and not is_folder(place)
+    return _kind(place) == "archive"
 
 
-def repack(place: Path) -> str:
-    """Say that *place* is an archive, but not a zip."""
+def repack(label: str) -> str:
+    """Say that *label* is an archive, but not a zip."""
     return (
-        f"{visible(place.name)} is an archive of a kind that is not read. "
+        f"{label} is an archive of a kind that is not read. "
         "Unpack it, pack its files as a .zip, and use that."
     )
 
 
-def _open_place(place: Path) -> Listing:
+def _kind(place: Path) -> Literal["folder", "archive", "code", "other"]:
+    return "folder" if is_folder(place) else _kind_of_file(place.name)
+
+
+def _kind_of_file(name: str) -> Literal["archive", "code", "other"]:
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix == ZIP or _is_other(name):
+        return "archive"
+    return "code" if suffix in CODE else "other"
+
+
+def _is_other(name: str) -> bool:
+    return _OTHER_ARCHIVE.search(name) is not None
+
+
+def _list_place(place: Path) -> Listing:
     label = visible(place.name)
     try:
         kind = stat.S_IFMT(place.lstat().st_mode)
     except OSError as error:
         return [], [unreadable(label, error)]
     if kind == stat.S_IFDIR:
-        return _open_folder_or_its_zip(place)
+        return open_folder(place)
     if kind != stat.S_IFREG:
         return [], [not_regular(label)]
-    if place.suffix.lower() == ZIP:
-        return open_archive(place)
-    if is_archive(place):
-        return [], [repack(place)]
-    path = PurePosixPath(parse_download_name(place.name).file or place.name)
-    return [HandInFile(path=path, label=label, read=partial(read_regular, place))], []
+    return [_file_at(place, PurePosixPath(place.name))], []
 
 
-def _open_folder_or_its_zip(folder: Path) -> Listing:
-    """Open a folder; one with a single zip and no code, as Moodle makes them, is that zip."""
-    files, faults = open_folder(folder)
-    zips = [file for file in files if file.suffix == ZIP]
-    if len(zips) != 1 or any(file.suffix in CODE for file in files):
-        return files, faults
-    packed, more = open_archive(folder / zips[0].path)
-    return files + packed, faults + more
+def _file_at(place: Path, path: PurePosixPath) -> HandInFile:
+    label = visible(place.name)
+    return HandInFile(path=path, label=label, read=partial(read_regular, place), place=place)
 
 
 def _entries(folder: Path, faults: list[str]) -> list[os.DirEntry[str]]:

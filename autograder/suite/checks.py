@@ -1,10 +1,14 @@
-"""The decorator, the layers and the assertion that authors of suites use."""
+"""The decorator, the layers, the assertion and the rules that authors of suites use."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 
+import msgspec
 import pytest
 
+from autograder.course import duplicates, read_toml
+from autograder.errors import CourseError
 from autograder.results import Grid, Status
 
 
@@ -86,27 +90,57 @@ def spec_of(item: pytest.Item) -> CheckSpec | None:
 class WrongAnswer(AssertionError):  # noqa: N818  # the outcome of a check, not an error of ours
     """The student's code gave a wrong answer.
 
-    *public* is the sentence for a check with hidden inputs; it contains no value. *grid* shows
-    small tensors side by side, for checks whose inputs are not hidden; *public_suite_grid* is for
-    any check of the public suite, and for no other.
+    *public* is the sentence for a check with hidden inputs: it contains neither inputs, nor
+    expected values, nor anything that the student's code answered. Other checks show *message*.
+    *grid* shows small tensors side by side, for checks whose inputs are not hidden;
+    *public_suite_grid* is for any check of the public suite, and for no other.
     """
 
     public_suite_grid: Grid | None = None
 
     def __init__(
-        self, status: Status, message: str, *, public: str = "", grid: Grid | None = None
+        self, status: Status, public: str, *, message: str = "", grid: Grid | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(message or public)
         self.grid = grid
         self.status = status
-        self.message = message
-        self.public = public or message
+        self.message = message or public
+        self.public = public
 
 
-def expect(condition: object, sentence: str, status: Status = Status.WRONG_VALUE) -> None:
-    """Fail the check with *sentence* unless *condition* holds.
+def expect(
+    condition: object, public: str, status: Status = Status.WRONG_VALUE, *, message: str = ""
+) -> None:
+    """Fail the check unless *condition* holds.
 
-    The sentence must not contain inputs or expected values: hidden checks show it too.
+    *public* is what a hidden check says, in words that the suite holds: neither inputs, nor
+    expected values, nor anything that the student's code answered. Other checks say *message*.
     """
     if not condition:
-        raise WrongAnswer(status, sentence)
+        raise WrongAnswer(status, public, message=message)
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule: the *sentence* that students read, and the *methods* by which a check grades it."""
+
+    name: str
+    sentence: str
+    methods: tuple[str, ...]
+
+
+class RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``rules.toml`` as written."""
+
+    format_version: Literal[1]
+    rule: tuple[Rule, ...]
+
+
+def read_rules(path: Path) -> dict[str, Rule]:
+    """Read ``rules.toml`` at *path*, which a course may lack; raises ``CourseError``."""
+    if not path.is_file():
+        return {}
+    file = read_toml(path, RulesFile)
+    for duplicate in duplicates([rule.name for rule in file.rule]):
+        msg = f"{path}: two rules are named {duplicate!r}."
+        raise CourseError(msg)
+    return {rule.name: rule for rule in file.rule}

@@ -6,6 +6,7 @@ digits by absolute error only, since the last printed place is as wide for every
 """
 
 import math
+import re
 from collections.abc import Sequence
 
 import torch
@@ -13,13 +14,17 @@ from torch import Tensor
 
 from autograder.results import MAX_SIDE, Grid, Status
 from autograder.sandbox.protocol import OpaqueValue
-from autograder.suite.checks import WrongAnswer, expect
+from autograder.suite.checks import WrongAnswer
 
 FLOAT_NOISE = 1e-5  # float32 on values of order one, in any order of summation: measured below 1e-6
 # On hidden inputs, far above what einsum, loops or float64 inside change (1e-6), and far below what
 # the least wrong formula changes (0.36 on inputs that are not small):
 PROBE_ATOL = 1e-4
 PROBE_RTOL = 1e-4
+
+
+PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain"}
+LEADING = ("After ", "In ", "With ")  # of a phrase before the thing that is compared
 
 
 def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
@@ -70,11 +75,17 @@ def tensor_like(actual: object, shape: tuple[int, ...], what: str = "The result"
     """Return *actual* as a tensor of *shape*, or fail the check and say what it is instead."""
     answer = tensor(actual, what)
     if tuple(answer.shape) != shape:
-        sentence = f"{what} has shape {tuple(answer.shape)}; it should have {shape}."
-        public = f"{what} has {answer.ndim} axes of which at least one has the wrong size."
+        sentence = (
+            f"{_says(what, 'has')} shape {tuple(answer.shape)}; {_it(what)} should have {shape}."
+        )
+        public = (
+            f"{_says(what, 'has')} {answer.ndim} axes of which at least one has the wrong size."
+        )
         if answer.ndim != len(shape):
-            public = f"{what} has {answer.ndim} axes; it should have {len(shape)}."
-        raise WrongAnswer(Status.WRONG_SHAPE, sentence, public=public)
+            public = (
+                f"{_says(what, 'has')} {answer.ndim} axes; {_it(what)} should have {len(shape)}."
+            )
+        raise WrongAnswer(Status.WRONG_SHAPE, public, message=sentence)
     return answer
 
 
@@ -82,9 +93,10 @@ def tensor(actual: object, what: str = "The result") -> Tensor:
     """Return *actual* if it is a tensor, or fail the check and say what it is instead."""
     if isinstance(actual, Tensor):
         return actual.detach()
-    hint = " Does the function end without `return`?" if actual is None else ""
-    sentence = f"{what} is {_kind(actual)}; it should be a torch.Tensor.{hint}"
-    raise WrongAnswer(Status.WRONG_TYPE, sentence, public=f"{what} is not a torch.Tensor.{hint}")
+    hint = " A function that ends without `return` gives None." if actual is None else ""
+    sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be a torch.Tensor.{hint}"
+    public = f"{_says(what, 'is')} not a torch.Tensor.{hint}"
+    raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
 
 
 def number(actual: object, what: str = "The result") -> float:
@@ -92,9 +104,14 @@ def number(actual: object, what: str = "The result") -> float:
     if type(actual) in {int, float}:
         return float(actual)  # type: ignore[arg-type]  # exact types, checked above
     if not isinstance(actual, Tensor):
-        raise WrongAnswer(Status.WRONG_TYPE, f"{what} is {_kind(actual)}; it should be one number.")
-    sentence = f"{what} has shape {tuple(actual.shape)}; it should be one number."
-    expect(not actual.ndim, sentence, Status.WRONG_SHAPE)
+        sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be one number."
+        public = f"{_says(what, 'is')} of another type; {_it(what)} should be one number."
+        raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
+    if actual.ndim:
+        shape = tuple(actual.shape)
+        sentence = f"{_says(what, 'has')} shape {shape}; {_it(what)} should be one number."
+        public = f"{_says(what, 'is')} a tensor with axes; {_it(what)} should be one number."
+        raise WrongAnswer(Status.WRONG_SHAPE, public, message=sentence)
     return float(actual.detach())
 
 
@@ -104,13 +121,19 @@ def number_agrees(actual: object, expected: float, atol: float, what: str = "The
     if math.isnan(answer) or abs(answer - expected) > atol:
         sentence = f"{what} is {answer:.4f}; it should be {expected:.4f}."
         public = f"{what} is not the expected number."
-        raise WrongAnswer(Status.WRONG_VALUE, sentence, public=public)
+        raise WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
 
 
 def same_dtype(answer: Tensor, dtype: torch.dtype, what: str) -> None:
     """Fail the check unless *answer* has *dtype*."""
-    sentence = f"{what} has dtype {_short(answer.dtype)}; it should have {_short(dtype)}."
-    expect(answer.dtype == dtype, sentence, Status.WRONG_TYPE)
+    if answer.dtype == dtype:
+        return
+    sentence = (
+        f"{_says(what, 'has')} dtype {_short(answer.dtype)}; "
+        f"{_it(what)} should have {_short(dtype)}."
+    )
+    public = f"{_says(what, 'has')} another dtype; {_it(what)} should have {_short(dtype)}."
+    raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
 
 
 def finite_like(answer: Tensor, expected: Tensor, what: str) -> None:
@@ -118,8 +141,10 @@ def finite_like(answer: Tensor, expected: Tensor, what: str) -> None:
     if not answer.is_floating_point() or not expected.is_floating_point():
         return
     wrong = ~answer.isfinite() & (answer != expected)
-    kind = "NaN" if answer.isnan().any() else "infinite values"
-    expect(not wrong.any(), f"{what} contains {kind}{_rows(wrong)}.", Status.NOT_FINITE)
+    if wrong.any():
+        kind = "NaN" if answer.isnan().any() else "infinite values"
+        text = f"{_says(what, 'contains')} {kind}"
+        raise WrongAnswer(Status.NOT_FINITE, f"{text}.", message=f"{text}{_rows(wrong)}.")
 
 
 def side_by_side(
@@ -160,13 +185,31 @@ def _close(answer: Tensor, expected: Tensor, atol: Tensor, what: str) -> None:
         worst = float(apart.nan_to_num(torch.inf).max())
         count = int(wrong.sum())
         sentence = (
-            f"{what} differs from the expected values in {count} of {wrong.numel()} entries"
-            f"{_rows(wrong)}, by up to {worst:.4f}."
+            f"{_says(what, 'differs')} from the expected values in {count} of {wrong.numel()} "
+            f"entries{_rows(wrong)}, by up to {worst:.4f}."
         )
-        error = WrongAnswer(Status.WRONG_VALUE, sentence, public=f"{what} has wrong values.")
+        public = f"{_says(what, 'has')} wrong values."
+        error = WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
         decimals = 4 if expected.is_floating_point() else 0
         error.public_suite_grid = side_by_side(answer, expected, wrong, decimals)
         raise error
+
+
+def _says(what: str, verb: str) -> str:
+    """Return *what* with *verb*, which is given in the singular."""
+    return f"{what} {PLURALS[verb] if _is_plural(what) else verb}"
+
+
+def _it(what: str) -> str:
+    return "they" if _is_plural(what) else "it"
+
+
+def _is_plural(what: str) -> bool:
+    """Whether *what* names several things: "The weights of a token" does, `scaled_scores` not."""
+    if what.startswith(LEADING):  # "After a change of the last tokens, the result of the first"
+        what = what.partition(", the " if ", the " in what else " the ")[2]
+    noun = re.split(r",| (?:after|for|from|in|of|right|that|with|without)\b", what)[0].split()[-1:]
+    return any(re.fullmatch(r"[a-z]+[^s]s", word) for word in noun)
 
 
 def _rows(wrong: Tensor) -> str:

@@ -71,7 +71,7 @@ class DocumentedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``documented.toml`` as written."""
 
     format_version: Literal[1]
-    tensor: tuple[DocumentedTensor, ...]
+    tensor: tuple[DocumentedTensor, ...] = ()
     tokens: tuple[str, ...] = ()  # the words that the documents' embeddings represent
     unusable: tuple[UnusableTensor, ...] = ()
 

@@ -1,8 +1,9 @@
 """Checks that forbid shortcuts: names in the source, and functions and operators that run."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from autograder.results import Status
+from autograder.sandbox.static_names import COMPUTED, Definition, reached_uses
 from autograder.suite.checks import WrongAnswer, expect
 from autograder.suite.student_proxy import Operators, Student
 
@@ -31,9 +32,18 @@ READY_ATTENTION = frozenset(
         "TransformerEncoderLayer",
         "TransformerDecoderLayer",
         "Transformer",
+        "TransformerEncoder",
+        "TransformerDecoder",
         "flex_attention",
+        "_scaled_dot_product_attention",
+        "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_native_multi_head_attention",
+        "_transformer_encoder_layer_fwd",
     }
 )
+LIBRARIES = ("torch", "numpy", "scipy", "jax", "tensorflow")
 
 
 def avoids(student: Student, exercise: str, names: Collection[str], why: str) -> None:
@@ -44,10 +54,22 @@ def avoids(student: Student, exercise: str, names: Collection[str], why: str) ->
     """
     for use in student.uses(exercise):
         owner, dot, last = use.name.rpartition(".")
-        if dot and last in names and owner != "self":
+        if dot and last in names and owner != "self" and not _is_own(student, owner, last):
             shown = use.name.replace("?.", "….")
             sentence = f"Line {use.line} of your file uses {shown}. {why}"
-            raise WrongAnswer(Status.FORBIDDEN, sentence)
+            public = f"Line {use.line} of your file uses {last}. {why}"
+            raise WrongAnswer(Status.FORBIDDEN, public, message=sentence)
+
+
+def _is_own(student: Student, owner: str, name: str) -> bool:
+    """Whether *name* may be a method of the student's: then what runs decides."""
+    return name in student.methods_in_source and owner.partition(".")[0] not in LIBRARIES
+
+
+def looks_up_names(definitions: Sequence[Definition], exercise: str) -> bool:
+    """Whether the source of *exercise* leaves open which functions it calls."""
+    names = (use.name.rpartition(".")[2] for use in reached_uses(definitions, exercise))
+    return COMPUTED in names
 
 
 def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
@@ -60,4 +82,5 @@ def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
 def keeps_operators(few: Operators, many: Operators, why: str) -> None:
     """Fail the check if more operators run on the longer input."""
     counts = f"{few.total} tensor operations run on a short input and {many.total} on a longer one"
-    expect(many.total <= few.total, f"{counts}. {why}", Status.FORBIDDEN)
+    public = f"More tensor operations run on a longer input than on a short one. {why}"
+    expect(many.total <= few.total, public, Status.FORBIDDEN, message=f"{counts}. {why}")

@@ -8,13 +8,22 @@ answer is kept, so that a failed check can be compared with the known misconcept
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol
 
 from torch import Tensor
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
-from autograder.sandbox.protocol import BadMessageError, ObjectValue, Problem, Reply, Value, Verb
+from autograder.sandbox.protocol import (
+    BadMessageError,
+    ObjectValue,
+    Problem,
+    ProblemKind,
+    Reply,
+    Value,
+    Verb,
+)
 from autograder.sandbox.static_names import Definition, Use, reached_uses
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
 from autograder.suite.checks import WrongAnswer
@@ -22,6 +31,12 @@ from autograder.suite.checks import WrongAnswer
 SEND_BYTES = 1 << 26  # inputs of a check; one that sends more is a mistake in the suite
 # How the worker says that a result has no gradients: it is no tensor, or of the wrong shape.
 NO_GRADIENTS = ("expected a tensor, not ", "the result has shape ")
+LIMITS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
+    {
+        "out-of-memory": (Status.OUT_OF_MEMORY, "asked for more memory than it may use"),
+        "out-of-disk": (Status.OUT_OF_DISK, "wrote more than its folder may hold"),
+    }
+)
 
 
 class Channel(Protocol):
@@ -130,7 +145,7 @@ class Student:
                 what = f"{name or 'Your module'} should check this and raise a ValueError"
                 public = f"{what}; another error stops it instead."
                 sentence = f"{public} {fault.message}"
-                raise WrongAnswer(Status.NOT_REFUSED, sentence, public=public) from None
+                raise WrongAnswer(Status.NOT_REFUSED, public, message=sentence) from None
             self._answers.append(("refused", True))
             return True
         return False
@@ -180,6 +195,12 @@ class Student:
             raise WrongAnswer(Status.BAD_OUTPUT, "torch.rand no longer returns a tensor.")
         return drawn
 
+    @property
+    def methods_in_source(self) -> frozenset[str]:
+        """The names of all methods in the source."""
+        methods = (definition.methods for definition in self._channel.definitions)
+        return frozenset(name for names in methods for name in names)
+
     def uses(self, name: str) -> tuple[Use, ...]:
         """List every dotted name in the source of *name*, and of what it calls in the same file."""
         self.methods.add("uses")
@@ -224,6 +245,14 @@ class RemoteModule:
     def load(self, values: Mapping[str, Tensor]) -> "RemoteModule":
         """Copy *values* into the parameters of these names, never into buffers."""
         self._ask("load", kwargs=values)
+        return self
+
+    def replace(self, values: Mapping[str, Tensor | None]) -> "RemoteModule":
+        """Put *values* in place of the parameters of these names; ``None`` takes one away.
+
+        So a check makes what the constructor should have made of a module that another gets.
+        """
+        self._ask("replace", kwargs=values)
         return self
 
     def train(self) -> "RemoteModule":
@@ -273,8 +302,9 @@ def fault_of(problem: Problem, name: str) -> Fault:
         return Fault(Status.MISSING, text[:1].upper() + text[1:] + ".", public=public)
     if problem.kind == "not-implemented":
         return Fault(Status.NOT_IMPLEMENTED, f"{name} still raises NotImplementedError{where}.")
-    if problem.kind == "out-of-memory":
-        return Fault(Status.OUT_OF_MEMORY, f"{name} asked for more memory than it may use{where}.")
+    if problem.kind in LIMITS:
+        status, what = LIMITS[problem.kind]
+        return Fault(status, f"{name} {what}{where}.")
     if problem.kind == "bad-output":
         public = f"{name} answers too much."
         return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=public)

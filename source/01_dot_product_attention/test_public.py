@@ -120,8 +120,6 @@ def test_dot_product_is_plain_python(student, probe):
     with_lists = student.operators("dot_product", a.tolist(), b.tolist())
     ran = student.operators("dot_product", a, b)
 
-    if {"numpy", "__array__"} & set(ran.functions):
-        avoids(student, "dot_product", PRODUCTS, ELEMENT_BY_ELEMENT)
     expect_by_hand(student, "dot_product", ran, PRODUCTS, ELEMENT_BY_ELEMENT)
     whole = sorted({name.split(".")[1] for name, size in ran.operators if size > 1} & ARITHMETIC)
     for name in whole:
@@ -555,12 +553,6 @@ def test_simple_self_attention_stays_in_the_graph(probe, same_gradients):
 
 
 def expect_by_hand(student, exercise, ran, names, why):
-    """Fail if one of *names* ran; name its line if the source shows it.
-
-    The operators that ran decide: a local variable may have the name of another function.
-    """
-    try:
-        avoids_running(ran, names, why)
-    except WrongAnswer:
-        avoids(student, exercise, names, why)
-        raise
+    """Fail if the source names one of *names*, or if one ran that it does not show."""
+    avoids(student, exercise, names, why)
+    avoids_running(ran, names, why)

@@ -20,11 +20,12 @@ def inputs(documented: DocumentedTensors) -> Tensor:
     return documented["000.inputs"].tensor.clone()
 
 
-T, D_IN, D_OUT = 5, 7, 4  # all different, so that no wrong axis fits by chance
+T, D_IN, D_OUT = 5, 7, 6
 QKV = ("W_q", "W_k", "W_v")
 LONG = ("W_query", "W_key", "W_value")
 LINEAR = tuple(f"{name}.weight" for name in LONG)
 BIASED = tuple(f"{name}.{part}" for name in LONG for part in ("weight", "bias"))
+WITH_BIAS = (D_IN, D_OUT, True)
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 
 
@@ -300,18 +301,19 @@ def test_v2_makes_query_key_value_layers(student, reference, probe):
 @check("SelfAttention_v2", points=0.3, layer="parameters")
 def test_v2_adds_biases_when_asked(student, reference, probe):
     """With qkv_bias=True each of the three layers has a bias, drawn with its weight."""
-    yours = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True, seed=probe.seed)
-    ours = reference.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True, seed=probe.seed)
+    yours = student.new("SelfAttention_v2", *WITH_BIAS, seed=probe.seed)
+    ours = reference.new("SelfAttention_v2", *WITH_BIAS, seed=probe.seed)
 
     same_draws(yours, ours, BIASED)
 
 
 @check("SelfAttention_v2", points=0.4, layer="documented")
 def test_v2_reproduces_the_documented_context(student, documented, inputs):
-    """Seeded with 789, the context vectors are the documented ones."""
-    attention = student.new("SelfAttention_v2", 3, 2, seed=789)
+    """Seeded with 789, and with 123, the context vectors are the documented ones."""
+    for seed, entry in ((789, "002.sa_v2.context"), (123, "ch03.transfer.context")):
+        attention = student.new("SelfAttention_v2", 3, 2, seed=seed)
 
-    documented["002.sa_v2.context"].matches(attention(inputs), "SelfAttention_v2(3, 2)(inputs)")
+        documented[entry].matches(attention(inputs), "SelfAttention_v2(3, 2)(inputs)")
 
 
 @check("SelfAttention_v2", points=0.5, layer="probe", rules=("dtype",))
@@ -331,8 +333,8 @@ def test_v2_uses_its_biases(student, reference, probe):
     """With qkv_bias=True the biases are added to queries, keys and values."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
     weights |= probe.weights(**{f"{name}.bias": (D_OUT,) for name in LONG})
-    yours = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True).load(weights)
-    ours = reference.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True).load(weights)
+    yours = student.new("SelfAttention_v2", *WITH_BIAS).load(weights)
+    ours = reference.new("SelfAttention_v2", *WITH_BIAS).load(weights)
     x = probe.normal(T, D_IN, scale=0.5)
 
     agrees(yours(x), ours(x), "The result with biases")
@@ -382,93 +384,144 @@ def test_v2_is_built_by_hand(student, reference, probe):
 BOTH = ("SelfAttention_v1", "SelfAttention_v2")
 
 
-def pair(student, probe, d_in, d_out):
-    """Make a source with large weights, and a target; return them and the source's weights."""
+class Pair:
+    """A source with *weights*, a target, and what the target should give for *x* afterwards.
+
+    A mistake in one of the two classes is no mistake of transfer_weights: the source's layers get
+    right weights and no bias whatever its constructor made of them. A target whose parameters have
+    other names is judged by its output.
+    """
+
+    def __init__(self, student, reference, weights, biases, x):
+        d_out, d_in = weights[LINEAR[0]].shape
+        asked = [True] if biases else []
+        self.source = student.new("SelfAttention_v2", d_in, d_out, *asked)
+        self.target = student.new("SelfAttention_v1", d_in, d_out)
+        self.layers, self.weights, self.x = layers_of(self.source), weights, x
+        right = {}
+        for layer, name in zip(self.layers, LINEAR, strict=True):
+            right[layer] = weights[name]
+            if layer.endswith(".weight"):
+                right[layer.replace("weight", "bias")] = biases.get(name)
+        self.source.replace(right)
+        turned = {name: weights[f"{name}.weight"].T for name in LONG}
+        self.context = reference.new("SelfAttention_v1", d_in, d_out).load(turned)(x)
+        self.named = set(LONG) <= set(self.target.parameters())
+
+    def is_transferred(self):
+        """Expect the transposed weights in the target, and the source as it was."""
+        found = self.source.parameters()
+        for layer, name in zip(self.layers, LINEAR, strict=True):
+            # The worker chose the name of the layer, so no sentence repeats it.
+            expect(layer in found, f"The source has lost its {name}.")
+            agrees(found[layer].value, self.weights[name], f"The source's {name} afterwards")
+        self.target_holds()
+
+    def target_holds(self, when=""):
+        """Expect the transposed weights in the target."""
+        if not self.named:
+            agrees(self.target(self.x), self.context, f"The target's output{when}")
+            return
+        found = named(self.target, LONG)
+        for name in LONG:
+            wanted = self.weights[f"{name}.weight"].T
+            agrees(found[name].value, wanted, f"The target's {name}{when}")
+
+
+def layers_of(source):
+    """Return the names of the source's weights: as required, or else in the order of creation."""
+    found = source.parameters()
+    matrices = tuple(name for name, held in found.items() if held.value.ndim == 2)
+    if not set(LINEAR) <= set(found) and len(matrices) == len(LINEAR):
+        return matrices
+    named(source, LINEAR)
+    return LINEAR
+
+
+def pair(student, reference, probe, d_in, d_out, *, biased=False):
+    """Make a source with large weights, and a target."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (d_out, d_in)))
-    source = student.new("SelfAttention_v2", d_in, d_out).load(weights)
-    return source, student.new("SelfAttention_v1", d_in, d_out), weights
-
-
-def holds(target, weights):
-    """Expect the transposed *weights* in *target*."""
-    found = named(target, LONG)
-    for name in LONG:
-        agrees(found[name].value, weights[f"{name}.weight"].T, f"The target's {name}")
+    biases = {name: probe.normal(d_out) for name in LINEAR} if biased else {}
+    return Pair(student, reference, weights, biases, probe.normal(T, d_in, scale=0.5))
 
 
 # transfer_weights
 
 
 @check("transfer_weights", points=0.1, layer="signature", needs=BOTH)
-def test_transfer_takes_source_and_target(student):
+def test_transfer_takes_source_and_target(student, reference, probe):
     """The function takes a source, the SelfAttention_v2, and a target, the SelfAttention_v1."""
-    source, target = student.new("SelfAttention_v2", 3, 2), student.new("SelfAttention_v1", 3, 2)
+    both = pair(student, reference, probe, 3, 2)
 
-    student.call("transfer_weights", source=source, target=target)
+    student.call("transfer_weights", source=both.source, target=both.target)
 
 
 @check("transfer_weights", points=0.5, layer="documented", needs=BOTH)
-def test_transfer_reproduces_the_documented_context(student, documented, inputs):
-    """With the weights of a v2 seeded with 123, a v1 gives the documented context vectors."""
-    source = student.new("SelfAttention_v2", 3, 2, seed=123)
-    target = student.new("SelfAttention_v1", 3, 2)
-    student.call("transfer_weights", source, target)
+def test_transfer_passes_the_documented_weights_on(student, reference, documented, inputs):
+    """With the weights of a v2 seeded with 123, the target holds the documented weights."""
+    drawn = reference.new("SelfAttention_v2", 3, 2, seed=123).parameters()
+    weights = {name: drawn[name].value for name in LINEAR}
+    both = Pair(student, reference, weights, {}, inputs)
+    student.call("transfer_weights", both.source, both.target)
 
-    documented["ch03.transfer.context"].matches(source(inputs), "The source's output")
-    documented["ch03.transfer.context"].matches(target(inputs), "The target's output")
+    both.is_transferred()
+    found = both.target.parameters()
+    for name in LONG:
+        if both.named:
+            entry = documented[f"ch03.causal.{name.lower()}.weight"]
+            entry.matches(found[name].value.T, f"The target's {name}, transposed")
 
 
 @check("transfer_weights", points=0.4, layer="probe", needs=BOTH)
-def test_transfer_turns_each_weight_around(student, probe):
+def test_transfer_turns_each_weight_around(student, reference, probe):
     """After the transfer, each weight of the target is the transposed weight of the source."""
-    source, target, weights = pair(student, probe, D_IN, D_OUT)
-    student.call("transfer_weights", source, target)
+    both = pair(student, reference, probe, D_IN, D_OUT)
+    student.call("transfer_weights", both.source, both.target)
 
-    holds(target, weights)
+    both.is_transferred()
 
 
 @check("transfer_weights", points=0.3, layer="probe", needs=BOTH)
-def test_transfer_turns_square_weights_too(student, probe):
+def test_transfer_turns_square_weights_too(student, reference, probe):
     """The weights are transposed also where d_in equals d_out and the shapes fit anyway."""
-    source, target, weights = pair(student, probe, D_IN, D_IN)
-    student.call("transfer_weights", source, target)
+    both = pair(student, reference, probe, D_IN, D_IN)
+    student.call("transfer_weights", both.source, both.target)
 
-    holds(target, weights)
+    both.is_transferred()
 
 
 @check("transfer_weights", points=0.2, layer="laws", needs=BOTH, rules=("refuses",))
-def test_transfer_refuses_a_bias(student):
+def test_transfer_refuses_a_bias(student, reference, probe):
     """A source with biases raises a ValueError: the target can't give the same output."""
-    source = student.new("SelfAttention_v2", D_IN, D_OUT, qkv_bias=True)
-    target = student.new("SelfAttention_v1", D_IN, D_OUT)
+    both = pair(student, reference, probe, D_IN, D_OUT, biased=True)
 
     expect(
-        student.refuses("transfer_weights", source, target),
+        student.refuses("transfer_weights", both.source, both.target),
         "A source with biases raises no error, and the target gives other outputs.",
     )
 
 
 @check("transfer_weights", points=0.3, layer="laws", needs=BOTH)
-def test_transfer_leaves_two_modules_apart(student, probe):
+def test_transfer_leaves_two_modules_apart(student, reference, probe):
     """After the transfer, a change in one of the two modules does not change the other."""
-    source, target, weights = pair(student, probe, D_IN, D_OUT)
-    student.call("transfer_weights", source, target)
-    holds(target, weights)
+    both = pair(student, reference, probe, D_IN, D_OUT)
+    student.call("transfer_weights", both.source, both.target)
+    both.is_transferred()
 
-    target.load(probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT))))
-    found = named(source, LINEAR)
-    for name in LINEAR:
-        agrees(found[name].value, weights[name], f"The source's {name} after the target changed")
+    both.source.load({layer: probe.normal(D_OUT, D_IN) for layer in both.layers})
+    both.target_holds(" after the source changed")
 
 
-@check("transfer_weights", points=0.2, layer="gradients", needs=BOTH, rules=("gradients",))
-def test_transfer_keeps_the_target_trainable(student, probe):
-    """After the transfer, gradients still reach the target's W_query, W_key and W_value."""
-    source, target, weights = pair(student, probe, D_IN, D_OUT)
-    student.call("transfer_weights", source, target)
-    holds(target, weights)
+@check("transfer_weights", points=0.2, layer="gradients", needs=BOTH)
+def test_transfer_keeps_the_target_trainable(student, reference, probe):
+    """After the transfer, the target's W_query, W_key and W_value can be trained as before."""
+    both = pair(student, reference, probe, D_IN, D_OUT)
+    before = both.target.parameters()
+    student.call("transfer_weights", both.source, both.target)
+    both.is_transferred()
 
-    x, cotangent = probe.normal(T, D_IN, scale=0.5), probe.normal(T, D_OUT)
-    found = target.gradients(x, cotangent=cotangent).parameters
-    for name in LONG:
-        expect(found.get(name) is not None, f"No gradient reaches the target's {name} then.")
+    after = both.target.parameters()
+    for name, parameter in before.items():
+        kept = name in after and after[name].requires_grad == parameter.requires_grad
+        sentence = f"The target's {name} is no longer trained as before."
+        expect(kept, "A parameter of the target is no longer trained as before.", message=sentence)

@@ -20,7 +20,7 @@ def encodings(documented: DocumentedTensors) -> Tensor:
     return documented["001.encodings"].tensor.clone()
 
 
-B, T_Q, T_K, D_MODEL = 2, 3, 5, 4  # all different, so that no wrong axis fits by chance
+B, T_Q, T_K, D_MODEL = 2, 3, 5, 6
 D_DECODER, D_ENCODER, D_OUT = 6, 7, 4
 SCALE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows
 BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
@@ -49,12 +49,12 @@ def same_parameters(yours, ours, what):
         expect(f"{layer}.bias" not in yours, f"{layer} has a bias; it should have none.")
 
 
-def both_attentions(student, reference, probe, **dims):
+def both_attentions(student, reference, probe, *dims):
     """Build the student's Attention and the reference, and load the same weights into both."""
     names = ("W_q__weight", "W_k__weight", "W_v__weight")
     weights = probe.weights(**dict.fromkeys(names, (D_MODEL, D_MODEL)))
-    yours = student.new("Attention", d_model=D_MODEL, **dims).load(weights)
-    return yours, reference.new("Attention", d_model=D_MODEL, **dims).load(weights)
+    yours = student.new("Attention", D_MODEL, *dims).load(weights)
+    return yours, reference.new("Attention", D_MODEL, *dims).load(weights)
 
 
 def sources(probe, *batch, t_q=T_Q, t_k=T_K):
@@ -70,7 +70,7 @@ def sources(probe, *batch, t_q=T_Q, t_k=T_K):
 def test_attention_answers_every_query(student):
     """There is one context vector for each query, for any number of keys."""
     flat = student.new("Attention", D_MODEL)
-    batched = student.new("Attention", D_MODEL, row_dim=1, col_dim=2)
+    batched = student.new("Attention", D_MODEL, 1, 2)
 
     for t_q, t_k in ((T_Q, T_K), (T_K, T_Q)):
         for_q, for_k = torch.ones(t_q, D_MODEL), torch.ones(t_k, D_MODEL)
@@ -82,7 +82,7 @@ def test_attention_answers_every_query(student):
 @check("Attention", points=0.4, layer="parameters")
 def test_attention_makes_the_documented_layers(student, documented, encodings):
     """Seeded with 42, W_q, W_k and W_v, created in this order, are the documented layers."""
-    parameters = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42).parameters()
+    parameters = student.new("Attention", 2, 0, 1, seed=42).parameters()
 
     for name in ("W_q", "W_k", "W_v"):
         expect(f"{name}.weight" in parameters, f"Attention has no parameter {name}.weight.")
@@ -97,7 +97,7 @@ def test_attention_makes_the_documented_layers(student, documented, encodings):
 @check("Attention", points=0.5, layer="documented")
 def test_attention_to_oneself_is_self_attention(student, documented, encodings):
     """Seeded with 42, the same encodings three times give the documented context."""
-    attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
+    attention = student.new("Attention", 2, 0, 1, seed=42)
 
     documented["001.sa.context"].matches(attention(encodings, encodings, encodings), "The context")
 
@@ -127,7 +127,7 @@ def test_attention_takes_each_part_from_its_source(student, reference, probe):
 @check("Attention", points=0.5, layer="probe", rules=("dtype",))
 def test_attention_serves_a_batch(student, reference, probe):
     """With row_dim 1 and col_dim 2, every item of a batch gets its own context vectors."""
-    yours, ours = both_attentions(student, reference, probe, row_dim=1, col_dim=2)
+    yours, ours = both_attentions(student, reference, probe, 1, 2)
 
     for batch, t_q, t_k in ((B, T_Q, T_K), (3, 6, 2), (5, 1, 2)):
         given = sources(probe, batch, t_q=t_q, t_k=t_k)
@@ -138,7 +138,7 @@ def test_attention_serves_a_batch(student, reference, probe):
 def test_attention_takes_any_mask(student, reference, probe):
     """A mask with a row for each query and a column for each key is applied, in a batch too."""
     flat = both_attentions(student, reference, probe)
-    batched = both_attentions(student, reference, probe, row_dim=1, col_dim=2)
+    batched = both_attentions(student, reference, probe, 1, 2)
 
     for (yours, ours), batch in ((flat, ()), (batched, (B,))):
         for t_q, t_k in ((T_Q, T_K), (6, 2)):
@@ -205,8 +205,8 @@ def test_attention_passes_gradients_on(student, reference, probe):
     names = ("encodings_for_q", "encodings_for_k", "encodings_for_v")
 
     for mask in (None, torch.tril(torch.ones(T_Q, T_K))):
-        mine = yours.gradients(*given, mask=mask, cotangent=back)
-        same_gradients(mine, ours.gradients(*given, mask=mask, cotangent=back), *names)
+        mine = yours.gradients(*given, mask, cotangent=back)
+        same_gradients(mine, ours.gradients(*given, mask, cotangent=back), *names)
 
 
 @check("Attention", points=0.4, layer="forbidden", rules=("no_ready_attention",))
@@ -387,7 +387,7 @@ def test_cross_attention_takes_padding_as_if_cut_off(student, reference, probe):
     decoder, encoder = states(probe)
     lengths = [3, 4]
 
-    together = yours(decoder, encoder, padding_mask=torch.tensor(rows(lengths, T_K)))
+    together = yours(decoder, encoder, torch.tensor(rows(lengths, T_K)))
     together = tensor_like(together, (B, T_Q, D_OUT), "The context with padding")
     for item, length in enumerate(lengths):
         alone = yours(decoder[item : item + 1], encoder[item : item + 1, :length])
@@ -451,8 +451,8 @@ def test_cross_attention_passes_gradients_on(student, reference, probe):
     names = ("decoder_states", "encoder_states")
 
     for mask in (None, torch.tensor(rows([2, 4], T_K))):
-        mine = yours.gradients(*given, padding_mask=mask, cotangent=back)
-        same_gradients(mine, ours.gradients(*given, padding_mask=mask, cotangent=back), *names)
+        mine = yours.gradients(*given, mask, cotangent=back)
+        same_gradients(mine, ours.gradients(*given, mask, cotangent=back), *names)
 
 
 @check("CrossAttention", points=0.5, layer="forbidden", rules=("no_ready_attention",))

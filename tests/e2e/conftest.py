@@ -1,6 +1,7 @@
-"""A class with hostile submissions, graded once for all tests that look at what became of it."""
+"""What several tests share: the course's suites, and a class with hostile submissions."""
 
 import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,16 +11,45 @@ from autograder import course as courses
 from autograder.authoring import release
 from autograder.course import Course
 from autograder.gradebook.writer import Writer
-from autograder.results import Results, from_json
+from autograder.grading.grade import grade_one
+from autograder.grading.suite_runner import open_suites
+from autograder.results import Results, SubmissionResult, from_json
+from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Submission
 from tests.e2e.hostile_students import SECRET, submit_all
-from tests.factories import HIDDEN, STAGE, dump, exercise, query, record, write_template
+from tests.factories import (
+    HIDDEN,
+    POINTS,
+    STAGE,
+    dump,
+    exercise,
+    query,
+    record,
+    rows,
+    write_template,
+)
 from tests.kit.commands import forget_suites, run
 
 # One check of the tiny suite is not for students.
 HIDDEN_FROM_STUDENTS = HIDDEN.replace(
     'layer="probe")', 'layer="probe", hidden="inputs by heart")', 1
 )
+
+
+GradeClass = Callable[[Sequence[Submission]], list[SubmissionResult]]
+
+
+@pytest.fixture(scope="session")
+def grade_class(pytestconfig: pytest.Config) -> Iterator[GradeClass]:
+    """Grades submissions of the course itself; the suites and the wrong programs are kept."""
+    course = courses.load(courses.find_root(pytestconfig.rootpath))
+    level = choose_isolation(None, course.root)
+    with (
+        ForkServer(level, course.limits) as fork_server,
+        open_suites(course, course.stages) as all_,
+    ):
+        fork_server.wait_ready()
+        yield lambda class_: [grade_one(all_, fork_server, one) for one in class_]
 
 
 class HostileClass(NamedTuple):
@@ -36,11 +66,23 @@ class HostileClass(NamedTuple):
         found = (self.root / "feedback").glob(f"*/{STAGE}/lab.html")
         return {path.parts[-3]: path.read_text("utf-8") for path in found}
 
+    def points(self) -> dict[str, tuple[float | None, ...]]:
+        """The points of each student's exercises in the gradebook."""
+        students = query(self.root, "select id from student order by id")
+        return {
+            student: tuple(rows(self.root, student)[name].auto for name in POINTS)
+            for (student,) in students
+        }
+
 
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> HostileClass:
+    """The class of hostile students, graded once."""
+    return grade_hostile_students(tmp_path_factory.mktemp("hostile"))
+
+
+def grade_hostile_students(home: Path) -> HostileClass:
     """Grade the hostile students, with honest ones and one who was graded before."""
-    home = tmp_path_factory.mktemp("hostile")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_CONFIG_DIR", str(home / "jupyter"))  # without this machine's settings
         patch.setenv("JUPYTER_DATA_DIR", str(home / "jupyter"))

@@ -16,6 +16,15 @@ IMAGE = f"<img src=x onerror=alert('{CANARY}')>"
 WRONG = "def double(x):\n    return 3 * x\n"
 NEVER = "\n\ndef double(x):\n    raise RuntimeError(seen)\n"
 
+EARNED = {
+    "ada": (5.0, 5.0),
+    "zoe": (5.0, 5.0),
+    "warns": (5.0, 5.0),
+    "zip": (5.0, 5.0),
+    "bea": (2.5, 5.0),
+}
+HONEST = (*EARNED, "hal")
+
 WRITES = """
 import contextlib
 import pathlib

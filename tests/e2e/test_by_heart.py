@@ -5,6 +5,7 @@ other request with zeros of the right shape. It is green in public.
 """
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,12 @@ from autograder.results import Outcome, SubmissionResult
 from autograder.sandbox.protocol import Reply, Request, TensorValue, Value, pack
 from autograder.sandbox.tensors import decode_tensor, encode_tensor
 from autograder.submission import Code, Submission
-from autograder.suite.in_process import LocalChannel, request_of, solution_channel
+from autograder.suite.in_process import (
+    LocalChannel,
+    ReferenceChannel,
+    request_of,
+    solution_channel,
+)
 
 SHARE = 0.2  # of the points of a stage
 LARGEST_SEED = 10_000  # of those that checks write down; others are drawn from the secret
@@ -31,9 +37,10 @@ class ByHeart:
 
     notebook = False
     problems = ()
+    syntax_sha256 = ""
     printed = printed_by_import = ""
 
-    def __init__(self, solution: LocalChannel, module: str) -> None:
+    def __init__(self, solution: LocalChannel | ReferenceChannel, module: str) -> None:
         self.module = module
         self.definitions = solution.definitions
         self.learns = True
@@ -46,6 +53,10 @@ class ByHeart:
 
     def begin(self, exercise: str) -> None:
         """Charge nothing."""
+
+    def charged(self, _own_seconds: float) -> AbstractContextManager[None]:
+        """Charge nothing."""
+        return nullcontext()
 
     def ask(self, verb: str, **fields: object) -> Reply:
         """Return the solution's reply if the request was learned, else zeros of its shape."""

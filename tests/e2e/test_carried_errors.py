@@ -10,6 +10,7 @@ from autograder.diagnosis import misconceptions
 from autograder.grading.grade import grade
 from autograder.results import ExerciseResult, SubmissionResult
 from autograder.submission import Code, Submission
+from tests.e2e.conftest import GradeClass
 
 SELF_ATTENTION_01 = '''
 def simple_self_attention(inputs):
@@ -94,8 +95,26 @@ class Pair(NamedTuple):
 SCORES_01 = Pair(
     "01", "attention_scores", "simple_self_attention", "scores_by_distance", SELF_ATTENTION_01
 )
-TRANSFER_04 = Pair("04", "SelfAttention_v2", "transfer_weights", "forgets_to_scale_in_v2")
 WRAPPER_09 = Pair("09", "CausalAttention", "MultiHeadAttentionWrapper", "masks_after_softmax")
+TRANSFERRED = {
+    "SelfAttention_v1": (
+        "forgets_to_scale_in_v1",
+        "draws_keys_first_in_v1",
+        "keeps_plain_tensors",
+        "leaves_the_weights_frozen",
+        "prints_instead_of_returning",
+    ),
+    "SelfAttention_v2": (
+        "forgets_to_scale_in_v2",
+        "leaves_the_bias_on",
+        "ignores_qkv_bias",
+        "makes_keys_first_in_v2",
+        "swaps_in_and_out",
+    ),
+}
+MERGE_10 = Pair(  # an exception ends every call, so only a stand-in shows the code above
+    "10", "merge_heads", "MultiHeadAttention", "stops_after_the_transpose", HEADS_10
+)
 HEAD_THAT_AVERAGES = Pair(
     "06", "causal_pattern", "AttentionHead", "averages_the_visible_tokens", HEAD_06
 )
@@ -114,29 +133,51 @@ NOTICED = (
     Pair("03", "attention_scores", "self_attention", "measures_angles_only", SELF_ATTENTION_03),
     Pair("03", "attention_weights", "self_attention", "forgets_to_scale", SELF_ATTENTION_03),
     Pair("03", "context_vectors", "self_attention", "normalises_again", SELF_ATTENTION_03),
-    TRANSFER_04,
-    Pair("04", "SelfAttention_v1", "transfer_weights", "forgets_to_scale_in_v1"),
     Pair("06", "scaled_scores", "AttentionHead", "divides_by_the_size_itself", HEAD_06),
     Pair("06", "causal_pattern", "AttentionHead", "hides_the_token_from_itself", HEAD_06),
     Pair("09", "Attention", "MultiHeadAttention", "forgets_to_scale"),
+    Pair("09", "Attention", "MultiHeadAttention", "swaps_queries_and_keys"),
     WRAPPER_09,
     Pair("10", "split_heads", "MultiHeadAttention", "interleaves_the_heads", HEADS_10),
     Pair("10", "merge_heads", "MultiHeadAttention", "merges_interleaved", HEADS_10),
+    MERGE_10,
 )
 UNNOTICED = (  # by the checks of the exercise above
     Pair("03", "project", "self_attention", "serves_no_single_vector", SELF_ATTENTION_03),
-    Pair("04", "SelfAttention_v1", "transfer_weights", "draws_keys_first_in_v1"),
     Pair("10", "split_heads", "MultiHeadAttention", "drops_what_is_left_over", HEADS_10),
-)
-HIDDEN = (  # nothing is seen of the exercise above: its code ends with an exception
-    Pair("10", "merge_heads", "MultiHeadAttention", "stops_after_the_transpose", HEADS_10),
+    *(
+        Pair("04", lower, "transfer_weights", mistake)  # it gets right modules
+        for lower, mistakes in TRANSFERRED.items()
+        for mistake in mistakes
+    ),
 )
 OTHERS = {  # more students, with the mistake of a pair, whose exercise above has one too
     "a mistake of its own": WRAPPER_09,
     "a copy of the mistake": WRAPPER_09,
     "the same mistake in its own code": SCORES_01,
     "code that the mistake hides": HEAD_THAT_AVERAGES,
+    "code that the exception hides": MERGE_10,
+    "keys for values": WRAPPER_09._replace(
+        lower="Attention", upper="MultiHeadAttention", mistake="swaps_queries_and_keys"
+    ),
 }
+TOGETHER = {  # exercises with a mistake each, below the code of a pair
+    "03": (
+        ("attention_scores", "measures_angles_only"),
+        ("attention_weights", "forgets_to_scale"),
+    ),
+    "06": (
+        ("scaled_scores", "divides_by_the_size_itself"),
+        ("causal_pattern", "hides_the_token_from_itself"),
+    ),
+    "10": (("split_heads", "interleaves_the_heads"), ("merge_heads", "merges_interleaved")),
+}
+ABOVE = {
+    "03": ("self_attention", SELF_ATTENTION_03),
+    "06": ("AttentionHead", HEAD_06),
+    "10": ("MultiHeadAttention", HEADS_10),
+}
+NEW_MISTAKE = "that no misconception knows"
 
 
 @pytest.fixture(scope="module")
@@ -146,17 +187,21 @@ def course(pytestconfig: pytest.Config) -> Course:
 
 
 @pytest.fixture(scope="module")
-def graded(course: Course) -> dict[str, SubmissionResult]:
+def graded(course: Course, grade_class: GradeClass) -> dict[str, SubmissionResult]:
     """Grade everybody at once; the results by student."""
     class_ = [
         submitted(course, pair, pair.name, wrong(course, pair) + pair.above)
-        for pair in (*NOTICED, *UNNOTICED, *HIDDEN)
+        for pair in (*NOTICED, *UNNOTICED)
     ]
     class_ += [
         submitted(course, pair, student, text_of(course, student))
         for student, pair in OTHERS.items()
     ]
-    return {result.student: result for result in grade(course, class_, jobs=1).submissions}
+    class_ += [
+        submitted(course, two(stage), stage, two_mistakes(course, stage)) for stage in TOGETHER
+    ]
+    class_ += [submitted(course, SCORES_01, NEW_MISTAKE, unnamed(course))]
+    return {result.student: result for result in grade_class(class_)}
 
 
 def wrong(course: Course, pair: Pair) -> str:
@@ -165,6 +210,29 @@ def wrong(course: Course, pair: Pair) -> str:
     solution = stage.solution.read_text("utf-8")
     bank = {item.id: item for item in misconceptions.read(stage.misconceptions)}
     return bank[pair.mistake].module(solution)
+
+
+def two(stage: str) -> Pair:
+    """The first of the exercises with a mistake in *stage*, and the one above."""
+    lower, mistake = TOGETHER[stage][0]
+    return Pair(stage, lower, ABOVE[stage][0], mistake, ABOVE[stage][1])
+
+
+def two_mistakes(course: Course, stage: str) -> str:
+    """The solution of *stage* with two mistakes, and the code above."""
+    found = course.stage(stage)
+    text = found.solution.read_text("utf-8")
+    bank = {item.id: item for item in misconceptions.read(found.misconceptions)}
+    for _, mistake in TOGETHER[stage]:
+        text = bank[mistake].module(text)
+    return text + ABOVE[stage][1]
+
+
+def unnamed(course: Course) -> str:
+    """The solution of stage 01 with a new mistake, and the code above."""
+    text = course.stage("01").solution.read_text("utf-8")
+    wrong = "\n\ndef attention_scores(inputs):\n    return 1.3 + 1.7 * inputs @ inputs.flip(1).T\n"
+    return text + wrong + SELF_ATTENTION_01
 
 
 def text_of(course: Course, student: str) -> str:
@@ -176,6 +244,13 @@ def text_of(course: Course, student: str) -> str:
         start, end = text.index("class CausalAttention"), text.index("class MultiHeadAttention(")
         copy = text[start:end].replace("class CausalAttention", "class Head")
         return replaced(text, "                CausalAttention(", "                Head(") + copy
+    if student == "code that the exception hides":  # nothing hides the future
+        return text + replaced(HEADS_10, ".masked_fill(self.mask[:T, :T], -torch.inf)", "")
+    if student == "keys for values":
+        right = "head(encodings_for_q, encodings_for_k, encodings_for_v, mask)"
+        return replaced(
+            text, right, "head(encodings_for_q, encodings_for_v, encodings_for_k, mask)"
+        )
     if student == "code that the mistake hides":  # queries and keys are never used
         scores = "scaled_scores(self.query(x), self.key(x))"
         return text + replaced(HEAD_06, scores, "torch.zeros(len(x), x.size(1), x.size(1))")
@@ -230,15 +305,23 @@ def test_a_mistake_that_shows_below_only_carries_nothing(
     assert upper.carried == 0
 
 
-@pytest.mark.parametrize("pair", HIDDEN, ids=[pair.name for pair in HIDDEN])
-def test_an_exercise_of_which_nothing_is_seen_carries_nothing(
-    graded: dict[str, SubmissionResult], pair: Pair
-):
-    """An exception ends it before it shows that it is right."""
-    upper = both(graded[pair.name], pair)[1]
+@pytest.mark.parametrize("stage", TOGETHER)
+def test_two_mistakes_below_cost_nothing_above(graded: dict[str, SubmissionResult], stage: str):
+    """The exercise above is right, given both."""
+    upper = both(graded[stage], two(stage))[1]
+    names = [lower for lower, _ in TOGETHER[stage]]
 
-    assert upper.score < upper.max_score
-    assert upper.carried == 0
+    assert upper.score == upper.max_score
+    assert {check.given for check in upper.checks} - {""} == {" and ".join(names)}
+
+
+def test_a_mistake_without_a_name_is_carried_too(graded: dict[str, SubmissionResult]):
+    """A stand-in shows that the exercise above is right."""
+    lower, upper = both(graded[NEW_MISTAKE], SCORES_01)
+
+    assert lower.score < lower.max_score
+    assert upper.score == upper.max_score
+    assert upper.carried > 0
 
 
 @pytest.mark.parametrize("student", OTHERS)
@@ -254,9 +337,9 @@ def test_a_second_mistake_costs_too(graded: dict[str, SubmissionResult], student
 def test_a_course_can_turn_it_off(course: Course):
     """Then the mistake costs in both exercises."""
     strict = Course(course.root, replace(course.file, grading=Grading(carry_forward=False)))
-    submission = submitted(course, TRANSFER_04, "ada", wrong(course, TRANSFER_04))
+    submission = submitted(course, WRAPPER_09, "ada", wrong(course, WRAPPER_09))
     result = grade(strict, [submission], jobs=1).submissions[0]
-    upper = both(result, TRANSFER_04)[1]
+    upper = both(result, WRAPPER_09)[1]
 
     assert upper.score < upper.max_score
     assert result.carried == 0

@@ -2,13 +2,12 @@
 
 import pytest
 
-from autograder.course import Course, find_root, load
+from autograder.course import SECRET_VARIABLE, Course, find_root, load
 from autograder.diagnosis.misconceptions import read
 from autograder.grading.grade import grade
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Results
 from autograder.submission import Code, Submission
-from autograder.suite.hidden_inputs import SECRET_VARIABLE
 from autograder.suite.in_process import solution_channel
 
 STAGE = "04"

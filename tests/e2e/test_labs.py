@@ -1,6 +1,6 @@
 """Every lab runs in a kernel, and is valid as students receive it.
 
-Two kernels run all labs, because starting one is slow: it imports torch, and its sandbox does too.
+One kernel runs all labs, because starting one is slow: it imports torch, and its sandbox does too.
 """
 
 import ast
@@ -10,7 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import nbformat
@@ -26,31 +26,68 @@ from autograder.course import Stage
 from autograder.grading.suite_runner import open_suites
 
 COURSE = courses.load(Path(__file__).parents[2])
-KERNELS = 2
 CELL_SECONDS = 120  # a kernel's first check waits for torch, on a busy machine
 OPENING = """
-import functools
+import functools, gc
+import matplotlib.pyplot
 from autograder.student import lab
+gc.freeze()  # what is imported now: each `%reset` would look through it
 lab.ForkServer = functools.cache(lab.ForkServer)  # one for all labs of this kernel
 """
+LOOP_SECONDS = 0.05  # of each cell that meets a loop without end
+LONG_SECONDS = 60  # of every other cell, on a busy machine
 FRESH = """
 %reset -f
 import os, sys
 os.chdir({folder!r})
 sys.modules.pop("test_public", None)  # of the previous lab; a student has one lab per kernel
+from autograder.student import lab, pictures
+lab.CELL_SECONDS = {seconds}
+pictures.SHARP = 0.5  # saves time
+lab.heatmaps = pictures.heatmaps if {drawn} else (lambda *_tables, **_words: None)
+"""
+WRONG_SHAPES = """
+
+import torch
+
+
+def _with_an_axis(value):
+    return value[None] if isinstance(value, torch.Tensor) else [value]
+
+
+def _wrapped(function):
+    return lambda *values, **options: _with_an_axis(function(*values, **options))
+
+
+for _name in {names!r}:
+    _made = globals()[_name]
+    if isinstance(_made, type):
+        _made.forward = _wrapped(_made.forward)
+    else:
+        globals()[_name] = _wrapped(_made)
 """
 METADATA = {"nbgrader", "deletable", "editable"}  # the last two lock a cell in Jupyter
 LAB_FOLDERS = ("source", "assignments")
 CODE = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
 HTML = re.compile(r"<[/!a-z]", re.IGNORECASE)
 LINK = re.compile(r"\]\(\s*<?([^)\s>]*)|^\s*\[[^\]]+\]:\s*(\S+)", re.MULTILINE)
-REMOTE = re.compile(r"\w+:|//")
+IMAGE = re.compile(r"!\[")
+PAPER_OR_LAB = re.compile(
+    r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}$|proceedings\.mlr\.press/)"
+    r"|\.\./\d\d_\w+/lab\.ipynb$"
+)
 
 
 class Tour(NamedTuple):
-    """A lab after a run from top to bottom: with the stub, and with the solution."""
+    """A lab after runs from top to bottom: before, during and after the student's work.
+
+    The three in the middle leave the checks out: these never run student code in the kernel.
+    """
 
     stub: NotebookNode
+    syntax_error: NotebookNode
+    loop: NotebookNode
+    wrong_shapes: NotebookNode
     solution: NotebookNode
 
 
@@ -61,7 +98,7 @@ def tours() -> dict[str, Tour]:
         return asyncio.run(run_all(Path(folder)))
 
 
-@pytest.fixture(params=COURSE.stages, ids=lambda stage: stage.name)
+@pytest.fixture(params=COURSE.every_stage, ids=lambda stage: stage.name)
 def stage(request: pytest.FixtureRequest) -> Stage:
     """Each stage of the course."""
     return request.param
@@ -82,51 +119,64 @@ def lab(request: pytest.FixtureRequest, stage: Stage) -> NotebookNode:
 @pytest.fixture(scope="module")
 def points() -> dict[str, dict[str, float]]:
     """The points of each exercise's hidden checks, by stage."""
-    stages = COURSE.stages
+    stages = COURSE.every_stage
     with open_suites(COURSE, stages) as runner:
         return {stage.name: runner.points(stage) for stage in stages}
 
 
 async def run_all(folder: Path) -> dict[str, Tour]:
-    """Run all labs, divided among the kernels."""
-    todo = list(COURSE.stages)
-    kernels = [run_some(todo, Path(mkdtemp(dir=folder))) for _ in range(KERNELS)]
-    shares = await asyncio.gather(*kernels)
-    return {name: tour for share in shares for name, tour in share.items()}
-
-
-async def run_some(todo: list[Stage], folder: Path) -> dict[str, Tour]:
-    """Run the stages of *todo* one after the other in a kernel, until none is left."""
+    """Run all labs one after the other in a kernel."""
     kernel = AsyncKernelManager(
         kernel_name="python3", transport="ipc", connection_file=str(folder / "kernel.json")
     )
-    await kernel.start_kernel(env=os.environ | {"IPYTHONDIR": str(folder / "ipython")})
+    await kernel.start_kernel(
+        env=os.environ | {"IPYTHONDIR": str(folder / "ipython"), "OMP_NUM_THREADS": "1"}
+    )
     opening = new_notebook(cells=[new_code_cell(OPENING)])
     client = NotebookClient(opening, km=kernel, timeout=CELL_SECONDS, allow_errors=True)
     try:
         await client.async_execute()
-        tours = {}
-        while todo:
-            stage = todo.pop()
-            tours[stage.name] = await run(stage, client, folder / stage.name)
+        return {
+            stage.name: await run(stage, client, folder / stage.name)
+            for stage in COURSE.every_stage
+        }
     finally:
         await kernel.shutdown_kernel(now=True)
         client.kc.stop_channels()
-    return tours
 
 
 async def run(stage: Stage, client: NotebookClient, folder: Path) -> Tour:
-    """Run the lab of *stage* in *folder*; then save the solution there and run it again."""
+    """Run the lab of *stage* in *folder*, each time with another module beside it."""
     shutil.copytree(stage.assignment, folder)
-    stub = await run_once(folder, client)
-    shutil.copy(stage.solution, folder)
-    return Tour(stub, await run_once(folder, client))
+    module = folder / f"{stage.module}.py"
+    stub, solution = module.read_text("utf-8"), stage.solution.read_text("utf-8")
+    names = [exercise.name for exercise in stage.exercises]
+    modules = {
+        "stub": stub,
+        "syntax_error": f"{solution}\ndef broken(\n",
+        "loop": stub.replace("raise NotImplementedError", "while True: pass"),
+        "wrong_shapes": solution + WRONG_SHAPES.format(names=names),
+        "solution": solution,
+    }
+    runs = {}
+    for name, text in modules.items():
+        module.write_text(text, "utf-8")
+        seconds = LOOP_SECONDS if name == "loop" else LONG_SECONDS
+        checked, drawn = name in {"stub", "solution"}, name == "solution"
+        runs[name] = await run_once(folder, client, seconds, checked=checked, drawn=drawn)
+    return Tour(**runs)
 
 
-async def run_once(folder: Path, client: NotebookClient) -> NotebookNode:
+async def run_once(
+    folder: Path, client: NotebookClient, seconds: float, *, checked: bool, drawn: bool
+) -> NotebookNode:
     """Run every cell of the lab in *folder*, also after one that fails."""
     client.nb = nbformat.read(folder / "lab.ipynb", as_version=4)
-    client.nb.cells.insert(0, new_code_cell(FRESH.format(folder=str(folder))))
+    fresh = new_code_cell(FRESH.format(folder=str(folder), seconds=seconds, drawn=drawn))
+    cells = [
+        cell for cell in client.nb.cells if checked or not cell.source.startswith("lab.check(")
+    ]
+    client.nb.cells = [fresh, *filter(is_code, cells)]
     return await client.async_execute()
 
 
@@ -187,7 +237,13 @@ def check_texts(notebook: NotebookNode) -> list[str]:
 
 def pictures(notebook: NotebookNode) -> int:
     """Count the pictures in *notebook*."""
-    return sum("image/png" in output.get("data", {}) for output in outputs(notebook))
+    pages = (output.get("data", {}).get("text/html", "") for output in outputs(notebook))
+    return sum(page.count("<img src=") for page in pages)
+
+
+def uses(notebook: NotebookNode) -> int:
+    """Count the cells of *notebook* that need an exercise."""
+    return sum("with lab.needs(" in cell.source for cell in notebook.cells if is_code(cell))
 
 
 def needed(notebook: NotebookNode) -> Iterator[str]:
@@ -206,6 +262,7 @@ def test_every_cell_runs_with_the_solution(tour: Tour):
     assert problems(tour.solution) == []
     assert "could not run with" not in text
     assert "this cell runs once" not in text
+    assert "was stopped" not in text
     assert pictures(tour.solution) > 0
 
 
@@ -227,9 +284,32 @@ def test_every_cell_runs_with_the_stub(tour: Tour):
 
 def test_the_stub_completes_no_exercise(stage: Stage, tour: Tour):
     """With the stub each grade cell says that its exercise is not written yet."""
-    unwritten = [f"· {exercise.name}: not written yet." for exercise in stage.exercises]
+    first_lines = [text.partition("\n")[0] for text in check_texts(tour.stub)]
 
-    assert check_texts(tour.stub) == unwritten
+    assert first_lines == [f"· {exercise.name}: not written yet." for exercise in stage.exercises]
+
+
+def test_every_cell_runs_with_a_syntax_error(stage: Stage, tour: Tour):
+    """Each cell that needs code says in one line where the error is; nothing old runs instead."""
+    lines = printed(tour.syntax_error).splitlines()
+    waiting = [line for line in lines if line.startswith("This cell waits for ")]
+    last = len(stage.solution.read_text("utf-8").splitlines()) + 2
+
+    assert problems(tour.syntax_error) == []
+    assert len(waiting) == uses(tour.syntax_error)
+    assert all(f"{stage.module}.py, line {last}: '(' was never closed" in line for line in waiting)
+
+
+def test_every_cell_runs_with_an_endless_loop(tour: Tour):
+    """Each cell that meets the loop is stopped, and names its line."""
+    assert problems(tour.loop) == []
+    assert f"This cell was stopped after {LOOP_SECONDS} s, in line " in printed(tour.loop)
+
+
+def test_every_cell_runs_with_wrong_shapes(tour: Tour):
+    """What does not fit is described in one line."""
+    assert problems(tour.wrong_shapes) == []
+    assert "this cell runs once" not in printed(tour.wrong_shapes)
 
 
 def test_a_lab_is_clean(lab: NotebookNode):
@@ -259,22 +339,32 @@ def test_each_exercise_has_one_locked_grade_cell(stage: Stage, lab: NotebookNode
 def test_a_grade_cell_has_the_points_of_its_hidden_checks(
     stage: Stage, lab: NotebookNode, points: dict[str, dict[str, float]]
 ):
-    """All of them together are worth ten points."""
+    """All of them together are worth ten points, and nothing where the stage is for practice."""
     worth = {metadata_of(cell).grade_id: metadata_of(cell).points for cell in grade_cells(lab)}
 
-    assert worth == points[stage.name]
-    assert sum(worth.values()) == pytest.approx(10.0)
+    assert worth.keys() == points[stage.name].keys()
+    assert not stage.file.graded or worth == points[stage.name]
+    assert sum(worth.values()) == pytest.approx(10.0 if stage.file.graded else 0.0)
 
 
-def test_a_lab_asks_one_or_two_questions(lab: NotebookNode):
+def test_a_lab_asks_one_or_two_questions(stage: Stage, lab: NotebookNode):
     """Students answer in cells that they may edit, for points beyond the ten."""
     answers = answer_cells(lab)
 
-    assert len(answers) in {1, 2}
+    assert len(answers) in ({1, 2} if stage.file.graded else {0})
     for cell in answers:
         assert metadata_of(cell).solution
         assert not metadata_of(cell).locked
         assert metadata_of(cell).points > 0
+
+
+def test_a_model_answer_follows_each_answer(lab: NotebookNode):
+    """The cell below an answer shows it, once there is an answer."""
+    sources = [cell.source for cell in lab.cells]
+    for cell in answer_cells(lab):
+        following = sources[lab.cells.index(cell) + 1]
+
+        assert following == f'lab.model_answer("{metadata_of(cell).grade_id}")'
 
 
 def test_every_question_has_a_mark_scheme_for_graders_only(stage: Stage):
@@ -303,15 +393,35 @@ def test_students_receive_the_source_lab(stage: Stage):
     assert [cell.cell_type for cell in received.cells] == [cell.cell_type for cell in source.cells]
 
 
-def test_a_lab_imports_the_module_and_reloads_it(stage: Stage, lab: NotebookNode):
-    """Its first code cell is locked and sets up everything that the others use."""
+def test_a_lab_begins_with_the_lab(stage: Stage, lab: NotebookNode):
+    """Its first code cell is locked, and works also where the module can't be imported."""
     first = next(filter(is_code, lab.cells))
-    lines = first.source.splitlines()
 
     assert metadata_of(first).locked
-    assert lines[:2] == ["%load_ext autoreload", "%autoreload 2"]
-    assert f"import {stage.module}" in lines
-    assert lines[-1] == "lab = Lab()"
+    assert first.source.splitlines()[-2:] == ["lab = Lab()", f"{stage.module} = lab.module()"]
+
+
+def test_a_lab_draws_the_shapes(lab: NotebookNode):
+    """One diagram shows the way from the inputs to the result."""
+    assert sum(cell.source.startswith("shapes(") for cell in lab.cells) == 1
+
+
+def test_a_lab_says_how_long_the_stage_takes(stage: Stage, lab: NotebookNode):
+    """In all, reading included; `progress` adds up the same minutes."""
+    said = f"**Time:** about {stage.file.minutes} minutes, "
+
+    assert not stage.file.graded or said in lab.cells[0].source
+
+
+def test_a_lab_ends_with_the_way_to_the_next(stage: Stage):
+    """The last cell links the next stage, and names the command."""
+    text = read("assignments", stage).cells[-1].source
+    names = COURSE.file.stages
+    *_, last = names
+    following = names[1] if stage.name == last else names[names.index(stage.name) + 1]
+
+    assert f"](../{following}/lab.ipynb)" in text
+    assert f"`autograder {'progress' if stage.name == last else 'next'}`" in text
 
 
 def test_a_lab_draws_heatmaps(lab: NotebookNode):
@@ -325,10 +435,11 @@ def test_a_lab_needs_exercises_that_exist(stage: Stage, lab: NotebookNode):
 
 
 def test_text_is_plain_markdown(lab: NotebookNode):
-    """It has no HTML, which viewers show differently, and no pictures from other places."""
+    """It has no HTML, which viewers show differently, and links to papers and stages only."""
     for cell in lab.cells:
         text = "" if is_code(cell) else CODE.sub("", cell.source)
         targets = [inline or reference for inline, reference in LINK.findall(text)]
         assert not HTML.search(text), cell.source
-        assert not [target for target in targets if REMOTE.match(target)], cell.source
+        assert not IMAGE.search(text), cell.source
+        assert all(map(PAPER_OR_LAB.match, targets)), cell.source
         assert "attachments" not in cell

@@ -1,7 +1,8 @@
 """Files as students hand them in: what each exercise earns, and what is said, as a person judges.
 
 Each case is made from the solution of its stage. Exercises that a case does not list keep all their
-points and are told nothing. The expectations were written by a person, before the grader was asked.
+points, and nothing is said about them. A person wrote the expectations, before the grader was
+asked.
 """
 
 import ast
@@ -13,14 +14,14 @@ import pytest
 
 from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis import misconceptions
-from autograder.grading.grade import grade
 from autograder.results import ExerciseResult, Status, SubmissionResult
 from autograder.submission import Code, Submission
+from tests.e2e.conftest import GradeClass
 
 Edit = Callable[[str, Stage], str]
 
 NOTHING, LITTLE, SOME, MOST = (0, 0), (0.01, 0.4), (0.01, 0.99), (0.6, 0.99)  # shares of the points
-CARRIED = (1, 1)
+CARRIED, LITTLE_OR_NOTHING = (1, 1), (0, 0.4)
 CELL = "# In[ ]:\n"  # starts a cell, as `jupyter nbconvert --to script` writes it
 
 
@@ -76,6 +77,20 @@ def mistake(*ids: str) -> Edit:
     def edit(text: str, stage: Stage) -> str:
         bank = {item.id: item for item in misconceptions.read(stage.misconceptions)}
         return reduce(lambda module, id_: bank[id_].module(module), ids, text)
+
+    return edit
+
+
+def within(start: str, *swaps: tuple[str, str]) -> Edit:
+    """Replace text in the definition that begins with *start*."""
+
+    def edit(text: str, _stage: Stage) -> str:
+        before, found, rest = text.partition(start)
+        part, end, after = rest.partition("\n\n\n")
+        for old, new in swaps:
+            assert old in part, old
+            part = part.replace(old, new)
+        return f"{before}{found}{part}{end}{after}"
 
     return edit
 
@@ -479,14 +494,14 @@ CASES = (
         "04",
         "forgets the return of forward",
         (instead("SelfAttention_v1", V1_OF_BOOKS.format(end="print(context_vec)")),),
-        {"SelfAttention_v1": ("None", SOME), "transfer_weights": ("None", MOST)},
+        {"SelfAttention_v1": ("None", SOME)},
         never=("raised an exception",),
     ),
     Case(
         "04",
         "forgets the return and prints nothing",
         (instead("SelfAttention_v1", V1_OF_BOOKS.format(end="")),),
-        {"SelfAttention_v1": ("None", SOME), "transfer_weights": ("None", MOST)},
+        {"SelfAttention_v1": ("None", SOME)},
         never=("printed", "raised an exception"),
     ),
     Case(
@@ -672,7 +687,6 @@ CASES = (
         {
             "SelfAttentionV1": ("forgets_to_scale", SOME),
             "SelfAttention_v1": ("keeps_plain_tensors", SOME),
-            "transfer_weights": ("no parameter of the name W_query", SOME),
         },
     ),
     Case(
@@ -779,7 +793,6 @@ CASES = (
         (mistake("normalises_over_queries_in_v2"),),
         {
             "SelfAttention_v2": ("normalises_over_queries_in_v2", SOME),
-            "transfer_weights": ("given your SelfAttention_v2", CARRIED),
         },
     ),
     Case(
@@ -845,6 +858,83 @@ CASES = (
             ),
         ),
     ),
+    # A mistake in one exercise costs nothing in another that is right.
+    Case(
+        "04",
+        "leaves the bias on",
+        (mistake("leaves_the_bias_on"),),
+        {"SelfAttention_v2": ("leaves_the_bias_on", SOME)},
+    ),
+    *(
+        Case(
+            "04",
+            f"calls a layer of {class_} otherwise",
+            (
+                within(f"class {class_}", ("self.W_query", "self.W_q")),
+                within("def transfer_weights", (f"{role}.W_query", f"{role}.W_q")),
+            ),
+            {class_: ("other_parameters", SOME)},
+        )
+        for class_, role in (("SelfAttention_v1", "target"), ("SelfAttention_v2", "source"))
+    ),
+    Case(
+        "04",
+        "two mistakes in SelfAttention_v2 that have no name",
+        (
+            within(
+                "class SelfAttention_v2",
+                ("queries @ keys.T", "queries @ keys.T * 1.7"),
+                ("return weights @ values", "return weights @ values + x.mean()"),
+            ),
+        ),
+        {"SelfAttention_v2": ("wrong values", SOME)},
+    ),
+    Case(
+        "04",
+        "leaves the bias on and copies without a transpose",
+        (mistake("leaves_the_bias_on", "copies_without_transposing"),),
+        {
+            "SelfAttention_v2": ("leaves_the_bias_on", SOME),
+            "transfer_weights": ("", LITTLE_OR_NOTHING),
+        },
+    ),
+    Case(
+        "04",
+        "queries are too large by the root of 2",
+        (
+            within(
+                "class SelfAttentionV1",
+                ("input_vectors @ self.W_q", "input_vectors @ self.W_q * 2**0.5"),
+            ),
+        ),
+        {"SelfAttentionV1": ("wrong values", SOME)},
+        never=("fixed at 2", "not scaled"),
+    ),
+    Case(
+        "04",
+        "SelfAttention_v1 returns nothing",
+        (mistake("prints_instead_of_returning"),),
+        {"SelfAttention_v1": ("prints_instead_of_returning", SOME)},
+        never=("end without `return`?",),
+    ),
+    Case(
+        "09",
+        "swaps queries and keys",
+        (mistake("swaps_queries_and_keys"),),
+        {
+            "Attention": ("swaps_queries_and_keys", SOME),
+            "MultiHeadAttention": ("Right, given your Attention", CARRIED),
+        },
+    ),
+    Case(
+        "09",
+        "n_heads for num_heads",
+        (swap("num_heads", "n_heads", 6),),
+        {
+            "MultiHeadAttention": ("num_heads", MOST),
+            "MultiHeadAttentionWrapper": ("num_heads", MOST),
+        },
+    ),
     Case(
         "08",
         "in a notebook",
@@ -890,11 +980,10 @@ def ids_of(exercise: ExerciseResult) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def results(pytestconfig: pytest.Config) -> dict[str, SubmissionResult]:
+def results(pytestconfig: pytest.Config, grade_class: GradeClass) -> dict[str, SubmissionResult]:
     """Grade all files at once; the results by the names of the cases."""
     course = load(find_root(pytestconfig.rootpath))
-    submissions = [submission_of(course, case) for case in CASES]
-    graded = grade(course, submissions, jobs=1).submissions
+    graded = grade_class([submission_of(course, case) for case in CASES])
     return {result.student: result for result in graded}
 
 
@@ -905,9 +994,9 @@ def judgement(exercise: ExerciseResult, case: Case) -> str:
     if not least <= round(share, 6) <= most:
         return f"{exercise.name} earns {share:.0%}"
     if exercise.name not in case.loses and any(said):
-        return f"{exercise.name} is right, and is told: {said}"
+        return f"{exercise.name} is right, but this is said: {said}"
     if words not in ids_of(exercise) and not any(words in text for text in said):
-        return f"{exercise.name} is not told {words!r}"
+        return f"{exercise.name} has no sentence with {words!r}"
     return ""
 
 
@@ -915,7 +1004,7 @@ def judgement(exercise: ExerciseResult, case: Case) -> str:
 def test_each_exercise_earns_what_a_person_would_give(
     case: Case, results: dict[str, SubmissionResult]
 ):
-    """What is wrong loses points and is told why; what is right keeps them and is told nothing."""
+    """What is wrong loses points, with the reason; what is right keeps them, without a word."""
     result = results[id_of(case)]
     differences = [judgement(exercise, case) for exercise in result.exercises]
 

@@ -16,6 +16,7 @@ from tests.kit import conftest as kit
 from tests.kit.reports import conftest as reports
 
 PHONE = 360
+NARROW = 400
 DESKTOP = 1280
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
@@ -41,6 +42,20 @@ SCROLLS = """
     return item.tabIndex === 0 && last.right <= item.getBoundingClientRect().right + 1;
   })
 """
+SHOWN = "[...document.querySelectorAll('.submissions tbody tr:not([hidden]) th a')]"
+TYPE = """
+(() => {{
+  const field = document.querySelector('#tools {field}');
+  field.value = '{words}';
+  field.dispatchEvent(new Event('input'));
+}})()
+"""
+TROUBLES = """
+[...document.querySelectorAll('td.problem')]
+  .filter(item => item.textContent)
+  .map(item => item.getBoundingClientRect())
+  .filter(item => item.width < 280 || item.height < 12).length
+"""
 
 
 # The fixtures of the kit's own tests; pytest finds them among the names of this module.
@@ -48,6 +63,7 @@ write_course, tiny = kit.write_course, kit.tiny
 check, submission, results = kit.check, kit.submission, kit.results
 weights, diagnosis, failed_check = reports.weights, reports.diagnosis, reports.failed_check
 graded_class, hostile = reports.graded_class, reports.hostile
+large_class = reports.large_class
 
 
 class Browser:
@@ -213,3 +229,65 @@ def test_no_script_of_a_page_would_run(browser: Browser, pages: list[str]):
         titles.append(browser.value("document.title"))
 
     assert titles == ["Tiny: class report", "ran"]
+
+
+@pytest.fixture
+def report(browser: Browser, tiny: Course, large_class: Results) -> Browser:
+    """The class report of 300 students, on a desktop."""
+    names = {item.student: f"Student {300 - at}" for at, item in enumerate(large_class.submissions)}
+    browser.show(class_page(tiny, large_class, names), DESKTOP)
+    return browser
+
+
+def test_the_report_sorts_numbers_as_numbers_and_names_as_words(report: Browser):
+    """By a click on a head, the other way round by a second one."""
+    heads = "[...document.querySelectorAll('.submissions thead button')]"
+    points = "[...document.querySelectorAll('.submissions td.number')].map(td => td.dataset.value)"
+    report.value(f"{heads}[0].click()")
+    first = report.value(f"{SHOWN}.slice(0, 3).map(item => item.textContent)")
+    report.value(f"{heads}[2].click(), {heads}[2].click()")
+    scores = [float(score) for score in report.value(points) if score]
+
+    assert first == ["Student 1", "Student 2", "Student 3"]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) > 10
+
+
+def test_the_report_is_filtered_and_searched(report: Browser):
+    """By what needs a review, and by words of names and of mistakes; the number is shown."""
+    every = report.value(f"{SHOWN}.length")
+    report.value(TYPE.format(field="select", words="review"))
+    review = report.value(f"{SHOWN}.length")
+    report.value(TYPE.format(field="select", words=""))
+    report.value(TYPE.format(field="input", words="S123 student"))
+
+    assert (every, review) == (300, 6)
+    assert report.value(f"{SHOWN}.map(item => item.textContent)") == ["Student 177"]
+    assert report.value("document.querySelector('#tools p').textContent") == (
+        "1 of 300 submissions shown"
+    )
+
+
+def test_without_its_script_the_report_can_be_read(
+    browser: Browser, tiny: Course, large_class: Results
+):
+    """All rows are shown, and no tool that does nothing."""
+    page = class_page(tiny, large_class).replace('"use strict"', '"changed"', 1)
+    browser.show(page, DESKTOP)
+
+    assert browser.value(f"{SHOWN}.length") == 300
+    assert browser.value("document.querySelector('#tools').hidden") is True
+    assert browser.value("document.querySelectorAll('button').length") == 0
+
+
+@pytest.mark.parametrize("width", [PHONE, NARROW, DESKTOP])
+def test_a_large_class_fits_its_window(
+    browser: Browser, tiny: Course, large_class: Results, width: int, tmp_path: Path
+):
+    """The first trouble of each student is as wide as a sentence needs, on a phone too."""
+    browser.show(class_page(tiny, large_class), width, unfold=True)
+    browser.photograph(tmp_path / f"large-{width}.png")
+
+    assert browser.value(OVERFLOW) <= 0
+    assert browser.value(CUT_OFF) == []
+    assert browser.value(TROUBLES) == 0

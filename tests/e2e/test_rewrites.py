@@ -13,9 +13,9 @@ import pytest
 from autograder import course as courses
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.grading.grade import grade
 from autograder.results import SubmissionResult
 from autograder.submission import Code, Submission
+from tests.e2e.conftest import GradeClass
 
 ROOT = Path(__file__).parents[2]
 COURSE = courses.load(ROOT)
@@ -47,12 +47,10 @@ def submission_of(path: Path) -> Submission:
 
 
 @pytest.fixture(scope="module")
-def results() -> dict[str, SubmissionResult]:
+def results(grade_class: GradeClass) -> dict[str, SubmissionResult]:
     """Grade all files as one class; return the results by the names of the files."""
-    graded = grade(
-        COURSE, [submission_of(path) for path in REWRITES], jobs=1
-    )  # each process would run the misconceptions
-    return dict(zip(map(name_of, REWRITES), graded.submissions, strict=True))
+    graded = grade_class([submission_of(path) for path in REWRITES])
+    return dict(zip(map(name_of, REWRITES), graded, strict=True))
 
 
 def named(result: SubmissionResult) -> dict[str, set[str]]:

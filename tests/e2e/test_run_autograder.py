@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from autograder.course import Course, find_root, load
-from autograder.gradescope.build import build_zip
+from autograder.gradescope.bundle import build_zip
 from autograder.sandbox import seccomp
 from autograder.sandbox.isolation import detect_capabilities
 from tests.factories import lay_out

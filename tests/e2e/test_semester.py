@@ -2,6 +2,7 @@
 
 import ast
 import csv
+import difflib
 import html
 import json
 import re
@@ -16,7 +17,7 @@ from typing import NamedTuple
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.authoring import markers
+from autograder.authoring import stubs
 from autograder.course import load
 from autograder.gradebook.connection import NbgraderSetup
 from tests.kit.commands import run_here, run_process
@@ -106,7 +107,7 @@ CLASS: dict[str, dict[str, str]] = {
     "joan": {"self_attention.py": RIGHT, "lab.ipynb": lab_with("<script>alert(1)</script>")},
     "katherine": {"lab.ipynb": lab_with("Words only.")},
     "linus": {"self_attention.py": RIGHT.replace("queries @ keys.T", "endless()", 1)
-              + "\n\ndef endless():\n    while True:\n        pass\n"},
+              + "\n\ndef endless():\n    while True: pass\n"},
     "mary": {"README.md": "I hand in next week."},
     "niels": {},
     "olga": {"self_attention.py": "import os\nos._exit(0)\n" + RIGHT, "lab.ipynb": LAB},
@@ -114,8 +115,12 @@ CLASS: dict[str, dict[str, str]] = {
     "sofia": {"self_attention.py": RIGHT, "lab.ipynb": lab_with("Late."), "timestamp.txt": LATE},
     "srinivasa": {"self_attention.py": UNSCALED, "timestamp.txt": LATE},
     "tim": {"self_attention.py": FORGER + RIGHT},
+    "kay": {"SelfAttention_final_FINAL.py": RIGHT, "lab.ipynb": lab_with("By Canvas.")},
+    "liv": {"hw.zip": ""},
+    "vera": {"work.rar": "Rar!"},
 }  # fmt: skip
-PACKED = ("barbara", "hedy")  # these come as zips from an LMS
+PACKED = ("barbara", "hedy")  # these come as zips from anywhere
+CANVAS = {"kay": "johnsonkay_9", "liv": "lamarrliv_LATE_10", "vera": "rubinvera_11"}
 
 
 @pytest.fixture(scope="module")
@@ -178,12 +183,16 @@ def prepare(root: Path) -> None:
     for student, files in CLASS.items():
         stamp = {} if student in PACKED else {"timestamp.txt": ON_TIME}
         folder = root / "submitted" / student / STAGE
+        if student in CANVAS:
+            continue
         if student in PACKED:
             pack(root / "downloaded" / STAGE / "archive" / f"{student}.zip", files)
             continue
         folder.mkdir(parents=True)
         for name, content in (stamp | files).items():
             (folder / name).write_text(content, "utf-8")
+    (root / "downloaded" / STAGE / "archive" / "xenia.zip").write_bytes(b"no zip")
+    pack_as_canvas(root / "submissions.zip")
     (root / "students.csv").write_text(
         'id,first_name,last_name,email\nada,Ada,"King, Countess of Lovelace",ada@example.org\n'
     )
@@ -191,6 +200,7 @@ def prepare(root: Path) -> None:
         "Student,ID,SIS User ID,SIS Login ID,Section\n"
         "    Points Possible,,,,\n"
         '"Lovelace, Ada",7,,ada,A\nTuring Alan,8,,alan,A\n'
+        '"Johnson, Kay",9,,kay,A\n"Lamarr, Liv",10,,liv,A\n"Rubin, Vera",11,,vera,A\n'
     )
     (root / "moodle-worksheet.csv").write_text(
         "Identifier,Full name,Email address,ID number,Status,Grade,Maximum Grade,"
@@ -205,6 +215,21 @@ def pack(file: Path, files: dict[str, str]) -> None:
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)
+
+
+def pack_as_canvas(file: Path) -> None:
+    """Zip what some students handed in as Canvas does; one handed in a zip, after the deadline."""
+    files = {
+        f"{CANVAS[student]}_50{number}_{name}": content
+        for student in CANVAS
+        for number, (name, content) in enumerate(CLASS[student].items())
+    }
+    pack(file, {name: content for name, content in files.items() if not name.endswith(".zip")})
+    inner = file.with_name("hw.zip")
+    pack(inner, {"homework/self_attention.py": RIGHT})
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.write(inner, f"{CANVAS['liv']}_500_hw.zip")
+    inner.unlink()
 
 
 def run(root: Path, line: str) -> Ran:
@@ -264,22 +289,38 @@ def test_every_student_has_a_row_for_every_cell(semester: Semester):
     """Whatever was submitted, all graded cells of the lab have a grade."""
     cells = {row[1] for row in semester.scores["graded"]}
 
-    assert len(semester.scores["graded"]) == len(CLASS) * len(cells)
-    assert {row[0] for row in semester.scores["graded"]} == set(CLASS)
+    assert len(semester.scores["graded"]) == (len(CLASS) + 1) * len(cells)  # and Xenia
+    assert {row[0] for row in semester.scores["graded"]} == {*CLASS, "xenia"}
 
 
 @pytest.mark.parametrize(
     "student",
-    ["ada", "barbara", "carl", "emmy", "frances", "grace", "hedy", "joan", "ruth", "sofia", "tim"],
+    [
+        "ada",
+        "barbara",
+        "carl",
+        "emmy",
+        "frances",
+        "grace",
+        "hedy",
+        "joan",
+        "kay",
+        "liv",
+        "ruth",
+        "sofia",
+        "tim",
+    ],
 )
 def test_right_code_earns_all_ten_points(semester: Semester, student: str):
     """A damaged, renamed or missing notebook, or a zip, costs no point of the module."""
     assert total(semester, student) == 10.0
 
 
-@pytest.mark.parametrize("student", ["dorothy", "katherine", "mary", "niels", "olga"])
+@pytest.mark.parametrize(
+    "student", ["dorothy", "katherine", "mary", "niels", "olga", "vera", "xenia"]
+)
 def test_submissions_without_working_code_earn_0(semester: Semester, student: str):
-    """These are a stub, text alone, no module, no file, and a module that ends the process."""
+    """A stub, text alone, no module, no file, a module that ends the process, broken archives."""
     assert total(semester, student) == 0.0
 
 
@@ -292,7 +333,7 @@ def test_partly_right_code_earns_a_part(semester: Semester, student: str):
 def test_blank_answers_are_0_and_others_wait(semester: Semester):
     """Only written answers are left to be graded by hand."""
     waiting = {(row[0], row[1]) for row in semester.scores["graded"] if row[4]}
-    wrote = {"ada", "alan", "frances", "grace", "joan", "katherine", "sofia"}
+    wrote = {"ada", "alan", "frances", "grace", "joan", "katherine", "kay", "sofia"}
 
     assert waiting == {(student, answer) for student in wrote for answer in ANSWERS}
 
@@ -317,7 +358,15 @@ def test_nbgrader_autograde_writes_the_same_notebooks(semester: Semester):
         for folder in folders
     ]
 
-    assert files[0] == files[1]
+    assert files[0].keys() == files[1].keys()
+    for path, content in files[0].items():
+        assert not differences(content, files[1][path]), path
+
+
+def differences(left: bytes, right: bytes) -> str:
+    """Return the lines that two files do not share."""
+    texts = [content.decode("utf-8", "replace").split("\n") for content in (left, right)]
+    return "\n".join(difflib.unified_diff(*texts, lineterm="", n=0)) if left != right else ""
 
 
 def test_no_student_sets_a_manual_score(semester: Semester):
@@ -326,10 +375,10 @@ def test_no_student_sets_a_manual_score(semester: Semester):
 
 
 def test_a_regrade_keeps_manual_scores(semester: Semester):
-    """Ada's manual score stayed, and formgrader asks to review it."""
+    """Ada's manual score stayed; as she wrote nothing else, nobody is asked to review it."""
     row = next(r for r in semester.scores["at the end"] if r[:2] == ("ada", ANSWERS[0]))
 
-    assert row[3:] == (1.5, 1)
+    assert row[3:] == (1.5, 0)
 
 
 def test_late_work_is_penalised_as_the_configuration_says(semester: Semester):
@@ -337,6 +386,7 @@ def test_late_work_is_penalised_as_the_configuration_says(semester: Semester):
     grades = {row["student_id"]: row for row in read(semester.root / "grades.csv")}
 
     assert (float(grades["sofia"]["raw_score"]), float(grades["sofia"]["score"])) == (10.0, 0.0)
+    assert (float(grades["liv"]["raw_score"]), float(grades["liv"]["score"])) == (10.0, 0.0)
     assert float(grades["barbara"]["score"]) == 10.0
     assert float(grades["ada"]["late_submission_penalty"]) == 0.0
 
@@ -352,6 +402,26 @@ def test_the_manual_score_is_in_every_export(semester: Semester):
     assert by_nbgrader["last_name"] == "King, Countess of Lovelace"
     assert float(by_canvas["Self-attention as a module"]) == 11.5
     assert float(by_moodle["Grade"]) == 11.5
+
+
+def test_a_student_of_canvas_is_one_person(semester: Semester):
+    """Downloaded, graded and exported under the course's id, with a name and a cell in Canvas."""
+    grades = {row["student_id"]: row for row in read(semester.root / "grades.csv")}
+    canvas = {row["ID"]: row for row in read(semester.root / "canvas.csv")}
+    found = [canvas[number]["Self-attention as a module"] for number in ("9", "10", "11")]
+
+    assert not [student for student in grades if "_" in student]
+    assert (grades["kay"]["first_name"], grades["kay"]["last_name"]) == ("Kay", "Johnson")
+    assert found == ["10", "0", "0"]
+
+
+def test_whoever_handed_in_the_lab_reads_that_first(semester: Semester):
+    """And nothing of where the course lies on this machine."""
+    page = (semester.root / "feedback" / "katherine" / STAGE / "lab.html").read_text("utf-8")
+
+    assert "You handed in the lab, not `self_attention.py`." in html.unescape(page)
+    assert str(ROOT) not in page
+    assert str(semester.root) not in page
 
 
 def test_the_comment_and_the_named_mistake_are_in_the_feedback(semester: Semester):
@@ -379,9 +449,7 @@ def read(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-@pytest.mark.parametrize(
-    "stage", [path.name for path in sorted((ROOT / "solutions").glob("[0-9]*"))]
-)
+@pytest.mark.parametrize("stage", [stage.name for stage in load(ROOT).stages])
 def test_students_get_nothing_of_a_hidden_suite(semester: Semester, stage: str):
     """No file for students has a line of a hidden check's body or of a misconception."""
     hidden = hidden_lines(stage) | wrong_lines(stage)
@@ -402,9 +470,9 @@ def test_students_without_a_solution_get_none(semester: Semester):
     A third hint may have half a line on purpose.
     """
     empty = [f"feedback/{student}/" for student in ("dorothy", "katherine", "mary", "niels")]
-    solution = markers.secret_lines(RIGHT, "self_attention.py") - public_lines(STAGE)
+    solution = stubs.secret_lines(RIGHT, "self_attention.py") - public_lines(STAGE)
     files = {
-        name: {markers.bare_line(line) for line in text.split("\n")}
+        name: {stubs.bare_line(line) for line in text.split("\n")}
         for name, text in files_for_students(semester)
         if name.startswith((f"assignments/{STAGE}/", *empty)) or "/" not in name
     }

@@ -1,61 +1,57 @@
 """Mistakes that no misconception explains are described by heuristics."""
 
-import pytest
+from pathlib import Path
 
-from autograder.course import Course, find_root, load
-from autograder.grading.grade import grade
+from autograder.course import find_root, load
 from autograder.results import Diagnosis
 from autograder.submission import Code, Submission
+from tests.e2e.conftest import GradeClass
+
+COURSE = load(find_root(Path(__file__).parent))
 
 
-@pytest.fixture(scope="module")
-def course(pytestconfig: pytest.Config) -> Course:
-    """The course itself."""
-    return load(find_root(pytestconfig.rootpath))
-
-
-def diagnoses(course: Course, number: str, code: str) -> dict[str, Diagnosis]:
+def diagnoses(grade_class: GradeClass, number: str, code: str) -> dict[str, Diagnosis]:
     """Submit the solution of a stage with *code* in place of some exercises.
 
     Returns the diagnosis of each check that has one.
     """
-    stage = course.stage(number)
+    stage = COURSE.stage(number)
     text = stage.solution.read_text("utf-8") + "\n\n" + code
     module = Code(kind="module", cells=(text.encode(),), label=stage.solution.name)
     submission = Submission(student="a", stage=stage.name, code=module)
-    result = grade(course, [submission], jobs=1).submissions[0]
+    result = grade_class([submission])[0]
     checks = [check for exercise in result.exercises for check in exercise.checks]
     return {check.name: check.diagnosis for check in checks if check.diagnosis}
 
 
-def named(course: Course, code: str, number: str = "03") -> set[str]:
+def named(grade_class: GradeClass, code: str, number: str = "03") -> set[str]:
     """Return what the checks name that *code* fails."""
-    return {item.misconception for item in diagnoses(course, number, code).values()}
+    return {item.misconception for item in diagnoses(grade_class, number, code).values()}
 
 
-def told(course: Course, code: str, number: str) -> str:
+def explanations(grade_class: GradeClass, code: str, number: str) -> str:
     """Return all sentences of the checks that *code* fails."""
-    return " ".join(item.explanation for item in diagnoses(course, number, code).values())
+    return " ".join(item.explanation for item in diagnoses(grade_class, number, code).values())
 
 
-def test_an_intermediate_step_is_recognised(course: Course):
+def test_an_intermediate_step_is_recognised(grade_class: GradeClass):
     """A product that no misconception computes is an intermediate step of the solution."""
     code = "def self_attention(inputs, W_query, W_key, W_value):\n    return inputs @ W_value\n"
 
-    assert "intermediate_step" in named(course, code)
+    assert "intermediate_step" in named(grade_class, code)
 
 
-def test_a_detached_result_is_recognised(course: Course):
+def test_a_detached_result_is_recognised(grade_class: GradeClass):
     """The values are right, but no gradient flows back."""
     code = (
         "def project(inputs, weight):\n"
         "    return torch.tensor((inputs @ weight).tolist(), dtype=inputs.dtype)\n"
     )
 
-    assert named(course, code) & {"detached", "cuts_the_graph_in_project"}
+    assert named(grade_class, code) & {"detached", "cuts_the_graph_in_project"}
 
 
-def test_a_changed_input_is_recognised(course: Course):
+def test_a_changed_input_is_recognised(grade_class: GradeClass):
     """The values are right, but the code writes into its input."""
     code = (
         "def project(inputs, weight):\n"
@@ -65,10 +61,10 @@ def test_a_changed_input_is_recognised(course: Course):
         "    return answer\n"
     )
 
-    assert "input_changed" in named(course, code)
+    assert "input_changed" in named(grade_class, code)
 
 
-def test_equal_blocks_are_not_named_where_the_check_made_them(course: Course):
+def test_equal_blocks_are_not_named_where_the_check_made_them(grade_class: GradeClass):
     """A check of dropout gives each value twice: right heads have equal blocks there as well."""
     code = (
         "class MultiHeadAttentionWrapper(MultiHeadAttentionWrapper):\n"
@@ -77,20 +73,20 @@ def test_equal_blocks_are_not_named_where_the_check_made_them(course: Course):
         "        return 1.5 * torch.stack(heads, dim=-1).flatten(-2)\n"
     )
 
-    assert "heads_repeated" not in named(course, code, "09")
+    assert "heads_repeated" not in named(grade_class, code, "09")
 
 
-def test_gradients_are_not_described_as_results(course: Course):
+def test_gradients_are_not_described_as_results(grade_class: GradeClass):
     """The rows of a gradient that is zero are all equal, which says nothing about tokens."""
     code = (
         "def attention_weights(scores, d_k):\n"
         "    return torch.softmax((scores / d_k**0.5).round(decimals=2), dim=-1)\n"
     )
 
-    assert "rows_equal" not in named(course, code)
+    assert "rows_equal" not in named(grade_class, code)
 
 
-def test_a_missing_buffer_is_called_a_buffer(course: Course):
+def test_a_missing_buffer_is_called_a_buffer(grade_class: GradeClass):
     """A mask that forward makes anew is no attribute at all."""
     code = (
         "class CausalAttention(CausalAttention):\n"
@@ -108,14 +104,14 @@ def test_a_missing_buffer_is_called_a_buffer(course: Course):
         "        weights = self.dropout(torch.softmax(scores / k.shape[-1] ** 0.5, dim=-1))\n"
         "        return weights @ v\n"
     )
-    said = told(course, code, "07")
+    said = explanations(grade_class, code, "07")
 
     assert "There is no buffer mask" in said
     assert "mask is an ordinary attribute" not in said
     assert "parameters" not in said
 
 
-def test_one_matrix_under_three_names_has_no_seed(course: Course):
+def test_one_matrix_under_three_names_has_no_seed(grade_class: GradeClass):
     """Equal numbers are named, not a seed that the code does not set."""
     code = (
         "class SelfAttention_v1(SelfAttention_v1):\n"
@@ -123,14 +119,14 @@ def test_one_matrix_under_three_names_has_no_seed(course: Course):
         "        nn.Module.__init__(self)\n"
         "        self.W_query = self.W_key = self.W_value = nn.Parameter(torch.rand(d_in, d_out))\n"
     )
-    said = told(course, code, "04")
+    said = explanations(grade_class, code, "04")
 
     assert "The three matrices hold the same numbers" in said
     assert "torch does not find all of them" in said
     assert "seed is set" not in said
 
 
-def test_a_dim_that_is_used_is_not_called_ignored(course: Course):
+def test_a_dim_that_is_used_is_not_called_ignored(grade_class: GradeClass):
     """The code reads dim, and normalises along the last axis all the same."""
     code = (
         "def softmax_stable(scores, dim):\n"
@@ -138,13 +134,13 @@ def test_a_dim_that_is_used_is_not_called_ignored(course: Course):
         "    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))\n"
         "    return powers / powers.sum(dim=dim, keepdim=True)\n"
     )
-    said = told(course, code, "01")
+    said = explanations(grade_class, code, "01")
 
     assert "along the last axis, but they should along dim" in said
     assert "ignored" not in said
 
 
-def test_a_boolean_mask_of_another_course_is_explained(course: Course):
+def test_a_boolean_mask_of_another_course_is_explained(grade_class: GradeClass):
     """The mask of the course holds numbers, and a 1 keeps."""
     code = (
         "class MaskedSelfAttention(MaskedSelfAttention):\n"
@@ -156,17 +152,19 @@ def test_a_boolean_mask_of_another_course_is_explained(course: Course):
         "        return torch.softmax(scores, dim=self.col_dim) @ v\n"
     )
 
-    assert "holds the number 1 where a key is visible, and 0 where" in told(course, code, "05")
+    assert "holds the number 1 where a key is visible, and 0 where" in explanations(
+        grade_class, code, "05"
+    )
 
 
-def test_arguments_of_another_course_are_explained(course: Course):
+def test_arguments_of_another_course_are_explained(grade_class: GradeClass):
     """The names of this course are listed, even beside checks with hidden inputs."""
     code = (
         "class CausalAttention(CausalAttention):\n"
         "    def __init__(self, d_in, d_out, context_len, dropout, bias, n_heads):\n"
         "        super().__init__(d_in, d_out, context_len, dropout, bias)\n"
     )
-    found = diagnoses(course, "07", code)
+    found = diagnoses(grade_class, "07", code)
     listed = "CausalAttention takes d_in, d_out, context_length, dropout and qkv_bias (optional)"
 
     assert listed in found["test_attention_attends_with_any_weights"].explanation

@@ -1,8 +1,10 @@
 """The workflows for a course whose students hand in by push."""
 
+import base64
 import os
 import re
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,8 @@ import yaml
 
 from autograder.cli import app
 from autograder.course import find_root, load
+from autograder.reports.html import page_names
+from autograder.results import Results, Status, SubmissionResult, to_json
 from autograder.submission import collect
 
 WORKFLOWS = Path(__file__).parents[2] / "examples" / "workflows"
@@ -83,6 +87,7 @@ def test_only_the_step_that_needs_a_secret_gets_it():
     assert given == {
         "Fetch what students pushed": "STUDENT_REPOSITORIES_TOKEN",
         "Grade": "AUTOGRADER_COURSE_SECRET",
+        "Give the feedback back": "FEEDBACK_TOKEN",
     }
     assert "secrets." not in str(workflow("grade.yml").get("env", ""))
 
@@ -155,29 +160,131 @@ def test_a_push_checks_the_stages_that_it_changed(bash: Bash, tmp_path: Path):
     assert (code, called[2:]) == (0, ["autograder check 02_two"])
 
 
-def test_every_student_is_fetched_and_a_missing_one_is_an_error(bash: Bash, tmp_path: Path):
-    """A repository that can't be read stops the run, after all others were fetched."""
-    text = script("grade.yml", "Fetch what students pushed")
-    (tmp_path / "students.txt").write_text("# id repository\nada c/ada\n\nalan c/alan\nzoe c/zoe\n")
-    code, called = bash(text, {"gh": "case $2 in *alan*) exit 1 ;; esac\necho zip\n"})
+# GitHub, with three students: alan's repository can't be read, zoe has pushed nothing in time.
+GITHUB = """
+case "$*" in
+  *alan*) echo '{"message": "Not Found"}'; exit 1 ;;
+  *activity*zoe* | *zoe*activity*) ;;
+  *activity*)
+    echo "$DEADLINE" > seen
+    echo "c0ffee 2026-11-20T22:59:59Z"
+    echo "0ld 2026-11-01T10:00:00Z" ;;
+  *default_branch*) echo main ;;
+  *zipball*) echo zip ;;
+esac
+"""
+STUDENTS = "# id repository\nada c/ada\n\nalan c/alan\nzoe c/zoe"
+DEADLINE = "2026-11-20T23:00:00Z"
 
-    assert code == 1
-    assert called == [f"gh api repos/c/{name}/zipball" for name in ("ada", "alan", "zoe")]
-    assert (tmp_path / "submitted" / "zoe" / "repository.zip").read_text() == "zip\n"
+
+def test_a_repository_that_can_not_be_read_costs_itself(bash: Bash, tmp_path: Path):
+    """It is named, and must not look like an empty one; the last line may lack its end."""
+    (tmp_path / "students.txt").write_text(STUDENTS)
+    text = script("grade.yml", "Fetch what students pushed")
+    code, called = bash(text, {"gh": GITHUB}, DEADLINE=DEADLINE)
+
+    assert code == 0, called
+    assert {path.name for path in (tmp_path / "submitted").iterdir()} == {"ada", "zoe"}
+    assert (tmp_path / "submitted" / "ada" / "repository.zip").read_text() == "zip\n"
+    assert not list((tmp_path / "submitted" / "zoe").iterdir())
+    assert (tmp_path / "grades/problems.txt").read_text() == "alan: c/alan can't be read\n"
+
+
+def test_the_last_push_before_the_deadline_is_fetched(bash: Bash, tmp_path: Path):
+    """GitHub's own time decides; the commit is recorded."""
+    (tmp_path / "students.txt").write_text(STUDENTS)
+    text = script("grade.yml", "Fetch what students pushed")
+    _, called = bash(text, {"gh": GITHUB}, DEADLINE=DEADLINE)
+
+    assert "gh api repos/c/ada/zipball/c0ffee" in called
+    assert (tmp_path / "seen").read_text() == f"{DEADLINE}\n"
+    assert 'select(env.DEADLINE == "" or .timestamp <= env.DEADLINE)' in text
+    assert (tmp_path / "grades" / "commits.csv").read_text().splitlines() == [
+        "student,repository,commit,pushed",
+        "ada,c/ada,c0ffee,2026-11-20T22:59:59Z",
+        "zoe,c/zoe,,",
+    ]
+
+
+def test_a_deadline_in_another_form_is_refused(bash: Bash, tmp_path: Path):
+    """It would be compared as text, and everybody would be late."""
+    (tmp_path / "students.txt").write_text(STUDENTS)
+    text = script("grade.yml", "Fetch what students pushed")
+
+    assert bash(text, {"gh": GITHUB}, DEADLINE="20 November") == (1, [])
 
 
 @pytest.mark.parametrize("stage", ["", "04"])
-def test_grades_are_written_into_the_artifact(stage: str, bash: Bash, tmp_path: Path):
-    """A scheduled run grades all stages: an empty `--stage` selects none."""
+@pytest.mark.parametrize("failed", [0, 1])
+def test_grades_are_written_into_the_artifact(stage: str, failed: int, bash: Bash, tmp_path: Path):
+    """An empty `--stage` selects none; a submission that the grader failed on costs itself."""
     (tmp_path / "submitted").mkdir()
+    (tmp_path / "grades").mkdir()
     record = "grades/results.json"
-    code, called = bash(script("grade.yml", "Grade"), {"autograder": ""}, STAGE=stage)
+    stub = f"[ $1 != grade ] || exit {failed}\n"
+    code, called = bash(script("grade.yml", "Grade"), {"autograder": stub}, STAGE=stage)
 
     assert code == 0
     assert called == [
         f"autograder grade submitted --stage {stage} --json {record} --report grades/pages",
         f"autograder export canvas {record} --out grades/canvas.csv",
     ]
+    assert (tmp_path / "grades" / "problems.txt").exists() == bool(failed)
+
+
+def test_a_course_that_can_not_be_graded_ends_the_run(bash: Bash):
+    """There is no record to export."""
+    code, called = bash(script("grade.yml", "Grade"), {"autograder": "exit 2\n"}, STAGE="")
+
+    assert (code, len(called)) == (2, 1)
+
+
+def test_each_student_gets_the_own_page(bash: Bash, tmp_path: Path):
+    """Also where the names of two pages look alike; a refusal costs itself."""
+    students = ("a.b", "a-b", "alan", "lost")
+    submissions = [
+        SubmissionResult(
+            student=student, stage="01_tiny", status=Status.GRADED, max_score=10.0,
+            score=None if student == "lost" else 5.0,
+        ) for student in students
+    ]  # fmt: skip
+    pages = tmp_path / "grades" / "pages"
+    pages.mkdir(parents=True)
+    for result, name in zip(submissions, page_names(submissions), strict=True):
+        (pages / name).write_text(f"for {result.student}")
+    record = Results(course="tiny", isolation="full", submissions=tuple(submissions))
+    (tmp_path / "grades" / "results.json").write_bytes(to_json(record))
+    lines = [f"{student},c/{student},c0ffee,then\n" for student in students]
+    (tmp_path / "grades" / "commits.csv").write_text("".join(["head\n", *lines]))
+    stub = """
+case "$*" in
+  *c/alan*) exit 1 ;;
+  *PUT*) for name in a.b a-b; do case $4 in *c/$name/*) cp page.base64 $name ;; esac; done ;;
+  *.sha) exit 1 ;;
+esac
+"""
+    text = script("grade.yml", "Give the feedback back")
+    python = f'exec {sys.executable} "$@"\n'
+    env = {"GH_TOKEN": "any"}
+    code, called = bash(text, {"gh": stub, "python": python}, **env)
+
+    assert code == 0
+    assert base64.b64decode((tmp_path / "a.b").read_text()) == b"for a.b"
+    assert base64.b64decode((tmp_path / "a-b").read_text()) == b"for a-b"
+    assert not any("c/lost" in call for call in called)
+    problems = (tmp_path / "grades" / "problems.txt").read_text()
+    assert problems == "alan: c/alan did not take the feedback\n"
+
+
+@pytest.mark.parametrize(("problems", "code"), [("", 0), ("alan: c/alan can't be read\n", 1)])
+def test_the_run_fails_at_its_end_if_something_is_missing(bash: Bash, tmp_path, problems, code):
+    """Everybody else has grades and feedback by then."""
+    (tmp_path / "grades").mkdir()
+    (tmp_path / "grades" / "problems.txt").write_text(problems)
+    *_, upload, last = steps("grade.yml")
+
+    assert "upload-artifact" in upload["uses"]
+    assert bash(last["run"], {})[0] == code
 
 
 def test_the_fetched_archives_are_a_class(tmp_path: Path, pytestconfig: pytest.Config):

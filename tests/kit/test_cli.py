@@ -2,12 +2,17 @@
 
 import importlib
 import json
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 import typer
@@ -16,7 +21,7 @@ from typer.testing import CliRunner
 from autograder import __version__, cli
 from autograder.cli import app
 from autograder.course import Course
-from autograder.results import Results, Status, SubmissionResult
+from autograder.results import Results, Status, SubmissionResult, to_json
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.submission import Submission
 
@@ -122,6 +127,97 @@ def test_a_failure_of_the_grader_is_exit_code_1(
     assert "those submissions have no grade" in result.output
 
 
+Recorded = Callable[..., Path]
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recorded:
+    """Let the grader give ada some points, without a sandbox; return the record's place."""
+
+    def give(points: float) -> Path:
+        ada = SubmissionResult(
+            student="ada", stage="01_tiny", status=Status.GRADED, score=points, max_score=10.0
+        )
+        results = Results(course="tiny", isolation="full", submissions=(ada,))
+        monkeypatch.setattr("autograder.grading.grade.grade", lambda *_given, **_options: results)
+        return tmp_path / "results.json"
+
+    return give
+
+
+def test_a_regrade_says_whose_scores_changed(invoke: Invoke, module: Path, recorded: Recorded):
+    """Compared with the record that is overwritten."""
+    first = invoke("grade", module, "--json", recorded(5.0))
+    again = invoke("grade", module, "--json", recorded(7.5))
+    same = invoke("grade", module, "--json", recorded(7.5))
+
+    assert "graded before" not in first.output
+    assert "1 of 1 earlier scores changed: ada, 01_tiny: 5 → 7.5 (+2.5)." in (again.output)
+    assert "0 of 1 earlier scores changed." in same.output
+
+
+def test_a_full_disk_is_noticed_before_the_grading(
+    invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """Nobody waits for grades that could not be kept."""
+    file = recorded(5.0)
+    monkeypatch.setattr("autograder.disk.TemporaryFile", full_disk)
+    for words in (["--json", file], ["--report", file.with_name("pages")]):
+        result = invoke("grade", module, *words)
+
+        assert result.exit_code == 2
+        assert "Nothing was graded, as " in result.output
+        assert "No space left on device" in result.output
+
+
+def full_disk(*_given: object, **_options: object) -> NoReturn:
+    """Fail as a full disk does."""
+    raise OSError(28, "No space left on device")
+
+
+def test_a_disk_that_fills_up_meanwhile_keeps_record_and_table(
+    invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """The earlier record stays whole, the new one is where there is room; exit code 1."""
+    file = recorded(5.0)
+    file.write_text("the earlier one")
+    monkeypatch.setattr("autograder.disk.TemporaryDirectory", full_once())
+    result = invoke("grade", module, "--json", file)
+    kept = re.search(r"The record of this run is (\S+)\.\n", result.output)
+
+    assert result.exit_code == 1
+    assert "5 / 10" in result.output
+    assert "results.json can't be written: No space left on device." in result.output
+    assert file.read_text() == "the earlier one"
+    assert kept is not None
+    assert json.loads(Path(kept[1]).read_bytes())["submissions"][0]["score"] == 5.0
+
+
+def full_once() -> Callable[..., Any]:
+    """Make temporary folders, but for the first one, where the disk is full."""
+    folders: Iterator[Callable[..., Any]] = chain([full_disk], repeat(TemporaryDirectory))
+
+    def make(*given: object, **options: object) -> Any:
+        return next(folders)(*given, **options)
+
+    return make
+
+
+def test_a_gradebook_that_fails_after_the_grading_loses_nothing(
+    invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """Without --json, the record is kept all the same; no traceback, and the table is shown."""
+    recorded(5.0)
+    writer = SimpleNamespace(write=lambda *_given: full_disk())
+    monkeypatch.setattr("autograder.cli._writer", lambda *_given: writer)
+    result = invoke("grade", module, "--gradebook")
+
+    assert result.exit_code == 1
+    assert "5 / 10" in result.output
+    assert "No space left on device" in result.output
+    assert "The gradebook has none of these grades. The record of this run is" in result.output
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -168,6 +264,41 @@ def test_release_lists_what_is_stale_and_builds_it(invoke: Invoke, tiny: Course)
     assert "tiny.py is stale" in before.output
     assert "built source/01_tiny/tiny.py" in built.output
     assert "raise NotImplementedError" in tiny.stages[0].stub.read_text()
+
+
+def test_feedback_is_packed_from_the_record(invoke: Invoke, tmp_path: Path):
+    """The zip is where -o says; without a student's page the exit code is 2."""
+    record, made = tmp_path / "r.json", tmp_path / "pages.zip"
+    one = SubmissionResult(
+        student="Ada_7", stage="01_tiny", status=Status.UNREADABLE, score=0.0, max_score=None
+    )
+    record.write_bytes(to_json(Results(course="tiny", isolation="full", submissions=(one,))))
+    packed = invoke("feedback", "moodle", record, "-o", made)
+    failed = invoke("feedback", "canvas", record)
+
+    assert packed.exit_code == 0, packed.output
+    assert zipfile.ZipFile(made).namelist() == ["Ada_7_assignsubmission_file_feedback.html"]
+    assert (failed.exit_code, "--download" in failed.output) == (2, True)
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_download_goes_through_the_record_back_to_its_students(
+    invoke: Invoke, module: Path, tmp_path: Path
+):
+    """Graded from Canvas's folder, the page is named after the hand-in, late mark or not."""
+    download, record = tmp_path / "download", tmp_path / "r.json"
+    download.mkdir()
+    for name in ("adalovelace_11_501_tiny.py", "alanturing_LATE_12_502_tiny.py"):
+        shutil.copy(module, download / name)
+    level = detect_capabilities().level
+    graded = invoke("grade", download, "--json", record, "--jobs", 1, "--isolation", level)
+    packed = invoke("feedback", "canvas", record, "--download", download)
+
+    assert (graded.exit_code, packed.exit_code) == (0, 0), graded.output + packed.output
+    assert zipfile.ZipFile("feedback.zip").namelist() == [
+        "adalovelace_11_501_feedback.html",
+        "alanturing_12_502_feedback.html",
+    ]
 
 
 def without_extras(folder: Path, *words: object) -> "subprocess.CompletedProcess[str]":
@@ -238,3 +369,101 @@ def test_check_needs_no_optional_library(tmp_path: Path, pytestconfig: pytest.Co
 
     assert (done.returncode, done.stderr) == (1, "")
     assert "The public suite ran: 0 of" in done.stdout
+
+
+def test_two_records_are_compared(invoke: Invoke, tmp_path: Path):
+    """Exit code 0 where nothing differs, 1 where something does, 2 where there is no record."""
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    for file, points in ((old, 5.0), (new, 7.5)):
+        one = SubmissionResult(
+            student="ada", stage="01_tiny", status=Status.GRADED, score=points, max_score=10.0
+        )
+        file.write_bytes(to_json(Results(course="tiny", isolation="full", submissions=(one,))))
+    same, other, none = (
+        invoke("diff", old, old),
+        invoke("diff", old, new),
+        invoke("diff", old, tmp_path),
+    )
+
+    assert (same.exit_code, other.exit_code, none.exit_code) == (0, 1, 2)
+    assert "+2.5  ada, 01_tiny: 5 → 7.5" in other.output
+
+
+def test_a_grade_is_explained_from_the_record(invoke: Invoke, module: Path, recorded: Recorded):
+    """By student and, if there are several, by stage."""
+    file = recorded(5.0)
+    invoke("grade", module, "--json", file)
+    told, unknown = invoke("explain", file, "ada", "1"), invoke("explain", file, "eve")
+
+    assert (told.exit_code, unknown.exit_code) == (0, 2)
+    assert "ada, 01_tiny: 5 of 10 (graded)" in told.output
+    assert "limits        import_seconds 10" in told.output
+    assert "no student 'eve'" in unknown.output
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_regrade_with_nothing_changed_needs_no_sandbox(
+    invoke: Invoke, module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It prints and writes the same; --fresh grades again."""
+    record, words = tmp_path / "r.json", ("--jobs", 1, "--isolation", detect_capabilities().level)
+    first = invoke("grade", module, "--json", record, *words)
+    text = record.read_bytes()
+    graded: list[object] = []
+    real = sys.modules["autograder.grading.grade"].grade
+    monkeypatch.setattr(
+        "autograder.grading.grade.grade",
+        lambda *given, **options: graded.append(given) or real(*given, **options),
+    )
+    again = invoke("grade", module, "--json", record, *words)
+    kept = record.read_bytes()
+    fresh = invoke("grade", module, "--json", record, "--fresh", *words)
+
+    assert (first.exit_code, again.exit_code, fresh.exit_code) == (0, 0, 0)
+    assert kept == text
+    assert len(graded) == 1
+    assert "0 of 1 earlier scores changed." in again.output
+
+
+def test_a_regrade_with_nothing_changed_imports_no_torch(tiny: Course, module: Path):
+    """It is done before torch would be imported."""
+    script = (
+        "import sys\nfrom autograder.cli import app\n"
+        "try:\n    app(sys.argv[1:])\nexcept SystemExit as end:\n    code = end.code\n"
+        "print(code, 'torch' in sys.modules)\n"
+    )
+    level = detect_capabilities().level
+    words = ["grade", str(module), "--json", "r.json", "--jobs", "1", "--isolation", level]
+    runs = [
+        subprocess.run(  # noqa: S603  # this Python, on the lines above
+            [sys.executable, "-c", script, *words],
+            cwd=tiny.root, capture_output=True, text=True, check=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+
+    assert [run.stdout.splitlines()[-1] for run in runs] == ["0 True", "0 False"]
+
+
+def test_ctrl_c_says_that_nothing_is_lost(
+    invoke: Invoke, module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The same command goes on."""
+
+    def interrupt(*_given: object, **_options: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("autograder.grading.grade.grade", interrupt)
+    result = invoke("grade", module, "--json", tmp_path / "r.json")
+
+    assert result.exit_code != 0
+    assert "the same command goes on there" in result.output.replace("\n", " ")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write")
+def test_a_read_only_folder_is_noticed_before_the_grading(invoke: Invoke, module: Path):
+    """For root, too."""
+    result = invoke("grade", module, "--json", "/proc/results.json")
+
+    assert result.exit_code == 2
+    assert "Nothing was graded, as /proc can't be written" in result.output

@@ -1,12 +1,17 @@
 """Reads course.toml and stage.toml strictly; errors name the file and the place."""
 
+import json
+import re
 from pathlib import Path
 
+import msgspec
+import msgspec.structs
 import pytest
 
 from autograder import course
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
+from tests.factories import STAGE_TOML
 
 HEAD = 'format_version = 1\nid = "tiny"\ntitle = "Tiny"\nstages = ["01_tiny"]\n'
 
@@ -67,6 +72,8 @@ def test_an_unknown_stage_is_reported_with_the_known_ones(tiny: Course):
         pytest.param(HEAD + '[reveal]\nhidden_checks = "all"\n', "reveal", id="unknown-reveal"),
         pytest.param(HEAD + "[grading]\ncarry = true\n", r"carry.*grading", id="unknown-grading"),
         pytest.param("stages = [", "not valid TOML", id="no-toml"),
+        pytest.param("x = " + "9" * 5000, "not valid TOML", id="number-of-5000-digits"),
+        pytest.param("x = " + "[" * 5000, "not valid TOML", id="nested-5000-deep"),
     ],
 )
 def test_a_wrong_course_file_is_refused_by_name_and_place(tmp_path: Path, text: str, words: str):
@@ -116,3 +123,77 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path: Path):
 
     with pytest.raises(CourseError, match="not UTF-8"):
         course.load(tmp_path)
+
+
+def default_of(field: msgspec.structs.FieldInfo) -> str:
+    """Return the default of *field* as the page shows it."""
+    if field.required:
+        return "needed"
+    if isinstance(field.default, msgspec.Struct):
+        return "below"
+    return f"`{json.dumps(field.default)}`"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        course.CourseFile,
+        course.Limits,
+        course.Reveal,
+        course.Grading,
+        course.StageFile,
+        course.Exercise,
+    ],
+)
+def test_each_key_stands_in_the_page_with_its_default(table: type[msgspec.Struct]):
+    """docs/course.md has a row for every key of course.toml and stage.toml."""
+    page = (Path(__file__).parents[2] / "docs" / "course.md").read_text("utf-8")
+    rows = [
+        f"| `{field.encode_name}` | {default_of(field)} |"
+        for field in msgspec.structs.fields(table)
+    ]
+
+    assert [row for row in rows if row not in page] == []
+
+
+def test_hints_stand_in_a_file_of_their_own(tiny: Course):
+    """Who reads stage.toml does not read them by accident; a name of no exercise is an error."""
+    stage = tiny.root / "source" / "01_tiny" / "stage.toml"
+    stage.write_text(re.sub(r"hints = .*\n", "", stage.read_text()))
+    hints = stage.with_name("hints.toml")
+    hints.write_text('double = ["How?", "So.", "x + x"]\n')
+    found = {one.name: one.hints for one in course.load(tiny.root).stages[0].exercises}
+    hints.write_text('triple = ["How?", "So.", "x + x"]\n')
+
+    assert found == {"double": ("How?", "So.", "x + x"), "Scale": ("", "", "")}
+    with pytest.raises(CourseError, match="'triple' is not an exercise"):
+        _ = course.load(tiny.root).stages
+
+
+def test_a_stage_for_practice_is_found_and_not_graded(write_course):
+    """It is released with the others, and is no column of any gradebook."""
+    text = STAGE_TOML.replace("minutes = 5", "minutes = 5\ngraded = false")
+    course = write_course({"source/00_try/stage.toml": text}, stages=("00_try", "01_tiny"))
+
+    assert [stage.name for stage in course.every_stage] == ["00_try", "01_tiny"]
+    assert [stage.name for stage in course.stages] == ["01_tiny"]
+    assert course.stage("0").name == "00_try"
+    with pytest.raises(UsageError, match="00_try is for practice: it gives no points"):
+        course.graded_stage("0")
+
+
+def test_the_secret_is_read_from_environment_then_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The environment variable comes first, then the file; without both there is no secret."""
+    monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
+    nothing = course.course_secret(tmp_path)
+    (tmp_path / ".course-secret").write_text("from the file\n")
+    file = course.course_secret(tmp_path)
+    monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", "from the environment")
+
+    assert (nothing, file, course.course_secret(tmp_path)) == (
+        b"",
+        b"from the file",
+        b"from the environment",
+    )

@@ -5,6 +5,7 @@ import torch
 
 from autograder import doctor
 from autograder.course import Course
+from autograder.sandbox.isolation import detect_capabilities
 
 
 def test_a_healthy_course_has_no_bad_finding_but_the_machines(tiny: Course):
@@ -12,7 +13,7 @@ def test_a_healthy_course_has_no_bad_finding_but_the_machines(tiny: Course):
     texts = [finding.text for finding in doctor.examine(tiny)]
 
     assert texts[1] == f"torch {torch.__version__}"
-    assert texts[3] == "the documented tensors of 1 stages hold on this torch"
+    assert texts[-2] == "the documented tensors of 1 stages hold on this torch"
 
 
 def test_a_wrong_documented_value_is_a_bad_finding(tiny: Course):
@@ -35,3 +36,28 @@ def test_public_hidden_inputs_are_mentioned(tiny: Course, monkeypatch: pytest.Mo
     assert public.good
     assert "set a course secret" in public.text
     assert secret.text == "hidden inputs are secret"
+
+
+def test_without_a_course_a_student_reads_whether_checks_run():
+    """A worker is started as for a check; how strictly it is confined matters to nobody."""
+    *_, worker = doctor.examine(None)
+
+    assert worker.good
+    assert worker.text.startswith("checks run here")
+
+
+@pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)
+@pytest.mark.parametrize(
+    ("available", "words"),
+    [
+        pytest.param(True, "may write 16 MiB and 200 files", id="in-memory"),
+        pytest.param(False, "can't write files", id="nothing"),
+    ],
+)
+def test_what_submissions_may_write_is_mentioned(tiny, monkeypatch, available, words):
+    """Where the system gives no mounts, the folder is read-only; both are safe."""
+    monkeypatch.setattr("autograder.sandbox.private_folder.is_available", lambda: available)
+    findings = [finding for finding in doctor.examine(tiny) if "write" in finding.text]
+
+    assert [finding.good for finding in findings] == [True]
+    assert words in findings[0].text

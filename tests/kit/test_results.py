@@ -9,16 +9,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autograder.results import (
+    Audit,
     CheckResult,
     Diagnosis,
     ExerciseResult,
     Grid,
     Outcome,
     Results,
+    Settings,
     Status,
     SubmissionResult,
     add,
     from_json,
+    json_parts,
+    scores_in_json,
+    share_checks,
     title_of,
     to_json,
 )
@@ -41,9 +46,14 @@ def record_of(text: str) -> Results:
     submission = SubmissionResult(
         student=text, stage=text, status=Status.GRADED, score=0.0, max_score=1.0, message=text,
         notices=(text,) * 99, ignored=(text,) * 99, exercises=(ExerciseResult.of(text, (check,)),),
-        sha256=text, printed=text,
+        sha256=text, printed=text, syntax_sha256=text,
+        audit=Audit(judged=text, seconds=0.0, isolation=text, suite_sha256=text, key=text),
     )  # fmt: skip
-    return Results(course=text, isolation=text, submissions=(submission,))
+    settings = Settings(
+        kit=text, kit_sha256=text, course_sha256=text, python=text, torch=text, machine=text,
+        packages_sha256=text, limits={f"{number}{text}": 1.0 for number in range(99)},
+    )  # fmt: skip
+    return Results(course=text, isolation=text, submissions=(submission,), settings=settings)
 
 
 @pytest.fixture
@@ -106,6 +116,25 @@ def test_a_grid_is_at_most_8_by_8():
     grid = record_of("1.0").submissions[0].exercises[0].checks[0].grid
 
     assert (len(grid.yours), len(grid.yours[0]), len(grid.wrong[0]), len(grid.rows)) == (8, 8, 8, 8)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("\N{PARTY POPPER}" * 10**6, id="long-characters"),
+        pytest.param("\u202e" * 10**6, id="replaced-by-their-code"),
+        pytest.param('"\\' * 10**6, id="escaped-in-json"),
+        pytest.param("a\u0301" * 10**6, id="accents"),
+    ],
+)
+def test_a_record_has_a_size_whatever_it_is_told(text: str):
+    """A submission and each of its checks take some 70 and 40 KB at most."""
+    full = record_of(text).submissions[0]
+    check = full.exercises[0].checks[0]
+    rest = replace(full, exercises=(), notices=(text,) * 1000, ignored=(text,) * 1000)
+
+    assert len(msgspec.json.encode(check)) < 45_000
+    assert len(msgspec.json.encode(rest)) < 75_000
 
 
 def test_students_that_differ_stay_different(results: Results):
@@ -200,9 +229,71 @@ def test_points_that_are_carried_forward_are_counted_apart(results: Results):
     assert result.carried == 0
 
 
+def test_an_older_record_has_no_digest_of_its_syntax(results: Results):
+    """A record from before the field is read as one without."""
+    older = to_json(results).replace(b',\n      "syntax_sha256": ""', b"")
+
+    assert b"syntax_sha256" not in older
+    assert from_json(older) == results
+
+
 def test_an_older_record_carries_nothing_forward(results: Results):
     """Its checks have no ``given``."""
     older = to_json(results).replace(b',\n              "given": ""', b"")
 
     assert b"given" not in older
     assert from_json(older) == results
+
+
+def test_an_older_record_has_no_audit(results: Results):
+    """It does not know what it was graded with, either."""
+    older = to_json(results).replace(b',\n      "audit": null', b"")
+    older = older.replace(b',\n  "settings": null', b"")
+
+    assert b"audit" not in older
+    assert b"settings" not in older
+    assert from_json(older) == results
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_record_in_parts_is_the_record(count: int):
+    """Whatever stands in it, and however many submissions there are."""
+    one = record_of('"submissions": []\n},\n')
+    results = replace(one, submissions=one.submissions * count)
+    whole = msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
+
+    assert b"".join(json_parts(results)) == whole
+    assert from_json(whole) == results
+
+
+def test_equal_checks_are_kept_once(results: Results):
+    """The result stays equal; a class of thousands fits in memory."""
+    known: dict[CheckResult, CheckResult] = {}
+    [one] = results.submissions
+    [other] = from_json(to_json(results)).submissions
+    first, second = share_checks(one, known), share_checks(other, known)
+
+    assert first == second == one
+    assert all(
+        mine is yours
+        for mine, yours in zip(first.exercises[0].checks, second.exercises[0].checks, strict=True)
+    )
+
+
+def test_scores_are_read_without_the_rest(results: Results):
+    """A submission without a grade has none."""
+    [one] = results.submissions
+    none = replace(one, student="bert", score=None)
+    record = to_json(replace(results, submissions=(one, none)))
+
+    assert scores_in_json(record) == {(one.student, one.stage): one.score}
+
+
+def test_a_record_that_was_read_again_is_the_same_text(results: Results):
+    """Also where a suite gives 2 points, and not 2.0."""
+    [one] = results.submissions
+    whole = ExerciseResult.of("whole", (replace(one.exercises[0].checks[1], points=2),))
+    record = to_json(replace(results, submissions=(replace(one, exercises=(whole,), score=2),)))
+
+    assert b'"score": 2.0' in record
+    assert to_json(from_json(record)) == record

@@ -16,6 +16,7 @@ from autograder.sanitize import (
     line,
     lines,
     listed,
+    without_folders,
 )
 
 HOSTILE = st.text() | st.text(alphabet="\x1b\x9b\x9c\x07[]m0;\\\n \u202e\u0301\u200b\u200dé")
@@ -148,3 +149,20 @@ def test_the_end_of_any_text_is_bounded(text: str):
     assert len(once) <= MAX_MESSAGE
     assert once.count("\n") < MAX_LINES
     assert last_lines(once) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        pytest.param("no /srv/course/tiny.py here", "no …/tiny.py here", id="file"),
+        pytest.param("'/srv/a/', '/srv/b.py'", "'…/', '…/b.py'", id="several"),
+        pytest.param("scores / keys ** 0.5 and/or 3/4/5", "scores / keys ** 0.5 and/or 3/4/5",
+                     id="division"),
+        pytest.param("see https://example.org/a/b", "see https://example.org/a/b", id="link"),
+        pytest.param("src/tiny.py", "src/tiny.py", id="relative"),
+    ],
+)  # fmt: skip
+def test_absolute_paths_lose_their_folders(text: str, seen: str):
+    """The file's name stays; what only looks like a path does, too."""
+    assert without_folders(text) == seen
+    assert without_folders(seen) == seen

@@ -6,7 +6,9 @@ from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor_like
 
-T, D_IN, D_K, D_V = 5, 7, 4, 3  # all different, so that no wrong axis fits by chance
+# All different, so that no wrong axis fits by chance; no root of a size is an easy number, so that
+# a scale fixed at 2 is no other mistake.
+T, D_IN, D_K, D_V = 5, 7, 6, 3
 MODERATE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows
 ROLES = ("W_query", "W_key", "W_value")
 
@@ -83,9 +85,8 @@ def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
 def test_draws_each_matrix_on_its_own(student, reference, probe):
     """At any size and seed, each matrix is drawn with its own call, W_query first."""
     for distribution in ("rand", "randn"):
-        asked = {"distribution": distribution, "seed": probe.seed}
-        yours = student.call("draw_weights", D_IN, D_K, **asked)
-        ours = reference.call("draw_weights", D_IN, D_K, **asked)
+        yours = student.call("draw_weights", D_IN, D_K, distribution, seed=probe.seed)
+        ours = reference.call("draw_weights", D_IN, D_K, distribution, seed=probe.seed)
 
         mine = three_matrices(yours, (D_IN, D_K))
         for role, weight, wanted in zip(ROLES, mine, ours, strict=True):
@@ -290,7 +291,7 @@ def test_weighs_for_one_query_as_documented(student, reference, documented, inpu
 @check("attention_weights", points=0.5, layer="probe", rules=("dtype",))
 def test_weighs_at_any_key_size(student, reference, probe):
     """Each query's weights are right for any number of tokens and any size of a key."""
-    for tokens, d_k in ((T, 4), (4, 9), (6, 1), (1, 3)):
+    for tokens, d_k in ((T, D_K), (4, 9), (6, 1), (1, 3)):
         scores = probe.normal(tokens, tokens, scale=3)
         for given in (scores, scores[-1]):
             yours = student.call("attention_weights", given, d_k)

@@ -64,21 +64,24 @@ def large_weights(probe, heads, layers, shape, *, bias=False):
 def attentions(student, reference, probe, s, *, heads, batched):
     """Build Attention or, with heads, MultiHeadAttention, twice, with the same weights."""
     name = MHA if heads else "Attention"
-    sizes = {"d_model": s.d, "row_dim": int(batched), "col_dim": 1 + batched}
-    if heads:
-        sizes["num_heads"] = heads
+    sizes = (s.d, int(batched), 1 + batched, *([heads] if heads else []))
     weights = large_weights(probe, heads, SHORT, (s.d, s.d))
-    return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
+    return student.new(name, *sizes).load(weights), reference.new(name, *sizes).load(weights)
 
 
 def causals(student, reference, probe, s, *, heads, bias=False):
     """Build CausalAttention or, with heads, the wrapper, twice, with the same weights."""
     name = WRAPPER if heads else "CausalAttention"
-    sizes = {"d_in": s.d_in, "d_out": s.d_out, "context_length": s.context, "dropout": 0.0}
-    sizes |= {"num_heads": heads} if heads else {}
-    sizes |= {"qkv_bias": True} if bias else {}
+    sizes = (
+        s.d_in,
+        s.d_out,
+        s.context,
+        0.0,
+        *([heads] if heads else []),
+        *([True] if bias else []),
+    )
     weights = large_weights(probe, heads, LONG, (s.d_out, s.d_in), bias=bias)
-    return student.new(name, **sizes).load(weights), reference.new(name, **sizes).load(weights)
+    return student.new(name, *sizes).load(weights), reference.new(name, *sizes).load(weights)
 
 
 def no_biases(found, layers):
@@ -162,7 +165,7 @@ def test_attention_makes_query_key_value_layers(student, reference, probe):
 @check("Attention", points=0.2, layer="documented")
 def test_attention_reproduces_the_documented_context(student, documented, encodings):
     """Seeded with 42, the context vectors are the documented ones, without and with the mask."""
-    attention = student.new("Attention", d_model=2, row_dim=0, col_dim=1, seed=42)
+    attention = student.new("Attention", 2, 0, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
 
@@ -217,14 +220,15 @@ TEXT = Causal(B=3, T=5, H=1, d_in=7, d_out=6, context=10)
 def test_causal_makes_query_key_value_layers(student, reference, documented):
     """W_query, W_key and W_value are created in this order, with biases only if requested."""
     found = student.new("CausalAttention", 3, 2, 6, 0.0, seed=123).parameters()
-    biased = student.new("CausalAttention", 3, 2, 6, 0.0, qkv_bias=True, seed=7).parameters()
+    sizes = (3, 2, 6, 0.0, True)
+    biased = student.new("CausalAttention", *sizes, seed=7).parameters()
 
     no_biases(found, LONG)
     for layer in LONG:
         expect(f"{layer}.weight" in found, f"There is no parameter {layer}.weight.")
         printed = documented[f"ch03.causal.{layer.lower()}.weight"]
         printed.matches(found[f"{layer}.weight"].value, f"{layer}.weight")
-    drawn = reference.new("CausalAttention", 3, 2, 6, 0.0, qkv_bias=True, seed=7).parameters()
+    drawn = reference.new("CausalAttention", *sizes, seed=7).parameters()
     same_draws(biased, drawn)
 
 
@@ -375,7 +379,7 @@ def test_heads_are_built_and_called_by_names(student, encodings):
 @check(MHA, points=0.1, layer="shapes")
 def test_heads_stand_side_by_side(student, encodings):
     """Two heads of size 2 give three tokens a vector of size 4 each: (3, 4)."""
-    context = student.new(MHA, 2, 0, 1, num_heads=2)(encodings, encodings, encodings)
+    context = student.new(MHA, 2, 0, 1, 2)(encodings, encodings, encodings)
 
     tensor_like(context, (3, 4), "MultiHeadAttention(2, 0, 1, num_heads=2)")
 
@@ -383,15 +387,15 @@ def test_heads_stand_side_by_side(student, encodings):
 @check(MHA, points=0.3, layer="parameters")
 def test_heads_have_layers_of_their_own(student, reference, probe):
     """Each head in `heads` has its own W_q, W_k, W_v, created head after head, with any seed."""
-    found = student.new(MHA, 5, 0, 1, num_heads=3, seed=probe.seed).parameters()
+    found = student.new(MHA, 5, 0, 1, 3, seed=probe.seed).parameters()
 
-    same_draws(found, reference.new(MHA, 5, 0, 1, num_heads=3, seed=probe.seed).parameters())
+    same_draws(found, reference.new(MHA, 5, 0, 1, 3, seed=probe.seed).parameters())
 
 
 @check(MHA, points=0.3, layer="documented")
 def test_one_head_is_plain_attention(student, documented, encodings):
     """Seeded with 42, one head gives the same as the documents' Attention, also with the mask."""
-    attention = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=1, seed=42)
+    attention = student.new(MHA, 2, 0, 1, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
 
@@ -402,7 +406,7 @@ def test_one_head_is_plain_attention(student, documented, encodings):
 @check(MHA, points=0.6, layer="documented")
 def test_heads_reproduce_the_documented_context(student, documented, encodings):
     """Seeded with 42, two heads give the documented context vectors."""
-    attention = student.new(MHA, d_model=2, row_dim=0, col_dim=1, num_heads=2, seed=42)
+    attention = student.new(MHA, 2, 0, 1, 2, seed=42)
 
     context = attention(encodings, encodings, encodings)
     documented["001.mha.context"].matches(context, "The context of two heads")
@@ -444,7 +448,7 @@ def test_heads_fill_each_their_own_block(student, reference, probe):
     """Every block of d_model features is the result of an Attention with that head's weights."""
     weights = large_weights(probe, TWO.H, SHORT, (TWO.d, TWO.d))
     given = sources(probe, TWO, batched=False)
-    yours = student.new(MHA, TWO.d, 0, 1, num_heads=TWO.H).load(weights)
+    yours = student.new(MHA, TWO.d, 0, 1, TWO.H).load(weights)
 
     context = tensor_like(yours(*given), (TWO.T_q, TWO.H * TWO.d), "The context")
     for h, block in enumerate(context.split(TWO.d, dim=-1)):
@@ -523,7 +527,7 @@ def test_wrapper_is_built_by_the_names_of_its_arguments(student):
 def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
     """Two heads of size 2 give the batch of two texts, (2, 6, 3), context vectors (2, 6, 4)."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
-    context = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2)(batch)
+    context = student.new(WRAPPER, 3, 2, 6, 0.0, 2)(batch)
 
     shape = tuple(documented["ch03.wrapper.context.shape"].value)
     tensor_like(context, shape, "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2)(batch)")
@@ -532,7 +536,7 @@ def test_wrapper_gives_d_out_features_per_head(student, documented, inputs):
 @check(WRAPPER, points=0.3, layer="parameters")
 def test_wrapper_draws_head_after_head(student, reference, documented, probe):
     """Each head has its own layers, created head after head; seeded with 123, as documented."""
-    found = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2, seed=123).parameters()
+    found = student.new(WRAPPER, 3, 2, 6, 0.0, 2, seed=123).parameters()
 
     no_biases(found, LONG)
     for layer in LONG:
@@ -557,7 +561,7 @@ def test_wrapper_hands_qkv_bias_on(student, reference, probe):
 def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
     """Seeded with 123, two heads give the documented context vectors."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
-    attention = student.new(WRAPPER, 3, 2, 6, 0.0, num_heads=2, seed=123)
+    attention = student.new(WRAPPER, 3, 2, 6, 0.0, 2, seed=123)
 
     context = documented["ch03.wrapper.context"]
     context.matches(attention(batch), "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2)(batch)")

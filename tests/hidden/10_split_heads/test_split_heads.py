@@ -46,7 +46,7 @@ def both(student, reference, probe, s, *, qkv_bias=False):
     shapes |= {f"{name}__bias": (s.d_out,) for name in QKV if qkv_bias}
     shapes |= {"out_proj__weight": (s.d_out, s.d_out), "out_proj__bias": (s.d_out,)}
     weights = probe.weights(**shapes)
-    sizes = (s.d_in, s.d_out, s.context, 0.0, s.H, qkv_bias)
+    sizes = (s.d_in, s.d_out, s.context, 0.0, s.H, *([True] if qkv_bias else []))
     yours = student.new(NAME, *sizes).load(weights)
     return yours, reference.new(NAME, *sizes).load(weights), weights
 
@@ -71,7 +71,7 @@ def same_gradients(yours, ours):
 @check("split_heads", points=0.1, layer="shapes")
 def test_split_gives_every_head_its_share(student):
     """12 features and 4 heads: (2, 6, 12) becomes (2, 4, 6, 3)."""
-    heads = student.call("split_heads", torch.ones(2, 6, 12), num_heads=4)
+    heads = student.call("split_heads", torch.ones(2, 6, 12), 4)
 
     tensor_like(heads, (2, 4, 6, 3), "split_heads of (2, 6, 12) into 4 heads")
 
@@ -226,7 +226,7 @@ def test_heads_are_built_by_the_names_of_their_arguments(student):
 def test_heads_give_each_token_a_vector_of_d_out(student, documented, inputs):
     """The batch of two texts, (2, 6, 3), gives context vectors (2, 6, 2)."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
-    context = student.new(NAME, 3, 2, 6, 0.0, num_heads=2)(batch)
+    context = student.new(NAME, 3, 2, 6, 0.0, 2)(batch)
 
     shape = tuple(documented["ch03.mha.context.shape"].value)
     tensor_like(context, shape, "MultiHeadAttention(3, 2, 6, 0.0, 2)(batch)")
@@ -235,7 +235,7 @@ def test_heads_give_each_token_a_vector_of_d_out(student, documented, inputs):
 @check(NAME, points=0.5, layer="parameters")
 def test_heads_draw_the_documented_weights(student, documented):
     """Seeded with 123, W_query, W_key, W_value and out_proj get the documented weights."""
-    found = student.new(NAME, 3, 2, 6, 0.0, num_heads=2, seed=123).parameters()
+    found = student.new(NAME, 3, 2, 6, 0.0, 2, seed=123).parameters()
 
     for layer in QKV:
         expect(f"{layer}.bias" not in found, f"{layer} has a bias, but qkv_bias is false.")
@@ -274,7 +274,7 @@ def test_heads_take_biases_when_asked(student, reference, probe):
 def test_heads_reproduce_the_documented_context(student, documented, inputs):
     """Seeded with 123, two heads give the documented context vectors."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
-    attention = student.new(NAME, 3, 2, 6, 0.0, num_heads=2, seed=123)
+    attention = student.new(NAME, 3, 2, 6, 0.0, 2, seed=123)
 
     context = documented["ch03.mha.context"]
     context.matches(attention(batch), "MultiHeadAttention(3, 2, 6, 0.0, 2)(batch)")
@@ -286,10 +286,11 @@ def test_heads_count_as_many_parameters_as_documented(student, documented):
     documented_count = documented["ch03.mha.parameter_count"].value
     small = (12, 16, 3, 4 * 12**2 + 12)  # cheap: the large module is built only after this passes
     for d, context, heads, wanted in (small, (768, 1024, 12, documented_count)):
-        shapes = student.new(NAME, d, d, context, 0.0, num_heads=heads).shapes()
+        shapes = student.new(NAME, d, d, context, 0.0, heads).shapes()
 
         count = sum(torch.Size(shape).numel() for shape in shapes.values())
-        expect(count == wanted, f"For {d} features there are {count:,} parameters, not {wanted:,}.")
+        sentence = f"For {d} features there are {count:,} parameters, not {wanted:,}."
+        expect(count == wanted, "The number of parameters is another.", message=sentence)
 
 
 @check(NAME, points=1.0, layer="probe", rules=("dtype",))
@@ -419,7 +420,7 @@ def test_heads_refuse_more_tokens_than_fit(student, reference, probe):
 @check(NAME, points=0.1, layer="laws", rules=("buffer",))
 def test_heads_keep_mask_as_a_buffer(student):
     """`mask` is a buffer: it moves with the module and is not trained."""
-    attention = student.new(NAME, 3, 8, 6, 0.0, num_heads=2)
+    attention = student.new(NAME, 3, 8, 6, 0.0, 2)
 
     expect("mask" not in attention.parameters(), "mask is a parameter; it should be a buffer.")
     expect("mask" in attention.buffers(), "There is no buffer named mask.")

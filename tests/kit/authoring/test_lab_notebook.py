@@ -429,3 +429,11 @@ def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, source: str
 
     assert sources(once)[:2] == [source, source]
     assert lab_notebook.build_source_lab(path, POINTS) == once
+
+
+def test_what_was_encoded_is_decoded():
+    """The text of a cell is one string again, whatever its lines end with."""
+    cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "one\r\ntwo\n\nthree"}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+    assert lab_notebook.decode(lab_notebook.encode(notebook)) == notebook

@@ -1,5 +1,6 @@
 """Builds stubs and assignments from the solutions, and finds secrets in them."""
 
+import hashlib
 import json
 import sys
 
@@ -82,6 +83,9 @@ def notebook(*sources):
 
 def test_the_plan_holds_every_built_file(course, stage):
     """The stub is built in both folders; authored files in source are copied."""
+    digest = hashlib.sha256(STUB.encode()).hexdigest()
+    digests = f'{{\n  "01_scores": "{digest}"\n}}\n'.encode()
+
     assert release.plan(course) == {
         stage.stub: STUB.encode(),
         stage.assignment / "scores.py": STUB.encode(),
@@ -89,6 +93,8 @@ def test_the_plan_holds_every_built_file(course, stage):
         stage.public_suite: release.public_suite_of(stage).encode(),
         stage.assignment / "test_public.py": release.public_suite_of(stage).encode(),
         stage.assignment / "figures" / "mask.svg": b"<svg/>\n",
+        course.root / "assignments" / "START_HERE.md": release._guide(course),
+        course.root / "solutions" / "stubs.json": digests,
     }
 
 
@@ -123,14 +129,53 @@ def test_a_second_build_changes_nothing(course, stage):
     assert stage.stub.stat().st_mtime_ns == before
 
 
+def test_what_students_receive_says_how_to_begin(course):
+    """One command installs, two begin; the package of another owner is named."""
+    release.build(course)
+    text = (course.root / "assignments" / "START_HERE.md").read_text()
+
+    assert text.startswith("# Start here: Small\n")
+    assert 'pip install "attention-course-kit[lab]" --extra-index-url' in text
+    assert "Do not run `pip install autograder`" in text
+    assert "wsl --install" in text
+    assert "my-work/01_scores/scores.py" in text
+
+
 def test_an_edited_built_file_is_restored(course, stage):
     """The next build replaces an edit of a built file."""
     release.build(course)
-    stage.stub.write_text(SOLUTION)
+    stage.public_suite.write_text(SUITE)
 
-    assert release.stale(course) == (stage.stub,)
-    assert release.build(course) == (stage.stub,)
-    assert stage.stub.read_text() == STUB
+    assert release.stale(course) == (stage.public_suite,)
+    assert release.build(course) == (stage.public_suite,)
+    assert stage.public_suite.read_text() == release.public_suite_of(stage)
+
+
+@pytest.mark.parametrize("folder", ["source", "assignment"])
+@pytest.mark.parametrize("built", [True, False], ids=["built-before", "never-built"])
+def test_an_edited_module_is_kept(course, stage, folder, built):
+    """A learner's code is neither overwritten nor called a leak; a sentence says what to do."""
+    if built:
+        release.build(course)
+    module = getattr(stage, folder) / "scores.py"
+    write(module, f"def scores(queries, keys):\n    {SOLVED}\n")
+    stage.solution.write_text(SOLUTION.replace("each key", "every key"))
+    release.build(course)
+
+    assert SOLVED in module.read_text()
+    assert release.edited_modules(course) == [module]
+    assert [*release.stale(course), *release.leaks(course)] == []
+    assert "`autograder start`" in "".join(release.kept(course))
+
+
+def test_a_module_of_an_older_release_is_replaced(course, stage):
+    """Nobody has edited it since, so no work is lost."""
+    release.build(course)
+    stage.solution.write_text(SOLUTION.replace("each key", "every key"))
+    release.build(course)
+
+    assert "every key" in stage.stub.read_text()
+    assert release.edited_modules(course) == []
 
 
 def test_a_link_is_not_a_built_file(course, stage, tmp_path):
@@ -281,7 +326,7 @@ def test_a_leak_in_fingerprints_is_reported(course, stage):
     path = stage.source / "fingerprints.json"
     path.write_text(json.dumps({"mistakes": [f"Try this:\n  {SOLVED}"]}))
 
-    assert list(release.leaks(course)) == [f"{path}:string 3: a line of the solution, {SOLVED!r}."]
+    assert list(release.leaks(course)) == [f"{path}:a string: a line of the solution, {SOLVED!r}."]
 
 
 LAB = "source/01_tiny/lab.ipynb"

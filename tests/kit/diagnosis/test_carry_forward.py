@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, with_mistake
+from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, with_mistakes
 from autograder.diagnosis.matcher import Failure
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation
@@ -64,7 +64,7 @@ def test_a_right_program_gets_the_mistake_of_the_solution(tmp_path: Path):
     """The wrong definition replaces the program's own; imports come along, demos do not."""
     path = tmp_path / "variant.py"
     path.write_text('print("demo")\n\ndef double(y):\n    return y + y\n\nhalf = 0.5\n', "utf-8")
-    text = with_mistake(path, mistake("squares"), SOLUTION)
+    text = with_mistakes(path, [mistake("squares")], SOLUTION)
 
     assert "return x ** 2" in text
     assert "import torch" in text
@@ -80,7 +80,7 @@ def test_a_program_without_the_exercise_can_not_have_its_mistake(tmp_path: Path)
     path.write_text("double = lambda x: 2 * x\n", "utf-8")
 
     with pytest.raises(CourseError, match="does not define double"):
-        with_mistake(path, mistake("squares"), SOLUTION)
+        with_mistakes(path, [mistake("squares")], SOLUTION)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from autograder import course as courses
-from autograder.authoring import markers, release, verify
+from autograder.authoring import release, stubs, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
@@ -199,7 +199,7 @@ def test_the_courses_fingerprints_hold_no_code(pytestconfig):
     """No string in them contains a line of the solution; they are small; every stage has some."""
     for stage in courses.load(pytestconfig.rootpath).stages:
         text = stage.fingerprints.read_bytes()
-        secrets = markers.secret_lines(stage.solution.read_text("utf-8"), stage.solution.name)
+        secrets = stubs.secret_lines(stage.solution.read_text("utf-8"), stage.solution.name)
         lines = release.json_lines(stage.fingerprints)
 
         assert fingerprints.from_json(text).prints

@@ -10,7 +10,7 @@ from autograder.course import Course
 from autograder.diagnosis.matcher import Failure, MisconceptionMatcher, explain
 from autograder.diagnosis.observation import Observation
 from autograder.results import Diagnosis
-from autograder.suite.checks import expect
+from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees
 from autograder.suite.in_process import LocalChannel, solution_channel
 from autograder.suite.student_proxy import Student
@@ -72,13 +72,22 @@ class Grader:
             return Observation(student.observed, error)
         return Observation(student.observed, None)
 
-    def explain(self, result: str, *checks: Callable[[Student], None]) -> Explained:
+    def explain(
+        self, result: str, *checks: Callable[[Student], None], layers: dict[str, str] | None = None
+    ) -> Explained:
         """Grade a `double` that returns *result*, and name its mistake."""
         text = f"import torch\n\n\ndef double(x):\n    return {result}\n"
         channel = LocalChannel("student", text.encode())
+        layers = layers or {}
+        marks = {name: check("double", points=1, layer=layers[name]).mark for name in layers}
         items = [
-            SimpleNamespace(name=check.__name__, nodeid=check.__name__, check=check)
-            for check in checks or CHECKS
+            SimpleNamespace(
+                name=asked.__name__,
+                nodeid=asked.__name__,
+                check=asked,
+                get_closest_marker=lambda _, name=asked.__name__: marks.get(name),
+            )
+            for asked in checks or CHECKS
         ]
         seen = [(item, self.run(item, channel)) for item in items]
         self.runs.clear()
@@ -128,6 +137,25 @@ def test_the_misconception_that_explains_most_is_chosen(make_grader):
     explained = make_grader("squares_vectors", "squares_matrices", "squares").explain("x * x")
 
     assert names(explained) == {"doubles_numbers": "squares", "doubles_a_matrix": "squares"}
+
+
+@pytest.mark.parametrize(
+    ("layers", "named"),
+    [
+        pytest.param({}, {"doubles_numbers": "squares_vectors"}, id="two-mistakes"),
+        pytest.param(
+            {"doubles_numbers": "documented", "doubles_a_matrix": "probe"}, {}, id="sizes"
+        ),
+    ],
+)
+def test_documented_values_alone_name_nothing(
+    make_grader, layers: dict[str, str], named: dict[str, str]
+):
+    """Where inputs of other sizes disagree, the agreement on a document's is a coincidence."""
+    grader = make_grader("squares_vectors")
+    explained = grader.explain("x ** 2 if x.ndim == 1 else x + 9", layers=layers)
+
+    assert names(explained) == named
 
 
 def test_only_explained_checks_get_the_name(make_grader):

@@ -259,3 +259,27 @@ def test_any_name_and_score_make_a_file_that_canvas_reads(name: str, score: floa
     assert [len(line) for line in page] == [5, 5, 5]
     assert re.fullmatch(r"\d+(\.\d{1,2})?", page[2][4])
     assert abs(float(page[2][4]) - score) <= 0.0051
+
+
+def test_only_students_with_scores_are_looked_for():
+    """A class list that was imported has many who handed in nothing."""
+    rows = (row("123"), *(StudentGrades(student=f"s{n}") for n in range(60)))
+    done = canvas(table_of_rows(*rows), ROSTER.encode())
+
+    assert done.remarks == ()
+    assert done.problem == ""
+
+
+def test_a_file_without_any_of_the_students_is_a_problem():
+    """Nothing would be graded by importing it."""
+    done = canvas(table_of_rows(row("nobody")), ROSTER.encode())
+
+    assert done.problem.startswith("None of the students with a score is in the roster; nothing")
+
+
+def test_a_new_assignment_is_announced():
+    """Perhaps the one in Canvas only has another name."""
+    roster = ROSTER.replace("Tiny things", "Homework 1")
+    done = canvas(table_of_rows(row("123")), roster.encode())
+
+    assert done.remarks[-1].startswith("No assignment in the roster is named “Tiny things” or")

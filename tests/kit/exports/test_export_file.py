@@ -1,13 +1,31 @@
-"""The file that an export makes, and what formats for a single submission share."""
+"""The file that an export makes; CSV files in which a spreadsheet runs no formula."""
 
+import csv
+import io
+import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autograder.errors import GraderError, UsageError
-from autograder.exports.export_file import ExportFile, feedback_text, single_submission
+from autograder.exports.export_file import (
+    ExportFile,
+    csv_id,
+    csv_text,
+    feedback_text,
+    formula_warnings,
+    is_formula,
+    number,
+    points,
+    read_csv,
+    single_submission,
+    write_csv,
+)
 from autograder.results import CheckResult, Outcome, SubmissionResult
-from tests.factories import MakeCheck, MakeResults, MakeSubmission
+from tests.factories import FORMULAS, MakeCheck, MakeResults, MakeSubmission
 
 
 def test_a_file_is_written_as_it_is(tmp_path: Path):
@@ -46,3 +64,128 @@ def test_the_text_of_a_check_is_message_and_diagnosis(check: MakeCheck, failed_c
         "It differs.\n\nThe numbers were squared.\n\nWhat is twice three?"
     )
     assert feedback_text(check(Outcome.PASSED)) == ""
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_what_begins_like_a_formula_gets_an_apostrophe(formula: str):
+    """Also after spaces and tabs, in full width, or behind an invisible joiner."""
+    assert csv_text(formula).startswith("'")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        pytest.param("Lovelace, Ada", id="name"),
+        pytest.param("a=b", id="sign-inside"),
+        pytest.param("-", id="sign-alone"),
+        pytest.param("O'Neill", id="apostrophe"),
+        pytest.param("Zoë 李雷", id="every-script"),
+        pytest.param("ada@example.org", id="address"),
+    ],
+)
+def test_a_harmless_word_stays_as_it_is(word: str):
+    """Ordinary names stay as they are."""
+    assert csv_text(word) == word
+
+
+@pytest.mark.parametrize("make", [csv_text, csv_id])
+@given(word=st.text())
+def test_no_text_is_calculated(make: Callable[[str], str], word: str):
+    """Whatever the text, its first visible character is no sign of a formula."""
+    cell = unicodedata.normalize("NFKC", make(word)).strip()
+
+    assert len(cell) < 2 or cell[0] not in "=+-@\t\r"
+
+
+def test_ids_that_differ_stay_different():
+    """Two students may differ in a space only."""
+    assert csv_id("Ada  Lovelace") == "Ada  Lovelace"
+    assert len({csv_id("a\nb"), csv_id("a b"), csv_id("a  b")}) == 3
+
+
+@given(st.lists(st.lists(st.text().map(csv_text), min_size=1, max_size=4), min_size=1, max_size=4))
+def test_every_text_comes_back_through_a_reader(rows: list[list[str]]):
+    """Commas, quotes and line ends stay inside their cell."""
+    page = write_csv(rows).decode()
+
+    assert list(csv.reader(io.StringIO(page, newline=""), strict=True)) == rows
+
+
+@given(st.lists(st.lists(st.text(alphabet='a,;"\n é'), min_size=2, max_size=4), min_size=1))
+def test_a_table_is_written_as_it_was_read(rows: list[list[str]]):
+    """Another system's cells keep their line ends, quotes and byte order mark."""
+    header = [["Student", "ID", "Section", "A", "B"]]
+    table = read_csv(write_csv([*header, *rows], ";", bom=True), "roster")
+
+    assert [list(row) for row in table.rows] == header + rows
+    assert (table.delimiter, table.bom) == (";", True)
+
+
+@pytest.mark.parametrize(
+    ("value", "places", "shown"),
+    [
+        pytest.param(None, 2, "", id="no-grade-is-empty"),
+        pytest.param(0.0, 2, "0", id="zero"),
+        pytest.param(-0.0, 2, "0", id="no-negative-zero"),
+        pytest.param(10.0, 2, "10", id="whole"),
+        pytest.param(0.1 + 0.2, 6, "0.3", id="no-tail"),
+        pytest.param(0.125, 2, "0.13", id="half-up"),
+        pytest.param(2.675, 2, "2.68", id="half-as-printed"),
+        pytest.param(1234.5, 2, "1234.5", id="no-exponent-no-separator"),
+        pytest.param(1e-9, 6, "0", id="too-small"),
+    ],
+)
+def test_a_number_is_plain(value: float | None, places: int, shown: str):
+    """No exponent, no separator of thousands, no digits that were not given."""
+    assert number(value, places) == shown
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e300])
+def test_what_is_no_number_of_points_is_refused(value: float):
+    """A gradebook would read it as text, or as a zero."""
+    with pytest.raises(GraderError, match="not a number of points"):
+        number(value)
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("7.5", 7.5),
+        (" 7,50 ", 7.5),
+        ("10", 10.0),
+        ("", None),
+        ("EX", None),
+        ("nan", None),
+        ("1e99", None),
+    ],
+)
+def test_points_are_read_with_comma_or_point(cell: str, value: float | None):
+    """Text is no number."""
+    assert points(cell) == value
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param("Stüdent".encode("latin-1"), "not UTF-8", id="latin-1"),
+        pytest.param("Student,ID".encode("utf-16"), "not UTF-8", id="utf-16"),
+        pytest.param(b"", "empty", id="empty"),
+        pytest.param(b'Student,"ID\n', "not a CSV file", id="open-quote"),
+        pytest.param(b"Grade,Max\n7,50,10,00\n", "Row 2 .* 4 cells", id="unquoted-comma"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_plain_words(content: bytes, words: str):
+    """The message says what to do."""
+    with pytest.raises(UsageError, match=words):
+        read_csv(content, "roster")
+
+
+def test_formulas_of_others_are_in_one_remark():
+    """However many rows there are, one remark names them."""
+    rows = [["-", "Ada"], ["=1+1", ""], ["x", "@SUM(A1)"]]
+
+    assert [remark.partition(":")[0] for remark in formula_warnings(rows, "roster")] == [
+        "rows 2, 3 of the roster"
+    ]
+    assert formula_warnings(rows[:1], "roster") == ()
+    assert not is_formula("")

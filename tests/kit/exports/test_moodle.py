@@ -10,6 +10,7 @@ from autograder.errors import UsageError
 from autograder.exports.grade_table import GradeTable
 from autograder.exports.moodle import moodle
 from tests.factories import MakeGradeTable, row, table_of_rows
+from tests.importers import cells, moodle_grades
 
 ENGLISH = (
     'Identifier,"Full name","ID number","Email address",Status,Grade,"Maximum Grade",'
@@ -31,23 +32,6 @@ Participant 13,Emmy Noether,0817,emmy@example.org,Submitted,3.00,10.00,No,-,-,
 WORKSHEET = ENGLISH + ROWS
 
 
-def cells(content: bytes) -> list[list[str]]:
-    """What a reader of UTF-8 with commas sees."""
-    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
-
-
-def importer_reads(content: bytes, grade: str = "Grade") -> dict[str, float]:
-    """Read as Moodle's importer does: three columns by name, ids after the word, a range."""
-    header, *rows = cells(content)
-    columns = [header.index(name) for name in ("Identifier", grade, "Last modified (grade)")]
-    given = {}
-    for line in rows:
-        mark, most = line[columns[1]].replace(" ", ""), float(line[columns[1] + 1])
-        if mark and 0 <= float(mark) <= most:
-            given[line[columns[0]][len("Participant ") :]] = float(mark)
-    return given
-
-
 def fill(grades: GradeTable, worksheet: str = WORKSHEET, grade_column: str = "") -> list[list[str]]:
     """The cells of the filled worksheet."""
     return cells(moodle(grades, worksheet.encode(), "01_tiny", grade_column).content)
@@ -60,7 +44,7 @@ def test_a_grade_is_filled_in_and_nothing_else_changes():
     before[1][5] = "7.5"
 
     assert cells(done.content) == before
-    assert importer_reads(done.content) == {"11": 7.5, "12": 6.0, "13": 3.0}
+    assert moodle_grades(done.content) == {"11": 7.5, "12": 6.0, "13": 3.0}
     assert done.remarks == ()
 
 
@@ -201,7 +185,7 @@ def test_semicolons_become_the_commas_that_moodle_wants():
     csv.writer(page, delimiter=";").writerows(cells(WORKSHEET.encode()))
     done = moodle(table_of_rows(row("Ada_11")), page.getvalue().encode("utf-8-sig"), "01_tiny")
 
-    assert importer_reads(done.content)["11"] == 7.5
+    assert moodle_grades(done.content)["11"] == 7.5
     assert done.content.startswith(b"\xef\xbb\xbfIdentifier,")
 
 
@@ -211,3 +195,10 @@ def test_a_formula_of_a_student_is_in_a_remark():
     done = moodle(table_of_rows(row("Ada_11")), worksheet.encode(), "01_tiny")
 
     assert "rows 2 of the worksheet" in done.remarks[0]
+
+
+def test_a_worksheet_without_any_of_the_students_is_a_problem():
+    """It is of another course, or of another assignment."""
+    done = moodle(table_of_rows(row("nobody")), WORKSHEET.encode(), "01_tiny")
+
+    assert done.problem.startswith("None of the students with a score is in the worksheet")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.course import Course
-from autograder.exports.csv_io import text
+from autograder.exports.export_file import csv_text
 from autograder.exports.grade_table import (
     GradeTable,
     Score,
@@ -128,5 +128,5 @@ def test_any_name_comes_back(last: str, first: str):
     for done in (nbgrader_csv(grades), exercises_csv(grades)):
         (line,) = lines(done.content)
 
-        assert (line["last_name"], line["first_name"]) == (text(last), text(first))
+        assert (line["last_name"], line["first_name"]) == (csv_text(last), csv_text(first))
         assert list(line.values())[-1] in {"10", "7.5"}

@@ -25,6 +25,7 @@ from tests.factories import (
     autograded,
     dump,
     exercise,
+    file_of,
     lab_of,
     output_texts,
     query,
@@ -188,3 +189,21 @@ def test_the_time_of_submission_is_kept(
 
     assert written.faults == ()
     assert query(course.root, "select timestamp from submitted_assignment") == [(kept,)]
+
+
+@pytest.mark.parametrize(
+    ("secret", "kept"),
+    [
+        pytest.param(b"0a1b", b"0a1b", id="nbgraders"),
+        pytest.param(b"\xff", "\N{REPLACEMENT CHARACTER}".encode(), id="not-utf-8"),
+        pytest.param(None, None, id="none"),
+    ],
+)
+def test_the_secret_of_a_submission_is_carried(
+    course: Course, write: WriteBook, graded: Made, hand_in: HandIn,
+    secret: bytes | None, kept: bytes | None,
+):  # fmt: skip
+    """`nbgrader release_feedback` reads it as text."""
+    write(graded(), ada=hand_in(secret=file_of("submission_secret.txt", secret)))
+
+    assert autograded(course.root).get("submission_secret.txt") == kept

@@ -1,21 +1,48 @@
-"""nbgrader as a course has configured it, and what is wrong with its files or its database."""
+"""nbgrader for a course: its options, and what is wrong with its files or its database."""
 
+import json
+import os
+import shutil
 import sqlite3
-from contextlib import closing
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
+from traitlets.config import Config
+from traitlets.utils.importstring import import_item
 
+from autograder import course as courses
 from autograder.course import Course
-from autograder.errors import UsageError
-from autograder.gradebook.connection import NbgraderSetup
+from autograder.errors import CourseError, UsageError
+from autograder.gradebook.connection import NbgraderSetup, set_options
 from autograder.gradebook.writer import Writer
-from tests.factories import HandIn, Made, WriteBook, add_settings, rows
+from autograder.grading.provenance import Provenance
+from autograder.results import Results
+from tests.factories import (
+    ROOT,
+    SOLUTION,
+    STAGE,
+    HandIn,
+    Made,
+    WriteBook,
+    add_settings,
+    rows,
+)
+from tests.kit.commands import run
+
+
+def wait_for_no_lock(course: Course) -> None:
+    """Let the gradebook fail at once where it is locked, and not after five seconds."""
+    book = f"sqlite:///{course.root / 'gradebook.db'}?timeout=0"
+    add_settings(course, f"c.CourseDirectory.db_url = {book!r}\n")
 
 
 def test_a_locked_gradebook_is_reported(course: Course, graded: Made, write: WriteBook):
     """The message says what may have locked it."""
-    book = f"sqlite:///{course.root / 'gradebook.db'}?timeout=0"
-    add_settings(course, f"c.CourseDirectory.db_url = {book!r}\n")
+    wait_for_no_lock(course)
     with closing(sqlite3.connect(course.root / "gradebook.db")) as other:
         other.execute("begin exclusive")
 
@@ -87,3 +114,124 @@ def test_a_file_that_exits_is_reported(course: Course):
 
     with pytest.raises(UsageError, match=r"nbgrader_config\.py can't be used: SystemExit: no kit"):
         NbgraderSetup.of_course(course)
+
+
+@pytest.fixture
+def config(course: Course) -> Config:
+    """The options of the tiny course."""
+    config = Config()
+    set_options(config, course.root / "nbgrader_config.py")
+    return config
+
+
+def test_the_course_is_the_one_beside_the_file(course: Course, config: Config):
+    """It is, wherever the command was started."""
+    assert config.CourseDirectory.root == str(course.root.resolve())
+    assert config.CourseDirectory.course_id == course.id == "tiny"
+    assert config.CourseDirectory.release_directory == "assignments"
+
+
+def test_no_module_of_a_student_is_overwritten(config: Config):
+    """By default, nbgrader would overwrite it with the stub in source/."""
+    assert config.Autograde.exclude_overwriting == {"01_tiny": ["tiny.py"]}
+
+
+def test_every_stage_of_our_course_is_configured():
+    """The course of this repository has an entry for the stub of each stage."""
+    config = Config()
+    set_options(config, ROOT / "nbgrader_config.py")
+    excluded = config.Autograde.exclude_overwriting
+
+    assert list(excluded) == [stage.name for stage in courses.load(ROOT).stages]
+    assert all((ROOT / "source" / name / stub).is_file() for name, [stub] in excluded.items())
+
+
+def test_every_class_that_is_named_exists(config: Config):
+    """A typing error would only show in the middle of a grading."""
+    names = (
+        *config.Autograde.sanitize_preprocessors,
+        *config.Autograde.autograde_preprocessors,
+        *config.GenerateFeedback.preprocessors,
+        config.ExportApp.plugin_class,
+        config.ZipCollectApp.collector_plugin,
+    )
+
+    assert all(isinstance(import_item(name), type) for name in names)
+
+
+def test_no_step_runs_a_notebook(config: Config):
+    """Neither list has nbgrader's Execute in it."""
+    steps = [*config.Autograde.sanitize_preprocessors, *config.Autograde.autograde_preprocessors]
+
+    assert not any("Execute" in step for step in steps)
+
+
+def test_alembic_is_found_beside_this_python(course: Course, monkeypatch: pytest.MonkeyPatch):
+    """The PATH of a scheduler or a Windows shortcut does not have the environment."""
+    monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", "/bin"]))
+    set_options(Config(), course.root / "nbgrader_config.py")
+    set_options(Config(), course.root / "nbgrader_config.py")
+
+    assert shutil.which("alembic") == str(Path(sys.executable).parent / "alembic")
+    assert os.environ["PATH"].count(str(Path(sys.executable).parent)) == 1
+
+
+def test_a_missing_course_is_reported(tmp_path: Path):
+    """The file was copied without the rest."""
+    with pytest.raises(CourseError, match=r"course\.toml is missing"):
+        set_options(Config(), tmp_path / "nbgrader_config.py")
+
+
+@pytest.fixture
+def class_(course: Course, released: dict[str, Any]) -> Course:
+    """The course with one submission, a journal of which would be in results.json.journal."""
+    folder = course.root / "submitted" / "ada" / STAGE
+    folder.mkdir(parents=True)
+    (folder / "tiny.py").write_text(SOLUTION)
+    (folder / "lab.ipynb").write_text(json.dumps(released))
+    wait_for_no_lock(course)
+    return course
+
+
+WORDS = ("autograder", "grade", "submitted", "--gradebook", "--json", "results.json")
+
+
+@contextmanager
+def locked(course: Course) -> Iterator[None]:
+    """Lock the gradebook, as a formgrader does that saves a grade."""
+    with closing(sqlite3.connect(course.root / "gradebook.db")) as book:
+        book.execute("begin exclusive")
+        yield
+
+
+def test_nothing_is_graded_while_the_gradebook_is_locked(class_: Course):
+    """One message, exit code 2."""
+    with locked(class_):
+        output = run(class_.root, *WORDS, code=2)
+
+    assert "locked by another program" in output
+    assert not (class_.root / "results.json.journal").exists()
+
+
+def test_a_gradebook_that_is_locked_after_the_grading_loses_nothing(
+    class_: Course, graded: Made, monkeypatch: pytest.MonkeyPatch
+):
+    """The record is written, and the same command writes the gradebook later, without grading."""
+    calls: list[ExitStack] = []
+
+    def grade(course: Course, submissions, *, isolation: str, on_result, **_options) -> Results:
+        calls.append(ExitStack())
+        calls[-1].enter_context(locked(course))
+        [submission] = submissions
+        audited = Provenance(course, isolation).begin(submission)
+        on_result(audited(graded()))
+        return Results(course="tiny", isolation=isolation, submissions=(audited(graded()),))
+
+    monkeypatch.setattr("autograder.grading.grade.grade", grade)
+    output = run(class_.root, *WORDS, code=1)
+    calls[0].close()
+    again = run(class_.root, *WORDS)
+
+    assert "locked by another program" in output
+    assert "1 submissions are in the gradebook." in again
+    assert (len(calls), rows(class_.root)["double"].auto) == (1, 5.0)

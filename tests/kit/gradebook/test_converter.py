@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import nbformat
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
@@ -227,12 +228,52 @@ def test_a_newer_submission_is_graded_again(
     assert rows(course.root)["why"] == Row(None, 1.5, None, waits=True)
 
 
+@pytest.fixture
+def without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take full isolation from this machine."""
+    weak = msgspec.structs.replace(detect_capabilities(), level="process", reason="No Landlock.")
+    monkeypatch.setattr("autograder.sandbox.supervisor.detect_capabilities", lambda: weak)
+
+
+@pytest.mark.usefixtures("without_landlock")
+def test_without_landlock_the_button_names_the_setting(api: NbGraderAPI):
+    """Neither it nor the command has the flag of `autograder grade`."""
+    done = api.autograde(STAGE, "ada")
+
+    assert not done["success"]
+    assert "No Landlock. To grade with less isolation, write `c.Autograde.isolation" in done["log"]
+    assert "--isolation" not in done["log"]
+
+
+@pytest.mark.usefixtures("without_landlock")
+@pytest.mark.parametrize("file", ["nbgrader_config.py", "course.toml"])
+def test_either_file_may_ask_for_less_isolation(
+    course: Course, monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer, file: str
+):
+    """The log says so each time."""
+    reuse(fork_server, monkeypatch)
+    submit(course.root, "ada", CLASS["ada"])
+    (course.root / "nbgrader_config.py").write_text(CONFIG, "utf-8")
+    text = {
+        "nbgrader_config.py": "\nc.Autograde.isolation = 'process'\n",
+        "course.toml": "\n[grading]\nisolation = 'process'\n",
+    }
+    with (course.root / file).open("a", encoding="utf-8") as settings:
+        settings.write(text[file])
+    output = run(course.root, "nbgrader", "autograde", STAGE)
+
+    assert "isolation process" in output
+    assert "Isolation process: student code can read and write your files" in output
+    assert rows(course.root)["double"].auto == 5.0
+
+
 def test_an_assignment_that_is_no_stage_is_refused(course: Course):
     """By itself, nbgrader would run its cells unprotected; scripts see the exit code."""
     (course.root / "submitted" / "ada" / "other").mkdir(parents=True)
     output = run(course.root, "nbgrader", "autograde", "other", code=1)
 
     assert "'other' is no stage of course.toml" in output
+    assert "autograder new-stage" in output
     assert "Stages: 01_tiny." in output
     assert "Traceback" not in output
 
@@ -294,6 +335,8 @@ def test_nbgraders_own_converter_refuses(
 
 class Closed:
     """A session that can only be closed."""
+
+    lost, was_killed = None, False
 
     def __init__(self, *_arguments: object, **_options: object) -> None:
         pass

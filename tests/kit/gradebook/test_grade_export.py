@@ -10,7 +10,12 @@ from nbgrader.plugins import CsvExportPlugin
 
 from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
-from autograder.gradebook.grade_export import CsvExport, grade_table_of_gradebook, with_zeros
+from autograder.gradebook.grade_export import (
+    CsvExport,
+    grade_table_of_gradebook,
+    names_of_gradebook,
+    with_zeros,
+)
 from tests.factories import STAGE, HandIn, Made, WriteBook, query
 from tests.kit.commands import run
 
@@ -141,8 +146,9 @@ def test_other_assignments_come_after_the_stages(course: Course, exported: Expor
 @pytest.mark.usefixtures("class_")
 def test_the_grade_table_has_every_exercise(course: Course):
     """Some exports need more than a sum."""
-    with NbgraderSetup.of_course(course).gradebook() as book:
-        grades = grade_table_of_gradebook(book, course)
+    setup = NbgraderSetup.of_course(course)
+    with setup.gradebook() as book:
+        grades = grade_table_of_gradebook(book, course, setup.coursedir)
     ada = next(row for row in grades.rows if row.student == "ada").scores[STAGE]
 
     assert ada.exercises == {
@@ -153,8 +159,9 @@ def test_the_grade_table_has_every_exercise(course: Course):
 
 def test_an_empty_gradebook_is_a_header(course: Course, exported: Exported):
     """Its grade table has no rows."""
-    with NbgraderSetup.of_course(course).gradebook() as book:
-        grades = with_zeros(grade_table_of_gradebook(book, course), {})
+    setup = NbgraderSetup.of_course(course)
+    with setup.gradebook() as book:
+        grades = with_zeros(grade_table_of_gradebook(book, course, setup.coursedir), {})
 
     assert exported() == []
     assert (grades.rows, [stage.name for stage in grades.stages]) == ((), [STAGE])
@@ -169,3 +176,14 @@ def test_the_command_uses_our_plugin(course: Course):
 
     assert "grades.csv" in output
     assert '"Lovelace, Countess"' in (course.root / "grades.csv").read_text("utf-8")
+
+
+def test_names_are_known_as_far_as_the_gradebook_has_them(course: Course):
+    """Who has none is left out, so that the id stands."""
+    with NbgraderSetup.of_course(course).gradebook() as book:
+        book.add_student("ada", first_name="Ada", last_name="Lovelace")
+        book.add_student("plato", first_name="Plato")
+        book.add_student("bob")
+        names = names_of_gradebook(book)
+
+    assert names == {"ada": "Ada Lovelace", "plato": "Plato"}

@@ -79,7 +79,7 @@ def test_answers_are_graded_as_nbgrader_grades_them(
 
 
 def test_manual_scores_stay(course: Course, write: WriteBook, graded: Made):
-    """Score, extra credit and comment stay, and formgrader asks to review them."""
+    """Score, extra credit and comment stay, and formgrader asks to review what changed."""
     write(graded(double=0))
     query(course.root, GIVEN_BY_HAND, 4.0, 1.5, cell_id(course.root, "double"))
     query(course.root, GIVEN_BY_HAND, 3.0, None, cell_id(course.root, "why"))
@@ -87,7 +87,7 @@ def test_manual_scores_stay(course: Course, write: WriteBook, graded: Made):
     write(graded(double=2.5))
 
     assert rows(course.root)["double"] == Row(2.5, 4.0, 1.5, waits=True)
-    assert rows(course.root)["why"] == Row(0.0, 3.0, None, waits=True)
+    assert rows(course.root)["why"] == Row(0.0, 3.0, None, waits=False)
     assert set(query(course.root, "select manual_comment from comment")) == {("Well done!",)}
 
 
@@ -110,6 +110,9 @@ def test_a_new_student_gets_a_row(course: Course, write: WriteBook, graded: Made
     ]  # fmt: skip
 
 
+MOMENT = dt.datetime(2026, 11, 1, 10, 0, 0, 123456)  # noqa: DTZ001  # nbgrader keeps UTC without a zone
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -129,6 +132,9 @@ def test_a_new_student_gets_a_row(course: Course, write: WriteBook, graded: Made
         pytest.param("\0", None, id="nul"),
         pytest.param("2026-11-01 10:00:00 /usr/share/zoneinfo/UTC", None, id="path-of-a-file"),
         pytest.param("2026-11-01 10:00:00 ../../../etc/passwd", None, id="path-of-another-file"),
+        pytest.param("2026-11-01 10:00:00 :/usr/share/zoneinfo/UTC", None, id="path-after-a-colon"),
+        pytest.param("2026-11-01 10:00:00.123456 UTC", MOMENT, id="as-nbgrader-writes-it"),
+        pytest.param("2026-11-01T10:00:00.123456Z", MOMENT, id="iso-in-utc"),
     ],
 )
 def test_a_timestamp_is_read_as_nbgrader_reads_it(text: str, expected: dt.datetime | None):
@@ -138,7 +144,7 @@ def test_a_timestamp_is_read_as_nbgrader_reads_it(text: str, expected: dt.dateti
     assert found == expected
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     st.text(max_size=40)
     | st.lists(st.sampled_from([*"0123456789-:/., +TZ", " UTC", "2026", "am", "Mon", "May", "h"]))
@@ -273,3 +279,48 @@ def test_the_penalty_is_nbgraders(course: Course, write: WriteBook, graded: Made
 
     assert ours == {"ada": 6.0}
     assert penalties(course.root) == ours
+
+
+@pytest.mark.parametrize(
+    ("again", "waits"),
+    [
+        pytest.param({"why": "Since x + x."}, False, id="the-same-text"),
+        pytest.param({"why": "Since x + x.", "sketch": "y = 2"}, False, id="another-answer"),
+        pytest.param({"why": "By luck."}, True, id="another-text"),
+    ],
+)
+def test_a_manual_score_is_reviewed_again_if_the_answer_changed(
+    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered, again, *, waits: bool
+):
+    """A new grade for the code is no reason to read the same words once more."""
+    write(graded(double=0), ada=hand_in(lab=answered(why="Since x + x.")))
+    by_hand = "update grade set manual_score = 2, needs_manual_grade = 0 where cell_id = ?"
+    query(course.root, by_hand, cell_id(course.root, "why"))
+    write(graded(double=5), ada=hand_in(lab=answered(**again)))
+
+    assert rows(course.root)["why"] == Row(None, 2.0, None, waits=waits)
+
+
+def test_a_review_that_is_due_stays_due(
+    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered
+):
+    """Grading once more does not forget that the text has changed."""
+    write(graded(), ada=hand_in(lab=answered(why="Since x + x.")))
+    by_hand = "update grade set manual_score = 2, needs_manual_grade = 1 where cell_id = ?"
+    query(course.root, by_hand, cell_id(course.root, "why"))
+    write(graded(), ada=hand_in(lab=answered(why="Since x + x.")))
+
+    assert rows(course.root)["why"].waits
+
+
+def test_other_code_is_reviewed_although_it_earns_the_same(
+    course: Course, write: WriteBook, graded: Made, hand_in: HandIn
+):
+    """A manual score of an exercise was given to the code that was read."""
+    write(graded())
+    query(course.root, "update grade set manual_score = 4, needs_manual_grade = 0")
+    write(graded())
+    before = rows(course.root)["double"].waits
+    write(graded(), ada=hand_in(module=b"def double(x):\n    return x + x\n"))
+
+    assert (before, rows(course.root)["double"].waits) == (False, True)

@@ -19,9 +19,12 @@ from tests.factories import (
     HandIn,
     Made,
     WriteBook,
+    WriteLab,
+    add_settings,
     autograded,
     by_name,
     dump,
+    exercise,
     lab_of,
     named,
     names,
@@ -152,3 +155,56 @@ def test_the_order_of_the_lab_is_kept(course: Course, write: WriteBook, graded: 
     write(graded())
 
     assert names(lab_of(course.root)) == [named(item) for item in CELLS if named(item)]
+
+
+def test_a_regrade_says_whose_scores_changed(write: WriteBook, graded: Made):
+    """In one line, and by how much; who is new is not in it."""
+    first = write(graded("ada", double=2.5), graded("bob"), graded("eve"))
+    again = write(graded("ada"), graded("bob"), graded("eve", Scale=0), graded("new"))
+
+    assert first.remarks == ()
+    assert again.remarks == (
+        (
+            f"2 of 3 earlier scores changed: ada, {STAGE}: 7.5 → 10 (+2.5); "
+            f"eve, {STAGE}: 10 → 5 (-5)."
+        ),
+    )
+
+
+def test_grades_by_other_points_are_named(write: WriteBook, graded: Made, write_lab: WriteLab):
+    """Each of them, until it was graded by the new ones."""
+    write(graded("ada"), graded("bob"))
+    write_lab(points={"double": 8.0, "Scale": 5.0})
+    new = (exercise("double", 8.0, 8.0), exercise("Scale", 5.0, 5.0))
+    for_ada = write(record("ada", new))
+    for_bob = write(record("bob", new))
+
+    assert for_ada.remarks[1:] == (
+        (
+            f"bob, {STAGE}: graded when the lab gave 15 points, and now it gives 18 or divides "
+            "them otherwise. Grade this submission again."
+        ),
+    )
+    assert for_bob.remarks[1:] == ()
+
+
+def test_a_gradebook_that_can_not_be_written_is_refused_before_grading(
+    course: Course, hand_in: HandIn
+):
+    """The message names it; a grade would be lost."""
+    address = f"sqlite:///file:{course.root / 'gradebook.db'}?mode=ro&uri=true"
+    add_settings(course, f"c.CourseDirectory.db_url = {address!r}\n")
+
+    with pytest.raises(UsageError, match="readonly database"):
+        Writer(course, [hand_in()])
+
+
+def test_a_folder_that_can_not_be_written_is_refused_before_grading(
+    course: Course, hand_in: HandIn
+):
+    """A file is where the folder of autograded notebooks should be."""
+    (course.root / "autograded").rmdir()
+    (course.root / "autograded").write_text("", "utf-8")
+
+    with pytest.raises(UsageError, match=r"autograded can't be written: .* Nothing was graded"):
+        Writer(course, [hand_in()])

@@ -1,148 +1,137 @@
-"""`nbgrader zip_collect` finds the student of a file as `autograder grade` does."""
+"""`nbgrader zip_collect` collects what `autograder collect` does, and unpacks no archive."""
 
 import io
 import zipfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import pytest
-from nbgrader.apps.zipcollectapp import ZipCollectApp
 
 from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
-from autograder.gradebook.zip_collector import ZipCollector
 from autograder.submission.names import student_id
 from tests.factories import STAGE
 from tests.kit.commands import run
 
 MODULE = "_1201_88_tiny.py"
-Collected = Callable[..., list[tuple[str, str] | None]]
+Download = Callable[..., str]
 
 
 def archive(members: Mapping[str, bytes]) -> bytes:
     """A zip of *members*."""
     page = io.BytesIO()
-    with zipfile.ZipFile(page, "w") as packed:
+    with zipfile.ZipFile(page, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, data in members.items():
             packed.writestr(name, data)
     return page.getvalue()
 
 
 @pytest.fixture
-def app(course: Course) -> ZipCollectApp:
-    """The command of nbgrader, set up but not started."""
-    setup = NbgraderSetup.of_course(course)
-    made = ZipCollectApp(config=setup.config)
-    made.coursedir = setup.coursedir
-    made.coursedir.assignment_id = STAGE
-    return made
+def download(course: Course) -> Download:
+    """Put files where nbgrader expects a download, collect them, and return the output."""
 
-
-@pytest.fixture
-def collected(app: ZipCollectApp) -> Collected:
-    """Collect files as if they had been extracted: student and file of each, in order."""
-
-    def collect(*names: str, **options: object) -> list[tuple[str, str] | None]:
-        folder = Path(app._format_collect_path(app.extracted_directory))
-        for name in names:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(b"x")
-        collector = ZipCollector(parent=app, **options)
-        found = [collector.collect(str(folder / name)) for name in sorted(names)]
-        return [item and (item["student_id"], item["file_id"]) for item in found]
+    def collect(files: Mapping[str, bytes], *options: str) -> str:
+        for name, data in files.items():
+            path = course.root / "downloaded" / STAGE / "archive" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        return run(course.root, "nbgrader", "zip_collect", STAGE, *options)
 
     return collect
+
+
+def submitted(course: Course) -> dict[str, bytes]:
+    """What lies in ``submitted/``, by student and file."""
+    root = course.root / "submitted"
+    files = [path for path in root.rglob("*") if path.is_file()]
+    return {
+        str(path.relative_to(root)).replace(f"/{STAGE}/", "/"): path.read_bytes() for path in files
+    }
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        pytest.param("lovelaceada" + MODULE, ("lovelaceada_1201", "tiny.py"), id="canvas"),
-        pytest.param("lovelaceada_LATE" + MODULE, ("lovelaceada_1201", "tiny.py"), id="late"),
-        pytest.param("lovelaceada_1201_88_hw/lab.ipynb", ("lovelaceada_1201", "lab.ipynb"), id="z"),
-        pytest.param(
-            "Ada Lovelace_77_assignsubmission_file_/tiny.py",
-            ("Ada Lovelace_77", "tiny.py"),
-            id="moodle",
-        ),
-        pytest.param("ada/tiny.py", ("ada", "tiny.py"), id="folder"),
-        pytest.param("ada/01_tiny/src/lab.ipynb", ("ada", "lab.ipynb"), id="deep"),
-        pytest.param("ada/TINY.PY", ("ada", "TINY.PY"), id="capitals"),
-        pytest.param("a<b>/tiny.py", (student_id("a<b>"), "tiny.py"), id="name-made-safe"),
-        pytest.param("ada/timestamp.txt", None, id="time-of-their-own"),
-        pytest.param("ada/gradebook.db", None, id="database"),
-        pytest.param("ada/__MACOSX/._tiny.py", None, id="generated"),
-        pytest.param("ada/.ipynb_checkpoints/lab.ipynb", None, id="checkpoint"),
-        pytest.param("tiny.py", None, id="no-student"),
+        pytest.param("lovelaceada" + MODULE, "lovelaceada_1201/tiny.py", id="canvas"),
+        pytest.param("lovelaceada_LATE" + MODULE, "lovelaceada_1201/tiny.py", id="late"),
+        pytest.param("a_1201_88_hw.zip", "a_1201/hw.zip", id="zip"),
+        pytest.param("a_1201_88_essay.pdf", "a_1201/essay.pdf", id="pdf"),
+        pytest.param("a_1201_88_work.rar", "a_1201/work.rar", id="rar"),
+        pytest.param("Ada L_77_assignsubmission_file_/tiny.py", "Ada L_77/tiny.py", id="moodle"),
+        pytest.param("Ada L_77_assignsubmission_file/tiny.py", "Ada L_77/tiny.py", id="moodle-4.1"),
+        pytest.param("ada/README.md", "ada/README.md", id="readme-only"),
+        pytest.param("ada/src/lab.ipynb", "ada/src/lab.ipynb", id="deep"),
+        pytest.param("a<b>/tiny.py", f"{student_id('a<b>')}/tiny.py", id="name-made-safe"),
     ],
 )
-def test_a_files_student_is_found_by_its_path(
-    collected: Collected, name: str, expected: tuple | None
-):
-    """It needs no regular expression; other files than modules and notebooks are skipped."""
-    assert collected(name) == [expected]
+def test_every_hand_in_is_collected(download: Download, course: Course, name: str, expected: str):
+    """It needs no regular expression, and leaves no kind of file out."""
+    download({name: b"1", name.replace("1201", "1299").replace("77", "78") + ".py": b"2"})
+
+    assert submitted(course)[expected] == b"1"
 
 
-def test_of_two_files_of_one_name_the_first_is_kept(collected: Collected):
-    """By itself, nbgrader would refuse the whole class."""
-    assert collected("ada/a/tiny.py", "ada/b/tiny.py", "bob/tiny.py") == [
-        ("ada", "tiny.py"), None, ("bob", "tiny.py"),
-    ]  # fmt: skip
+def test_what_no_student_made_is_left_out(download: Download, course: Course):
+    """A time of their own would be taken for nbgrader's."""
+    names = ("timestamp.txt", "submission_secret.txt", "__MACOSX/._tiny.py", "tiny.py")
+    download({f"{student}/{name}": b"1" for name in names for student in ("ada", "bob")})
+
+    assert set(submitted(course)) == {"ada/tiny.py", "bob/tiny.py"}
 
 
-def test_a_class_in_one_archive_is_a_class(collected: Collected):
+@pytest.mark.parametrize(
+    "name", ["submissions.zip", "hw-4.zip"], ids=["as-moodle-names-it", "other"]
+)
+def test_a_packed_class_is_a_class(download: Download, course: Course, name: str):
     """Canvas and Moodle pack it so: the archive's name is no student."""
-    names = ("submissions/a" + MODULE, "submissions/b_1202_89_hw/tiny.py", "submissions/.x/y.py")
+    download({name: archive({"a" + MODULE: b"1", "b_LATE_1202_89_hw.zip": b"2"})})
 
-    assert collected(*names) == [None, ("a_1201", "tiny.py"), ("b_1202", "tiny.py")]
-
-
-def test_a_students_archive_has_one_student(collected: Collected):
-    """Names inside it that look like an LMS's change nothing."""
-    inside = "eve/bob" + MODULE
-
-    assert collected(inside, "eve/tiny.py") == [("eve", "bob" + MODULE), ("eve", "tiny.py")]
-    assert collected("bob/tiny.py", inside) == [("bob", "tiny.py"), ("eve", "bob" + MODULE)]
+    assert submitted(course) == {"a_1201/tiny.py": b"1", "b_1202/hw.zip": b"2"}
 
 
-def test_an_instructors_regular_expression_is_used(collected: Collected):
-    """It replaces our own rules."""
-    expression = r".*/(?P<student_id>\w+)-(?P<file_id>\w+)\.py"
+def test_a_damaged_archive_stops_nobody_else(download: Download, course: Course):
+    """It is collected as it is, and the grading will say what is wrong with it."""
+    download({"a_1201_88_hw.zip": b"no zip", "b_1202_89_tiny.py": b"1"})
 
-    assert collected("ada-tiny.py", named_regexp=expression) == [("ada", "tiny")]
+    assert submitted(course) == {"a_1201/hw.zip": b"no zip", "b_1202/tiny.py": b"1"}
 
 
-def test_the_command_collects_canvas_moodle_and_plain_zips(course: Course):
-    """Modules and notebooks are collected into nbgrader's folders by student."""
-    both = {"tiny.py": b"1", "lab.ipynb": b"{}", "timestamp.txt": b"1999-01-01 00:00:00 UTC"}
-    files = {
-        "lovelaceada" + MODULE: b"2",
-        "lovelaceada_1201_88_lab.ipynb": b"{}",
-        "hopper_LATE_1202_89_work.zip": archive({"01_tiny/tiny.py": b"3"}),
-        "Emmy Noether_77_assignsubmission_file_/tiny.py": b"4",
-        "bob.zip": archive(both),
-        "eve.zip": archive({"a/tiny.py": b"5", "b/tiny.py": b"6"}),
-        "nobody.py": b"7",
-    }
-    for name, data in files.items():
-        path = course.root / "downloaded" / STAGE / "archive" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    output = run(course.root, "nbgrader", "zip_collect", STAGE)
-    submitted = course.root / "submitted"
+def test_no_bomb_is_unpacked(download: Download, course: Course):
+    """In the class's archive it is left out with the reason, in a student's it stays packed."""
+    bomb = archive({"tiny.py": b"0" * (4 * 2**20)})
+    members = {"a_1201_88_hw.zip": bomb, "b_1202_89_data.bin": b"0" * (4 * 2**20)}
+    download({"submissions.zip": archive(members)})
+    found = submitted(course)
 
-    assert {
-        str(path.relative_to(submitted)): path.read_bytes()
-        for path in submitted.rglob("*")
-        if path.is_file()
-    } == {
-        f"lovelaceada_1201/{STAGE}/tiny.py": b"2",
-        f"lovelaceada_1201/{STAGE}/lab.ipynb": b"{}",
-        f"hopper_1202/{STAGE}/tiny.py": b"3",
-        f"Emmy Noether_77/{STAGE}/tiny.py": b"4",
-        f"bob/{STAGE}/tiny.py": b"1",
-        f"bob/{STAGE}/lab.ipynb": b"{}",
-        f"eve/{STAGE}/tiny.py": b"5",
-    }
-    assert "Whose is nobody.py? Put it into a folder named after the student." in output
-    assert "eve handed in two files named tiny.py; the first is kept." in output
+    assert found["a_1201/hw.zip"] == bomb
+    assert b"is compressed more than 200:1" in found["b_1202/not_collected.txt"]
+    assert set(found) == {"a_1201/hw.zip", "b_1202/not_collected.txt"}
+
+
+def test_a_late_mark_becomes_a_time_after_the_due_date(download: Download, course: Course):
+    """Canvas does not say by how much, so it is one second."""
+    with NbgraderSetup.of_course(course).gradebook() as book:
+        book.update_or_create_assignment(STAGE, duedate="2026-11-20 23:00:00 UTC")
+    download({"a_LATE" + MODULE: b"1", "b_1202_89_tiny.py": b"2"})
+    found = submitted(course)
+
+    assert found["a_1201/timestamp.txt"].startswith(b"2026-11-20 23:00:01")
+    assert "b_1202/timestamp.txt" not in found
+
+
+def test_the_gradebook_is_the_roster(download: Download, course: Course):
+    """Students whose number it knows get their own ids, in nbgrader's command, too."""
+    with NbgraderSetup.of_course(course).gradebook() as book:
+        book.update_or_create_student("s1", lms_user_id="1201")
+    download({"lovelaceada" + MODULE: b"1", "b_1202_89_tiny.py": b"2"})
+
+    assert set(submitted(course)) == {"s1/tiny.py", "b_1202/tiny.py"}
+
+
+def test_an_instructors_regular_expression_is_used(download: Download, course: Course):
+    """It replaces our own rules; archives are unpacked for it, within bounds."""
+    expression = r".*/(?P<student_id>[a-z]+)-hw/(?P<file_id>\w+)\.py"
+    files = {"ada-hw.zip": archive({"tiny.py": b"1"}), "eve-hw.zip": b"no zip"}
+    output = download(files, f"--FileNameCollectorPlugin.named_regexp={expression}")
+
+    assert submitted(course) == {"ada/tiny.py": b"1"}
+    assert "eve-hw.zip: The archive eve-hw.zip could not be read" in output

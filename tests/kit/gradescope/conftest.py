@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.gradescope.build import build_zip
+from autograder.gradescope.bundle import build_zip
 from tests.factories import LayOut, WriteCourse, lay_out
 
 

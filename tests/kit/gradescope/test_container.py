@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.errors import GraderError, SandboxError
+from autograder.errors import CourseError, GraderError, SandboxError
 from autograder.exports.gradescope_results import gradescope
 from autograder.gradescope.container import Container, combine_stages, main, read_student
 from autograder.sandbox import isolation
@@ -69,7 +69,8 @@ pytestmark = pytest.mark.skipif(CAPABILITIES.level != "full", reason=CAPABILITIE
         pytest.param({"lab.ipynb": notebook("import tiny")}, 0.0, id="a_lab_alone"),
         pytest.param({".git/HEAD": b"ref", "tiny.py": RIGHT}, 10.0, id="a_repository"),
         pytest.param({}, 0.0, id="nothing"),
-        pytest.param({"a.zip": zipped(tiny=RIGHT), "b.zip": b""}, 0.0, id="two_archives"),
+        pytest.param({"a.zip": zipped(tiny=RIGHT), "b.zip": b""}, 10.0, id="one_broken_of_two"),
+        pytest.param({"a.zip": b"", "b.rar": b""}, 0.0, id="two_that_no_one_can_read"),
     ],
 )
 def test_any_files_are_one_submission(files: dict[str, bytes], score: float, laid_out: LayOut):
@@ -157,7 +158,7 @@ def test_the_solutions_are_graded_when_the_image_is_built(laid_out: LayOut):
     solution = root / "source" / "course" / "solutions" / "01_tiny" / "tiny.py"
     solution.write_bytes(WRONG)
 
-    with pytest.raises(GraderError, match=r"The solution of 01_tiny earns"):
+    with pytest.raises(CourseError, match=r"01_tiny, test_doubles_the_documented_numbers"):
         Container(root).grade_solutions()
 
 
@@ -203,7 +204,7 @@ def test_less_isolation_than_configured_is_refused(laid_out: LayOut):
     """A bundle made with `--isolation full` grades with nothing less."""
     root = laid_out({"tiny.py": RIGHT}, least="full")
 
-    with pytest.raises(SandboxError, match="No Landlock"):
+    with pytest.raises(SandboxError, match=r"No Landlock\. Bundle again without"):
         Container(root).choose_sandbox()
 
 

@@ -1,23 +1,32 @@
 """Grading a class: one result for each submission, in their order."""
 
 import os
+import resource
 import signal
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
 import pytest
 
-from autograder.course import Course
-from autograder.errors import CourseError, SandboxError, UsageError
+from autograder.course import Course, Limits
+from autograder.errors import CourseError, LostProcessError, SandboxError, UsageError
 from autograder.grading import grade as grading
-from autograder.grading.grade import grade
+from autograder.grading.grade import grade, grade_one
+from autograder.grading.provenance import Provenance
+from autograder.grading.suite_runner import open_suites
 from autograder.results import Results, Status, SubmissionResult
 from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
+from tests.factories import WriteCourse, course_files, without_times
 
 WRONG = "def double(x):\n    return 3 * x\n"
+TEST_SECONDS = 60  # of processor time that the tests before it may have taken
 HALF = "def double(x):\n    return x + x\n"
 
 
@@ -60,7 +69,6 @@ def test_results_are_in_the_order_of_submissions(tiny: Course, class_: list[Subm
     assert (results.course, results.isolation) == ("tiny", level)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # torch keeps idle threads
 def test_two_jobs_grade_as_one_does(
     tiny: Course, class_: list[Submission], request: pytest.FixtureRequest
 ):
@@ -73,7 +81,24 @@ def test_two_jobs_grade_as_one_does(
     one = grade(tiny, class_, isolation=level, jobs=1)
 
     assert summary(two) == EXPECTED
-    assert two == one
+    assert without_times(two) == without_times(one)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # torch keeps idle threads
+@pytest.mark.usefixtures("lent_fork_server")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_wrong_digit_of_the_course_accuses_nobody(
+    tiny: Course, class_: list[Submission], jobs: int
+):
+    """The solution is judged before anybody else, and no submission gets a result."""
+    documented = tiny.documented.read_text("utf-8").replace("[1.0, 3.0, 5.0]", "[1.0, 3.0, 5.1]")
+    tiny.documented.write_text(documented, "utf-8")
+    reported: list[SubmissionResult] = []
+    level = detect_capabilities().level
+
+    with pytest.raises(CourseError, match="test_doubles_the_documented_numbers"):
+        grade(tiny, class_, isolation=level, jobs=jobs, on_result=reported.append)
+    assert not reported
 
 
 def test_nothing_readable_needs_no_sandbox(tiny: Course, class_: list[Submission]):
@@ -112,6 +137,21 @@ def test_a_bug_of_ours_costs_one_grade(
 
 
 @pytest.mark.usefixtures("lent_fork_server")
+def test_results_say_what_decided_them(tiny: Course, class_: list[Submission]):
+    """Also of what could not be read; equal code of another student has another key."""
+    level = detect_capabilities().level
+    results = grade(tiny, class_[:3], isolation=level, jobs=1)
+    audits = [result.audit for result in results.submissions]
+
+    assert [audit.key for audit in audits] == [
+        Provenance(tiny, level).key("01_tiny", one.digest) for one in class_[:3]
+    ]
+    assert {audit.isolation for audit in audits} == {level}
+    assert results.settings == Provenance(tiny, level).settings
+    assert results.settings.limits["call_seconds"] == 3.0
+
+
+@pytest.mark.usefixtures("lent_fork_server")
 def test_results_say_whether_hidden_inputs_were_secret(
     tiny: Course, class_: list[Submission], monkeypatch: pytest.MonkeyPatch
 ):
@@ -125,14 +165,27 @@ def test_results_say_whether_hidden_inputs_were_secret(
     assert summary(secret) == EXPECTED[:1]
 
 
-def test_isolation_is_never_lowered_silently(tiny: Course, monkeypatch: pytest.MonkeyPatch):
-    """If full isolation is impossible, grading is refused and the message names the option."""
-    weaker = type(detect_capabilities())
-    found = detect_capabilities()
-    facts = {name: getattr(found, name) for name in found.__struct_fields__}
-    weak = weaker(**(facts | {"level": "process", "reason": "No Landlock here."}))
+@pytest.fixture
+def without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take full isolation from this machine."""
+    weak = msgspec.structs.replace(detect_capabilities(), level="process", reason="No Landlock.")
     monkeypatch.setattr("autograder.sandbox.supervisor.detect_capabilities", lambda: weak)
 
+
+@pytest.mark.usefixtures("without_landlock")
+def test_the_course_may_ask_for_less_isolation(write_course: WriteCourse):
+    """The record says which isolation it was; the command line may still ask for more."""
+    head = course_files(("01_tiny",))["course.toml"]
+    course = write_course({"course.toml": f'{head}\n[grading]\nisolation = "process"\n'})
+
+    assert grade(course, []).isolation == "process"
+    with pytest.raises(SandboxError, match="Full isolation is not available"):
+        grade(course, [], isolation="full")
+
+
+@pytest.mark.usefixtures("without_landlock")
+def test_isolation_is_never_lowered_silently(tiny: Course):
+    """If full isolation is impossible, grading is refused and the message names the option."""
     with pytest.raises(SandboxError, match="--isolation process"):
         grade(tiny, [])
 
@@ -162,7 +215,7 @@ def grade_with(
 ) -> Callable[..., list[tuple[str, Status]]]:
     """Grade a class in two processes by a function of the student's name."""
 
-    def grade_class(grade_student: Callable[[str], None], *students: str) -> list:
+    def grade_class(grade_student: Callable[[str], None], *students: str, jobs: int = 2) -> list:
         def grade_one(_runner, _server, submission: Submission, _client: int) -> SubmissionResult:
             grade_student(submission.student)
             return SubmissionResult(
@@ -176,7 +229,7 @@ def grade_with(
         monkeypatch.setattr(grading, "ForkServer", NoForkServer)
         monkeypatch.setattr(grading, "grade_one", grade_one)
         submissions = [submit(HALF, student=student) for student in students]
-        results = grade(tiny, submissions, isolation="process", jobs=2)
+        results = grade(tiny, submissions, isolation="process", jobs=jobs)
         return [(item.student, item.status) for item in results.submissions]
 
     return grade_class
@@ -188,7 +241,7 @@ def kill_this_process(student: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # torch keeps idle threads
+@pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize(
     "students",
     [
@@ -198,16 +251,131 @@ def kill_this_process(student: str) -> None:
         pytest.param(["killed1", "killed2", "killed3", "killed4"], id="on-every-submission"),
     ],
 )
-def test_a_killed_process_costs_one_result(grade_with, students: list[str]):
+def test_a_killed_process_costs_one_result(grade_with, students: list[str], jobs: int):
     """Only the submission that it was grading has no grade; the others are graded."""
     expected = {True: Status.GRADER_ERROR, False: Status.GRADED}
 
-    assert grade_with(kill_this_process, *students) == [
+    assert grade_with(kill_this_process, *students, jobs=jobs) == [
         (student, expected[student.startswith("killed")]) for student in students
     ]
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # torch keeps idle threads
+def test_a_grading_process_has_so_much_processor_time_for_a_submission(grade_with, tmp_path: Path):
+    """The system ends it then, as if it had been killed."""
+
+    def grade_student(_student: str) -> None:
+        (tmp_path / "limit").write_text(str(resource.getrlimit(resource.RLIMIT_CPU)[0]))
+
+    grade_with(grade_student, "ada", jobs=1)
+
+    assert 0 < int((tmp_path / "limit").read_text()) - Limits().grader_seconds < TEST_SECONDS
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_submission_whose_process_died_is_graded_once_more_alone(
+    grade_with, tmp_path: Path, jobs: int
+):
+    """A process that ends for a reason from outside costs no grade at all."""
+
+    def grade_student(student: str) -> None:
+        with (tmp_path / "tries").open("a") as tries:
+            tries.write(student[0])
+        if (tmp_path / "tries").read_text().count("b") == 1 and student == "bea":
+            kill_this_process("killed")
+
+    graded = grade_with(grade_student, "ada", "bea", "cleo", jobs=jobs)
+
+    assert graded == [(student, Status.GRADED) for student in ("ada", "bea", "cleo")]
+    assert sorted((tmp_path / "tries").read_text()) == [*"abbc"]
+    assert (tmp_path / "tries").read_text().endswith("b")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_lost_fork_server_costs_no_grade(grade_with, tmp_path: Path, jobs: int):
+    """Another one is started, and what was graded meanwhile is graded once more."""
+
+    def grade_student(student: str) -> None:
+        with (tmp_path / "tries").open("a") as tries:
+            tries.write(student[0])
+        if (tmp_path / "tries").read_text().count("b") == 1 and student == "bea":
+            raise LostProcessError(student)
+
+    graded = grade_with(grade_student, "ada", "bea", "cleo", jobs=jobs)
+
+    assert graded == [(student, Status.GRADED) for student in ("ada", "bea", "cleo")]
+    assert sorted((tmp_path / "tries").read_text()) == [*"abbc"]
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch) -> list[Session]:
+    """Collects the sessions that are opened."""
+    opened: list[Session] = []
+
+    def session(*arguments: object, **options: object) -> Session:
+        opened.append(Session(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(grading, "Session", session)
+    return opened
+
+
+def test_a_worker_that_was_killed_from_outside_costs_no_points(
+    tiny: Course, solved: Submission, fork_server: ForkServer, sessions: list[Session], monkeypatch
+):
+    """The system does that when memory is short."""
+    real = Session.open
+
+    def kill_first(session: Session) -> None:
+        real(session)
+        if len(sessions) == 1:
+            os.kill(session._worker.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(Session, "open", kill_first)
+    with open_suites(tiny, tiny.stages) as runner:
+        result = grade_one(runner, fork_server, solved)
+
+    assert (result.score, len(sessions)) == (10.0, 2)
+
+
+def test_a_fork_server_that_is_lost_during_a_check_fails_no_check(
+    tiny: Course, solved: Submission, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
+):
+    """Pytest catches what a check raises; the submission has no result, and is graded again."""
+    real = Session._request
+
+    def lose(session: Session, worker, seconds: float, verb: str, fields: dict) -> object:
+        if verb == "call":
+            raise LostProcessError(verb)
+        return real(session, worker, seconds, verb, fields)
+
+    monkeypatch.setattr(Session, "_request", lose)
+
+    with open_suites(tiny, tiny.stages) as runner, pytest.raises(LostProcessError, match="call"):
+        grade_one(runner, fork_server, solved)
+
+
+def test_a_submission_that_kills_itself_is_tried_twice(
+    tiny: Course, submit, fork_server: ForkServer, sessions: list[Session]
+):
+    """Then it is recorded as what it is."""
+    code = "import os\nos.kill(os.getpid(), 9)\n"
+    with open_suites(tiny, tiny.stages) as runner:
+        result = grade_one(runner, fork_server, submit(code))
+
+    assert (result.status, result.score, len(sessions)) == (Status.CRASHED, 0.0, 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much a process has mapped")
+def test_a_grading_process_has_a_limit_of_memory(grade_with):
+    """It can't take the memory of others."""
+
+    def grade_student(_student: str) -> None:
+        with pytest.raises(MemoryError):
+            bytearray(3 << 30)
+
+    assert grade_with(grade_student, "ada", jobs=1) == [("ada", Status.GRADED)]
+
+
 @pytest.mark.parametrize("error", [CourseError, SandboxError, UsageError, KeyboardInterrupt])
 def test_an_error_in_a_process_reaches_the_caller(grade_with, error: type[BaseException]):
     """Grading ends, although another process is busy."""
@@ -221,7 +389,6 @@ def test_an_error_in_a_process_reaches_the_caller(grade_with, error: type[BaseEx
         grade_with(grade_student, "ada", "busy", "bea")
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # torch keeps idle threads
 def test_ctrl_c_ends_every_grading_process(grade_with):
     """Each process gets the time to end its worker."""
     ended, in_fork = os.pipe()

@@ -129,12 +129,12 @@ def test_a_public_check_shows_why_an_answer_is_unusable():
     assert "AttributeError" not in probe_outcome(public=False).unusable(error).message
 
 
-def test_what_was_printed_is_shown_beside_a_public_check_that_failed():
-    """Beside a hidden check it could show hidden inputs, beside one that passed nobody asks."""
+def test_what_was_printed_is_shown_beside_a_public_check():
+    """Beside a hidden check it could show hidden inputs."""
     public, hidden = probe_outcome(public=True), probe_outcome(public=False)
 
     assert public.add_printed(public.failed(RAISED), "x = 3").printed == "x = 3"
-    assert public.add_printed(public.passed(), "x = 3").printed == ""
+    assert public.add_printed(public.passed(), "x = 3").printed == "x = 3"
     assert hidden.add_printed(hidden.failed(RAISED), "x = 3").printed == ""
 
 
@@ -221,12 +221,28 @@ def test_lines_that_failed_are_notices():
     assert notices[-1] == "More lines failed. Mend the first ones first."
 
 
+def test_what_fails_in_a_cell_of_the_kit_is_no_notice():
+    """The lab imports what a sandbox does not have."""
+    problems = (failed(1, cell=1), failed(1, cell=2))
+    (notice,) = notices_of(session(problems=problems, notebook=True), EXERCISES, given=(1,))
+
+    assert notice.startswith("cell 2, line 1 raised")
+
+
 def test_a_rebound_name_is_a_notice_if_it_is_an_exercise():
     """Other names are the student's own business."""
     problems = (failed(3, "Scale", kind="rebound"), failed(4, "helper", kind="rebound"))
     (notice,) = notices_of(session(problems=problems), EXERCISES)
 
     assert notice.startswith("line 3 gives the name `Scale`")
+
+
+def test_a_source_that_does_not_show_what_it_calls_is_a_notice():
+    """A rule can't be judged from it, so a person should look."""
+    (notice,) = notices_of(session(), EXERCISES, unread=["Scale"])
+
+    assert notice.startswith("Scale looks up names while it runs")
+    assert notices_of(session(), EXERCISES) == ()
 
 
 def test_only_what_stops_the_whole_file_is_the_status_of_a_submission():

@@ -73,6 +73,36 @@ def test_the_solution_earns_everything(graded: Graded, solved: Submission):
     assert {outcome for outcome, _ in ends(result).values()} == {Outcome.PASSED}
 
 
+def test_checks_that_show_values_run_before_hidden_inputs_arrive(graded: Graded, write_course):
+    """A worker can't repeat hidden inputs in the message of another exercise's check."""
+    suite = """
+import torch
+from autograder.suite.checks import check
+
+@check("double", points=2, layer="probe")
+def test_a(student, probe):
+    student.call("double", probe.normal(2))
+
+@check("Scale", points=1, layer="documented")
+def test_b(student):
+    student.new("Scale", 2)
+"""
+    code = """
+seen = []
+
+def double(x):
+    seen.append(x)
+    return 2 * x
+
+def Scale(d):
+    raise KeyError(f"saw {len(seen)} hidden inputs")
+"""
+    result = graded(code, course=write_course({SUITE: suite}))
+
+    assert ends(result)["a"] == (Outcome.PASSED, Status.OK)
+    assert "saw 0 hidden inputs" in exercise_of(result, "Scale").checks[0].message
+
+
 def test_a_conftest_above_the_course_does_not_run(graded: Graded, tiny: Course, tmp_path: Path):
     """Folders above the course may be anybody's."""
     (tmp_path / "conftest.py").write_text("raise SystemExit('not the course')", "utf-8")
@@ -334,6 +364,48 @@ def test_a_wrong_documented_value_is_reported(tiny: Course):
     assert "test_doubles_the_documented_numbers" in wrong[0]
 
 
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "check"),
+    [
+        pytest.param(
+            "tests/hidden/documented.toml",
+            "[1.0, 3.0, 5.0]",
+            "[1.0, 3.0, 5.1]",
+            "test_doubles_the_documented_numbers",
+            id="a-documented-value",
+        ),
+        pytest.param(
+            SUITE, "agrees(yours(x), ours(x))", "agrees(yours(x), x)",
+            "test_scales_each_feature", id="a-check",
+        ),
+        pytest.param(
+            SUITE, "agrees(yours(x), ours(x))", "undefined",
+            "test_scales_each_feature", id="a-broken-check",
+        ),
+        pytest.param(
+            "solutions/01_tiny/tiny.py", "return 2 * x", "return 3 * x",
+            "test_doubles_the_documented_numbers", id="the-solution",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_course_is_refused(tiny: Course, file: str, right: str, wrong: str, check: str):
+    """The message names the check that the solution fails, and the commands that tell more."""
+    path = tiny.root / file
+    path.write_text(path.read_text("utf-8").replace(right, wrong), "utf-8")
+
+    with (
+        open_suites(tiny, tiny.stages) as runner,
+        pytest.raises(CourseError, match=f"01_tiny, {check}: .*\n.*verify --stage 01_tiny"),
+    ):
+        runner.require_right_solutions()
+
+
+def test_a_right_course_is_not_refused(tiny: Course):
+    """The solution of each stage whose suite is open earns everything."""
+    with open_suites(tiny, tiny.stages) as runner:
+        runner.require_right_solutions()
+
+
 def test_an_error_while_suites_are_open_is_raised(tiny: Course):
     """Pytest does not swallow it."""
     msg = "while open"
@@ -431,18 +503,49 @@ def test_a_mistake_of_its_own_is_not_carried(carried, quadruple: str):
     assert given == ""
 
 
+def test_a_mistake_needs_no_name(carried):
+    """A stand-in for the exercise below shows that the one above is right."""
+    text = SOLUTION.replace("2 * x", "x ** 2.5") + CHAIN
+
+    assert carried(text)["quadruple"] == (3.0, "double")
+
+
 @pytest.mark.parametrize(
     "double",
     [
-        pytest.param("x ** 2.5", id="a-mistake-without-a-name"),
+        pytest.param("0 * x", id="a-constant"),
+        pytest.param("None", id="nothing"),
         pytest.param("1 / 0", id="an-exception"),
     ],
 )
-def test_only_a_named_mistake_is_carried(carried, double: str):
-    """Where nobody knows what the exercise below does, nothing can be replayed."""
+def test_an_exercise_that_computes_nothing_carries_nothing(carried, double: str):
+    """Unless a misconception describes it, it counts as not written."""
     text = SOLUTION.replace("2 * x", double) + CHAIN
 
     assert carried(text)["quadruple"] == (0.0, "")
+
+
+@pytest.mark.parametrize(
+    "quadruple",
+    [
+        pytest.param("return double(double(x)) + 1", id="a-mistake-of-its-own"),
+        pytest.param("return double(x + 100)", id="hidden-by-the-exception"),
+        pytest.param("return double(double(x)) if x.ndim == 2 else x", id="in-one-check-only"),
+    ],
+)
+def test_an_exception_below_hides_no_mistake_above(carried, quadruple: str):
+    """With a stand-in for the exercise that raises, the one above shows its own mistake."""
+    text = SOLUTION.replace("2 * x", "x ** 2.5 if x.ndim == 1 else 1 / 0")
+    text += CHAIN.replace("return double(double(x))", quadruple)
+
+    assert carried(text)["quadruple"][1] == ""
+
+
+def test_an_exception_below_costs_nothing_above(carried):
+    """With a stand-in for the exercise that raises, the one above shows that it is right."""
+    text = SOLUTION.replace("2 * x", "x ** 2.5 if x.ndim == 1 else 1 / 0") + CHAIN
+
+    assert carried(text)["quadruple"] == (3.0, "double")
 
 
 def test_a_missing_exercise_is_not_carried(carried):
@@ -463,14 +566,14 @@ def test_a_correct_variant_shows_how_exercises_use_each_other(carried):
 
 
 @pytest.mark.parametrize(
-    "quadruple",
+    ("quadruple", "earned"),
     [
-        pytest.param("return double(double(x))", id="right"),
-        pytest.param("return double(x + 100)", id="wrong"),
+        pytest.param("return double(double(x))", (3.0, "double"), id="right"),
+        pytest.param("return double(x + 100)", (0.0, ""), id="wrong"),
     ],
 )
-def test_what_a_mistake_hides_is_not_carried(carried, quadruple: str):
-    """A mistake that ignores its input shows nothing of what the exercise above made of it."""
+def test_what_a_mistake_hides_is_judged_without_it(carried, quadruple: str, earned: object):
+    """A mistake that ignores its input shows nothing of the exercise above; a stand-in does."""
     counts = "torch.arange(x.numel()).reshape(x.shape) * 1.5"
     bank = (
         "from autograder.diagnosis.misconceptions import Misconception\n"
@@ -480,7 +583,7 @@ def test_what_a_mistake_hides_is_not_carried(carried, quadruple: str):
     text = SOLUTION.replace("2 * x", counts) + CHAIN.replace("return double(double(x))", quadruple)
     result = carried(text, {"tests/hidden/01_tiny/misconceptions.py": bank})
 
-    assert result["quadruple"] == (0.0, "")
+    assert result["quadruple"] == earned
 
 
 def test_a_course_may_carry_nothing_forward(carried, tiny: Course):

@@ -1,15 +1,19 @@
 """A class that was graded, as a record."""
 
+import random
+
 import pytest
 from msgspec.structs import replace
 
 from autograder.results import (
     CheckResult,
     Diagnosis,
+    ExerciseResult,
     Grid,
     Outcome,
     Results,
     Status,
+    SubmissionResult,
 )
 from tests.factories import HOSTILE_TEXTS, TOKENS, MakeCheck, MakeResults, MakeSubmission
 
@@ -87,3 +91,35 @@ def hostile(
             for text, item in zip(HOSTILE_TEXTS, checks, strict=True)
         )
     )
+
+
+@pytest.fixture(scope="session")
+def large_class(check: MakeCheck, submission: MakeSubmission, results: MakeResults) -> Results:
+    """Three hundred students, 24 checks each: good and weak ones, pairs, stubs, and no hand-ins."""
+    draw = random.Random(300)  # noqa: S311  # the same class in every run
+
+    def made(number: int) -> SubmissionResult:
+        student, skill = f"s{number:03}", draw.random()
+        if number % 50 == 0:
+            text = "No tiny.py was handed in: there is only README.md."
+            return submission(student=student, status=Status.UNREADABLE, message=text)
+        exercises = tuple(
+            ExerciseResult.of(
+                name, tuple(one(name, step, passed=draw.random() < skill) for step in range(6))
+            )
+            for name in ("double", "Scale", "quadruple", "octuple_with_a_longer_name")
+        )
+        earned = sum(item.score for item in exercises)
+        facts = {"exercises": exercises, "score": earned, "max_score": 48.0}
+        return submission(student=student, sha256=f"{number}", syntax_sha256=f"{number % 280}",
+                          **facts)  # fmt: skip
+
+    def one(exercise: str, step: int, *, passed: bool) -> CheckResult:
+        name, title = f"test_{step}", f"{exercise} keeps its promise number {step} on new inputs."
+        if passed:
+            return check(name=name, title=title)
+        mistake = Diagnosis(f"m{step}", f"Mistake {step} of {exercise}, in a sentence.", "Why?")
+        message = f"{exercise}(inputs) differs in {step} of 36 entries, by up to 0.7000."
+        return check(Outcome.FAILED, name=name, title=title, message=message, diagnosis=mistake)
+
+    return results(*map(made, range(300)))

@@ -1,17 +1,30 @@
-"""The class report."""
+"""The class report, and the class as a table in the terminal."""
 
+import io
 import re
 
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
 from autograder.course import Course
-from autograder.reports.class_report import build_stage_reports
+from autograder.reports.class_report import build_stage_reports, class_table, first_problem
 from autograder.reports.html import class_page
-from autograder.results import CheckResult, Diagnosis, Outcome, Results, Status
+from autograder.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    Outcome,
+    Results,
+    Status,
+    SubmissionResult,
+)
 from tests.factories import MakeCheck, MakeResults, MakeSubmission, WriteCourse
 
 
 def words(page: str) -> str:
     """The text of *page* with single spaces."""
-    return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL).split())
+    return " ".join(re.sub(r"<(style|script)>.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL).split())
 
 
 def test_the_class_is_summed_up(tiny: Course, graded_class: Results):
@@ -118,7 +131,7 @@ def test_a_class_that_could_not_be_graded_has_no_median(
 def test_the_report_is_values_before_it_is_a_page(tiny: Course, graded_class: Results):
     """Two of five submissions need manual review, each with the page that was named for it."""
     pages = [f"{number}.html" for number in range(5)]
-    (stage,) = build_stage_reports(tiny, graded_class, pages)
+    (stage,) = build_stage_reports(tiny, graded_class, pages, {})
 
     assert [row.page for row in stage.rows] == pages
     assert [row.student for row in stage.review] == ["ruth", "zoe"]
@@ -137,3 +150,208 @@ def test_points_that_are_carried_forward_are_counted_apart(
     assert "points carried forward 2" in text
     assert "4 / 4 2 carried forward" in text
     assert text.count("carried forward") == 2
+
+
+def table_check(outcome: Outcome, message: str = "") -> CheckResult:
+    """A check worth two points."""
+    points = 2.0 if outcome is Outcome.PASSED else 0.0
+    status = Status.OK if outcome is Outcome.PASSED else Status.WRONG_VALUE
+    return CheckResult(
+        name="test_a", title="a", outcome=outcome, status=status, points=points, max_points=2.0,
+        message=message,
+    )  # fmt: skip
+
+
+def table_submission(*checks: CheckResult, status: Status = Status.GRADED, **changed: object):
+    """A submission of one exercise."""
+    exercise = ExerciseResult.of("double", checks)
+    facts = {"score": exercise.score, "max_score": exercise.max_score, "exercises": (exercise,)}
+    return SubmissionResult(student="alice", stage="01_tiny", status=status, **(facts | changed))
+
+
+def shown(*submissions: SubmissionResult) -> str:
+    """The table as a terminal of 100 columns shows it."""
+    console = Console(file=io.StringIO(), width=100)
+    console.print(class_table(Results(course="tiny", isolation="full", submissions=submissions)))
+    return console.file.getvalue()
+
+
+def test_a_row_says_who_what_and_how_many_points():
+    """One row per submission; the title says how many there are."""
+    text = shown(
+        table_submission(table_check(Outcome.PASSED), table_check(Outcome.FAILED, "It differs."))
+    )
+
+    assert "1 submission, isolation full" in text
+    assert "alice    01_tiny   2 / 4  double: It differs." in text
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        pytest.param(table_submission(table_check(Outcome.PASSED)), "", id="all-is-well"),
+        pytest.param(
+            table_submission(
+                table_check(Outcome.PASSED), table_check(Outcome.SKIPPED, "Not\nthere")
+            ),
+            "double: Not",
+            id="first-line-of-the-first-problem",
+        ),
+        pytest.param(
+            table_submission(status=Status.TIMEOUT, message="Too long."),
+            "timeout: Too long.",
+            id="the-whole-submission",
+        ),
+    ],
+)
+def test_the_first_problem_is_one_line(result: SubmissionResult, words: str):
+    """Empty where there is no problem."""
+    assert first_problem(result) == words
+
+
+def test_no_grade_is_no_zero():
+    """Where the grader failed, the table shows none."""
+    failed = table_submission(
+        status=Status.GRADER_ERROR, score=None, max_score=None, message="Ours."
+    )
+
+    assert "none" in shown(failed)
+    assert "0 / " not in shown(failed)
+
+
+def test_a_students_text_is_no_markup():
+    """Brackets and colours in names and messages are shown as they are."""
+    text = shown(table_submission(table_check(Outcome.FAILED, "raised KeyError: [red]x[/red]")))
+
+    assert "[red]x[/red]" in text
+
+
+def test_the_table_counts_points_apart_that_are_carried_forward():
+    """They stand below the score that contains them."""
+    text = shown(
+        table_submission(
+            table_check(Outcome.PASSED), replace(table_check(Outcome.PASSED), given="half")
+        )
+    )
+
+    assert re.search(r" 4 / 4 .*\n +2 carried", text)
+
+
+def test_names_stand_in_the_place_of_ids(tiny: Course, graded_class: Results):
+    """The id stays below the name; who has no name keeps the id."""
+    page = class_page(tiny, graded_class, {"ada": "Ada Lovelace", "alan": "\u202eAlan"})
+
+    assert '<a href="ada--01-tiny.html"><bdi>Ada Lovelace</bdi></a>' in page
+    assert "Ada Lovelace ada 2 / 2" in words(page)
+    assert "<bdi>emmy</bdi>" in page
+    assert "\u202e" not in page
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        pytest.param(
+            {"status": Status.IMPORT_ERROR, "message": "line 3 is not valid Python"},
+            "import-error: line 3 is not valid Python",
+            id="a-syntax-error",
+        ),
+        pytest.param(
+            {"notices": ("There is no tiny.py, so the code cells of lab (1).ipynb were graded.",)},
+            "a lab was handed in without its module",
+            id="a-lab-without-its-module",
+        ),
+        pytest.param(
+            {"message": "You handed in the lab, not `tiny.py`."},
+            "a lab was handed in without its module",
+            id="a-lab-that-was-not-graded",
+        ),
+        pytest.param(
+            {"notices": ("line 1 raised ModuleNotFoundError: No module named 'seaborn'",)},
+            "not installed here: seaborn",
+            id="a-package-that-is-missing",
+        ),
+    ],
+)
+def test_what_points_can_not_show_needs_manual_review(
+    tiny: Course, submission: MakeSubmission, results: MakeResults,
+    failed_check: CheckResult, facts: dict[str, object], reason: str,
+):  # fmt: skip
+    """Each with its reason."""
+    run = results(submission(failed_check, **facts))
+    (stage,) = build_stage_reports(tiny, run, ["a.html"], {})
+
+    assert stage.review[0].review == (reason,)
+    assert reason in words(class_page(tiny, run))
+
+
+def test_a_notebook_of_the_stage_needs_no_review(
+    tiny: Course, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
+):
+    """Only a lab is handed in by mistake."""
+    notice = "There is no tiny.py, so the code cells of tiny.ipynb were graded."
+    run = results(submission(failed_check, notices=(notice,)))
+
+    assert "manual review" not in words(class_page(tiny, run))
+
+
+def test_each_check_has_its_statistics(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, results: MakeResults
+):
+    """Passed, difficulty, and a dash where the class is too small for a correlation."""
+    outcomes = (Outcome.PASSED, Outcome.PASSED, Outcome.FAILED)
+    text = words(class_page(tiny, results(*(submission(check(item)) for item in outcomes))))
+
+    assert "double Twice one is two. 2 of 3 67 % 33 % \N{EN DASH}" in text
+    assert "Shown from 20 submissions on" in text
+
+
+def test_the_same_code_is_shown_without_a_claim(
+    tiny: Course, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
+):
+    """Both students, what is the same, and that it says nothing about who wrote it."""
+    run = results(
+        *(
+            submission(failed_check, student=name, sha256=name, syntax_sha256="s")
+            for name in ("ada", "bob")
+        )
+    )
+    text = words(class_page(tiny, run))
+
+    assert "2 submissions: the same code but for names and comments ada bob" in text
+    assert "this says nothing about who wrote the code" in text
+    assert not re.search("cheat|plagiar|copied", text)
+
+
+def test_the_first_trouble_is_never_hidden(tiny: Course, graded_class: Results):
+    """On a phone it goes below the name; the class that hides a column is not used for it."""
+    page = class_page(tiny, graded_class)
+
+    assert page.count('class="problem small soft"') == 5
+    assert re.search(r"\.submissions \.problem \{ grid-area: 2", page)
+
+
+@pytest.mark.parametrize(
+    ("facts", "states"),
+    [
+        pytest.param({"score": 2.0, "max_score": 2.0}, "full", id="full"),
+        pytest.param({"score": 1.0, "max_score": 2.0}, "open", id="points-missing"),
+        pytest.param({"status": Status.UNREADABLE}, "none review", id="no-grade"),
+    ],
+)
+def test_a_row_has_the_words_by_which_it_is_filtered(
+    tiny: Course, submission: MakeSubmission, results: MakeResults, facts: dict, states: str
+):
+    """The script knows these words."""
+    page = class_page(tiny, results(submission(**facts)))
+
+    assert f'data-states="{states}"' in page
+
+
+def test_a_class_of_three_hundred_is_a_small_page(tiny: Course, large_class: Results):
+    """Every student has a row, with the name of the roster; no picture, no network."""
+    names = {item.student: f"Name {item.student}" for item in large_class.submissions}
+    page = class_page(tiny, large_class, names)
+
+    assert page.count("data-states=") == 300
+    assert all(name in page for name in names.values())
+    assert len(page.encode()) < 300_000

@@ -1,4 +1,4 @@
-"""Feedback as values: what follows from its fields."""
+"""Feedback as values: what follows from its fields, and the tables of tensors."""
 
 from dataclasses import replace
 
@@ -9,7 +9,9 @@ from autograder.reports.feedback import (
     ExerciseFeedback,
     Feedback,
     percent,
+    tensor_tables,
 )
+from autograder.results import Grid
 
 EXERCISE = ExerciseFeedback(
     number=1, name="double", score=1.0, max_score=4.0, state="in progress", first=None, later=(),
@@ -49,3 +51,47 @@ def test_a_check_that_adds_nothing_is_silent():
 
     assert check.silent
     assert not replace(check, message="It differs.").silent
+
+
+def test_weights_are_shaded_on_the_scale_of_the_expected_ones(weights: Grid):
+    """The largest expected weight has full shade, 0 none; a larger one has full shade, too."""
+    expected, yours, difference = tensor_tables(weights)
+
+    assert expected.shaded
+    assert not difference.shaded
+    assert expected.rows[5].cells[5].shade == 1.0
+    assert expected.rows[0].cells[0].shade == 0.5
+    assert yours.rows[1].cells[0].shade == 1.0
+
+
+def test_wrong_entries_are_marked_in_yours_and_in_the_difference(weights: Grid):
+    """What is expected is never wrong."""
+    wrong = [[cell.wrong for cell in table.rows[1].cells] for table in tensor_tables(weights)]
+
+    assert wrong == [[False] * 6, [True] * 6, [True] * 6]
+
+
+def test_axes_without_tokens_count_from_zero():
+    """As the messages do: "rows 0, 2"."""
+    pair = (("1.0", "2.0"), ("3.0", "4.0"))
+    table = tensor_tables(Grid(pair, pair, pair, ((False, False), (False, True))))[0]
+
+    assert table.columns == ("0", "1")
+    assert [row.head for row in table.rows] == ["0", "1"]
+    assert not table.shaded
+
+
+def test_a_vector_has_no_row_to_name():
+    """One row needs no head."""
+    row = (("0.1", "nan", "-inf"),)
+    table = tensor_tables(Grid(row, row, row, ((False, True, True),), (), ("a", "b", "c")))[1]
+
+    assert [line.head for line in table.rows] == [""]
+
+
+def test_an_entry_that_is_no_number_has_no_shade():
+    """NaN and infinities are neither large nor small."""
+    row = (("0.5", "nan", "-inf"),)
+    table = tensor_tables(Grid(row, row, row, ((False, True, True),), ("a",), ("a", "b", "c")))[1]
+
+    assert [cell.shade for cell in table.rows[0].cells] == [1.0, 0.0, 0.0]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
+from autograder.reports.feedback import FinalGrade
 from autograder.reports.feedback_builder import build_feedback, build_self_check
 from autograder.results import CheckResult, Diagnosis, Outcome, Status
 from tests.factories import MakeCheck, MakeSubmission, WriteCourse
@@ -173,3 +174,16 @@ def test_a_carried_check_passes_with_its_sentence(
     assert [bool(item.message) for item in exercise.passed] == [False, True, False]
     assert exercise.state == "right, given your half"
     assert exercise.complete
+
+
+def test_a_grade_of_the_gradebook_is_the_total(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """Right checks are no full marks while points for answers are missing."""
+    grade = FinalGrade(score=2.0, max_score=5.0, penalty=0.0, checks=2.0, max_checks=2.0)
+    feedback = build_feedback(tiny, submission(check()), name="Ada\x1b[31m\u202e", grade=grade)
+
+    assert (feedback.score, feedback.max_score, feedback.percent) == (2.0, 5.0, 40.0)
+    assert feedback.headline == "Every check passes"
+    assert not feedback.full
+    assert feedback.student == "Ada<U+202E>"

@@ -1,5 +1,7 @@
-"""The pages of a run: what they contain, how they are named, and that nothing in them runs."""
+"""Pages and cards: what they contain, how pages are named, and that nothing in them runs."""
 
+import base64
+import hashlib
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -7,11 +9,24 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from jinja2 import UndefinedError
 
 from autograder.course import Course
-from autograder.reports.html import class_page, feedback_page, page_names, write_pages
-from autograder.results import CheckResult, Results
-from tests.factories import MakeCheck, MakeSubmission
+from autograder.reports import html
+from autograder.reports.feedback import ExerciseFeedback
+from autograder.reports.feedback_builder import build_exercise_feedback
+from autograder.reports.html import (
+    breakable,
+    class_page,
+    exercise_card,
+    exercise_card_text,
+    feedback_page,
+    page_names,
+    render,
+    write_pages,
+)
+from autograder.results import CheckResult, Outcome, Results, Status, SubmissionResult
+from tests.factories import HOSTILE_TEXTS, MakeCheck, MakeSubmission
 
 OURS = frozenset(
     (
@@ -25,6 +40,16 @@ OURS = frozenset(
 )
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LARGEST = 400_000  # bytes of a page about one exercise, whatever a student wrote
+
+CARD_TAGS = frozenset(
+    (
+        *("div", "p", "blockquote", "strong", "em", "code", "u"),
+        *("details", "summary", "ul", "li"),
+        *("table", "caption", "thead", "tbody", "tr", "th", "td"),
+    )
+)
+CARD_ATTRIBUTES = frozenset(("class", "style", "scope"))
+LARGEST_CARD = 100_000  # characters, whatever a student wrote: a lab holds many cards
 
 
 class Tags(HTMLParser):
@@ -44,6 +69,13 @@ class Tags(HTMLParser):
 def names(page: str) -> list[str]:
     """The tags of *page* in order."""
     return [tag for tag, _ in Tags(page).seen]
+
+
+def script_source(page: str) -> str:
+    """What the policy of *page* adds: the hash of its script, nothing where there is none."""
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in scripts)
+    return "".join(f"; script-src 'sha256-{digest.decode()}'" for digest in digests)
 
 
 @pytest.fixture
@@ -106,7 +138,7 @@ def test_a_page_brings_all_it_needs_and_runs_nothing(pages: list[str]):
         tags = Tags(page).seen
         policy = [item["content"] for tag, item in tags if "http-equiv" in item]
 
-        assert policy == [POLICY]
+        assert policy == [POLICY + script_source(page)]
         assert "url(" not in page
         assert "http" not in page.replace("http-equiv", "")
         assert not [item for _, item in tags if "src" in item]
@@ -118,9 +150,24 @@ def test_no_text_of_a_student_becomes_a_tag(hostile_pages: list[str]):
         for tag, attributes in Tags(page).seen:
             addresses = attributes.get("href") or "#"
 
-            assert tag in OURS
+            assert tag in OURS or (tag == "script" and page is hostile_pages[0])
             assert not [name for name in attributes if name.startswith("on")]
             assert re.fullmatch(r"#[a-z0-9-]+|[A-Za-z0-9-]+\.html|#", addresses)
+
+
+def test_only_the_class_report_has_a_script_and_it_is_ours(
+    pages: list[str], hostile_pages: list[str]
+):
+    """Whatever students wrote, it is the same text; it makes no markup and asks no network."""
+    ours = (Path(html.__file__).parent / "templates" / "class_report.js").read_text("utf-8")
+    reports, others = [pages[-1], hostile_pages[0]], [*pages[:-1], *hostile_pages[1:]]
+
+    assert [re.findall(r"<script>(.*?)</script>", page, re.DOTALL) for page in reports] == [
+        [ours],
+        [ours],
+    ]
+    assert not [page for page in others if "script-src" in page or "script" in names(page)]
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|fetch|</", ours)
 
 
 def test_no_control_character_reaches_a_page(hostile_pages: list[str]):
@@ -306,3 +353,235 @@ def test_points_that_are_carried_forward_are_counted_apart(
     assert "2 points, 1 check passed: right, given your half" in page
     assert "carried forward</span>" in page
     assert "Right, given your half: mend that first." in page
+
+
+class Read(HTMLParser):
+    """Parses a card: its tags, their attributes, and the text between."""
+
+    def __init__(self, page: str) -> None:
+        """Parse *page*."""
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Take a tag for closed that is the last one open."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note words."""
+        self.text += f" {data}"
+
+
+def words(text: str) -> set[str]:
+    """The words and numbers of *text*."""
+    return set(re.findall(r"[\w.]*\w", text))
+
+
+@pytest.fixture
+def exercise_feedback(tiny: Course):
+    """Build the feedback about the exercise of a submission."""
+
+    def choose(result: SubmissionResult) -> ExerciseFeedback:
+        found = build_exercise_feedback(tiny.stages[0], result, "double")
+        assert found is not None
+        return found
+
+    return choose
+
+
+@pytest.fixture
+def incorrect(
+    exercise_feedback, submission: MakeSubmission, check: MakeCheck, failed_check: CheckResult
+):
+    """An exercise of three checks: one passed, and two failed for one reason."""
+    return exercise_feedback(submission(check(), failed_check, failed_check))
+
+
+@pytest.fixture
+def complete(exercise_feedback, submission: MakeSubmission, check: MakeCheck):
+    """An exercise that is done."""
+    return exercise_feedback(submission(check(), check(title="Nothing is nothing.")))
+
+
+@pytest.fixture
+def unwritten(exercise_feedback, submission: MakeSubmission, check: MakeCheck):
+    """An exercise that is still the stub."""
+    missing = check(
+        Outcome.FAILED, status=Status.NOT_IMPLEMENTED, message="double is not written yet."
+    )
+    return exercise_feedback(submission(missing, missing))
+
+
+def test_a_card_shows_the_first_problem(incorrect: ExerciseFeedback):
+    """Sentence, message, the mistake by its name, why, a question, and the numbers."""
+    text = Read(exercise_card(incorrect, points=False)).text
+
+    for part in (
+        "✗  double  2 checks left", "The weights are the documented ones.",
+        "differs in 6 of 36 entries", "It looks like this:", "The scores are not scaled",
+        "How long are the vectors?", "Expected", "Yours", "0.9000",
+        "Underlined numbers are wrong.", "1 more to look at afterwards", "1 check passes",
+    ):  # fmt: skip
+        assert part in text, part
+
+
+def test_wrong_numbers_are_marked_without_colour(incorrect: ExerciseFeedback):
+    """They are underlined and bold; a row of six is wrong in each of two findings."""
+    page = exercise_card(incorrect, points=False)
+
+    assert page.count("<u><strong>0.9000</strong></u>") == page.count("<u>") == 12
+
+
+def test_hints_are_folded_one_by_one(incorrect: ExerciseFeedback, complete: ExerciseFeedback):
+    """Each is opened on purpose; who is done needs none."""
+    page = exercise_card(incorrect, points=False)
+
+    for number, hint in enumerate(("How much is twice?", "Add it to itself.", "x + x"), start=1):
+        assert re.search(rf"<summary[^>]*>[^<]*\(hint {number} of 3\)</summary><p[^>]*>", page)
+        assert hint in page
+    assert "hint" not in exercise_card(complete, points=False)
+
+
+def test_a_complete_card_lists_what_passed(complete: ExerciseFeedback):
+    """The list is short, and folded."""
+    text = Read(exercise_card(complete, points=False)).text
+
+    assert "✓  double  complete" in text
+    assert "2 checks pass" in text
+    assert "Nothing is nothing." in text
+    assert exercise_card_text(complete, points=False) == "✓ double: complete."
+
+
+def test_an_unwritten_exercise_shows_no_problems(unwritten: ExerciseFeedback):
+    """What follows from an empty function is not listed."""
+    text = Read(exercise_card(unwritten, points=False)).text
+
+    assert "·  double  not written yet" in text
+    assert "to look at afterwards" not in text
+    assert "Twice one is two." not in text
+    assert exercise_card_text(unwritten, points=False) == "· double: not written yet."
+
+
+@pytest.mark.parametrize("form", [exercise_card, exercise_card_text], ids=["html", "text"])
+def test_points_are_shown_only_where_they_count(form, incorrect: ExerciseFeedback):
+    """A public suite gives none."""
+    assert "2 of 6 points" in form(incorrect, points=True)
+    assert "points" not in form(incorrect, points=False)
+
+
+@pytest.mark.parametrize("form", [exercise_card, exercise_card_text], ids=["html", "text"])
+def test_a_note_comes_last(form, complete: ExerciseFeedback):
+    """It is about the card as a whole; without one the card ends before."""
+    noted = form(complete, points=False, note="Ask me.")
+
+    assert Read(noted).text.strip().endswith("Ask me.")
+    assert len(noted) > len(form(complete, points=False))
+
+
+@pytest.mark.parametrize("kind", ["incorrect", "complete", "unwritten"])
+def test_both_forms_say_the_same(kind: str, request: pytest.FixtureRequest):
+    """Every word of the plain lines is in the card."""
+    exercise = request.getfixturevalue(kind)
+    plain = exercise_card_text(exercise, points=True, note="Ask me.")
+    page = Read(exercise_card(exercise, points=True, note="Ask me."))
+
+    assert words(plain) <= words(page.text)
+
+
+def test_a_card_reads_well_without_its_styles(incorrect: ExerciseFeedback):
+    """Viewers strip style attributes: no word, fold, table or mark depends on them."""
+    page = exercise_card(incorrect, points=True, note="Ask me.")
+    bare = re.sub(r' style="[^"]*"', "", page)
+
+    assert "style" not in bare
+    assert Read(bare).text == Read(page).text
+    assert Read(bare).tags == Read(page).tags
+
+
+def test_a_card_does_not_change_the_page_around_it(incorrect: ExerciseFeedback):
+    """It brings no rule, name or colour of text that would touch the page around it."""
+    page = exercise_card(incorrect, points=True)
+
+    assert not re.search(r"<style|\bid=|position\s*:|[\";]color\s*:", page)
+    assert "url(" not in page
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
+def test_a_card_holds_no_active_content(exercise_feedback, hostile: Results, number: int):
+    """Whatever a student wrote is text: the card has our tags and attributes, closed in order."""
+    exercise = exercise_feedback(hostile.submissions[number])
+    page = exercise_card(exercise, points=True, note=exercise.name)
+    read = Read(page)
+
+    assert set(read.tags) <= CARD_TAGS
+    assert {name for name, _ in read.attributes} <= CARD_ATTRIBUTES
+    assert read.open == []
+    assert len(page) < LARGEST_CARD
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
+def test_hostile_words_look_the_same_in_every_card(
+    exercise_feedback, hostile: Results, check: MakeCheck, submission: MakeSubmission, number: int
+):
+    """Styles and tags do not depend on the text: an ordinary card has the same."""
+    read = Read(exercise_card(exercise_feedback(hostile.submissions[number]), points=True))
+    item = hostile.submissions[number].exercises[0].checks[0]
+    plain = check(Outcome.FAILED, title="a", message="b", diagnosis=item.diagnosis, grid=item.grid)
+    other = Read(exercise_card(exercise_feedback(submission(plain)), points=True))
+
+    assert read.tags == other.tags
+    assert {value for name, value in read.attributes if name == "scope"} == {"col", "row"}
+    assert all(
+        re.fullmatch(r"[a-z0-9_.:;,#%/() -]*", value or "", re.ASCII)
+        for _, value in read.attributes
+    )
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE_TEXTS)))
+def test_plain_lines_do_nothing_to_a_terminal(exercise_feedback, hostile: Results, number: int):
+    """No escape, no control, no half character, and not many lines."""
+    plain = exercise_card_text(exercise_feedback(hostile.submissions[number]), points=True)
+
+    assert all(character == "\n" or character.isprintable() for character in plain)
+    assert len(plain) < LARGEST_CARD
+    assert plain.encode()
+
+
+@pytest.mark.parametrize("form", [exercise_card, exercise_card_text])
+def test_a_card_says_what_its_points_are_given(
+    form, exercise_feedback, submission: MakeSubmission, carried_check: CheckResult
+):
+    """The exercise is right, and another one is to be mended."""
+    card = form(exercise_feedback(submission(carried_check)), points=True)
+    text = " ".join(re.sub("<[^>]*>", "", card).split())
+
+    assert "Right, given your half: mend that first." in text
+    assert "right, given your half" in text
+    assert "2 of 2 points, of which 2 by error carried forward" in text
+
+
+def test_values_are_escaped():
+    """A tag in a value is text on the page."""
+    assert "&lt;b&gt;" in render("plain.html", lines=["<b>"])
+
+
+def test_an_undefined_name_is_an_error():
+    """A template never shows an empty place for a value that was forgotten."""
+    with pytest.raises(UndefinedError, match="lines"):
+        render("plain.html")
+
+
+def test_a_long_name_breaks_after_its_underscores():
+    """The name itself is escaped."""
+    assert breakable("a_<b>") == "a_<wbr>&lt;b&gt;"

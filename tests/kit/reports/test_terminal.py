@@ -36,7 +36,7 @@ def test_the_terminal_shows_what_the_page_shows(
         "Tiny things", "Feedback for alice", "2 of 6 points", "2 checks left",
         "✗ not right yet: The weights are the documented ones.", "differs in 6 of 36 entries",
         "It looks like this: The scores are not scaled.", "How long are the vectors?",
-        "There are three hints in stage.toml", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
+        "`autograder hint double` has", "✓ 1 passed already", "- Cell 7 raised.", "- a.txt",
     ):  # fmt: skip
         assert words in text
 

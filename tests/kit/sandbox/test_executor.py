@@ -108,6 +108,15 @@ def test_read_lists_definitions_without_running_anything():
     assert [use["name"] for use in found["uses"]] == ["x.softmax"]
 
 
+def test_a_source_that_has_no_digest_costs_nothing():
+    """Here Python refuses to write the number out."""
+    executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
+    cells = (b"x = 0x" + b"f" * 5000,)
+
+    assert value(executor.answer(Request(number=1, verb="digest", cells=cells))) == ""
+    assert value(executor.answer(Request(number=2, verb="run", cells=cells))) == []
+
+
 def test_has_is_true_of_what_can_be_called(ask: Ask):
     """A function and a class count, a missing name and a plain value do not."""
     found = [value(ask("has", name=name)) for name in ("double", "Scale", "triple", "__file__")]
@@ -172,6 +181,33 @@ def test_move_lists_device_and_dtype(ask: Ask, scale: int):
 
     assert set(places) == {"factor", "unused", "mask"}
     assert set(places.values()) == {"cpu torch.float64"}
+
+
+def test_replace_puts_a_parameter_of_another_shape_in_place(ask: Ask, scale: int):
+    """``None`` takes one away, and a name without a parameter gets one."""
+    values = {"factor": torch.tensor([[2.0, 3.0]]), "unused": None, "new": torch.ones(1)}
+    value(ask("replace", handle=scale, kwargs=values))
+    found = value(ask("parameters", handle=scale))
+
+    assert found.keys() == {"factor", "new"}
+    assert torch.equal(found["factor"].detach(), torch.tensor([[2.0, 3.0]]))
+    assert problem_in(ask("replace", handle=scale, kwargs={"a.b": None})).kind == "missing"
+
+
+def test_stand_ins_answer_until_they_are_removed(ask: Ask):
+    """Those without shapes let the code answer, and tell which shapes it returned."""
+    value(ask("stand_in", name="double"))
+    value(ask("call", name="double", args=(torch.ones(2),)))
+    learned = value(ask("remove_stand_ins"))
+    value(ask("stand_in", name="double", kwargs=learned["double"]))
+    stood_in = value(ask("call", name="double", args=(torch.ones(2),)))
+    value(ask("remove_stand_ins"))
+
+    assert learned == {"double": {"2 2": (2,)}}
+    assert not torch.equal(stood_in, torch.full((2,), 2.0))
+    assert torch.equal(
+        value(ask("call", name="double", args=(torch.ones(2),))), torch.full((2,), 2.0)
+    )
 
 
 def test_load_copies_values_into_parameters(ask: Ask, scale: int):

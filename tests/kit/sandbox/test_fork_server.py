@@ -1,18 +1,22 @@
 """The fork server: how workers start and end, and how it ends itself."""
 
+import errno
 import os
 import select
 import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 
 from autograder.course import Limits
 from autograder.errors import GraderError
+from autograder.sandbox import fork_server as fork_server_module
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.protocol import Request
-from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.supervisor import Allowance, CpuDeadline, ForkServer
 
 SECONDS = 20.0  # a machine may be busy; without the kill the processes would never end
 SUPERVISOR = """
@@ -30,6 +34,68 @@ with ForkServer(sys.argv[1], Limits()) as fork_server:
     print(fork_server._process.pid, worker.pid, flush=True)
     sys.stdin.read()
 """
+
+
+INHERITING = """
+import os, sys
+
+from autograder.course import Limits
+from autograder.sandbox.supervisor import ForkServer
+
+CODE = b'''
+import os, sys
+def inherited():
+    server = f"/proc/{os.getppid()}"
+    links = [f"{server}/fd/{name}" for name in os.listdir(f"{server}/fd")]
+    return [
+        sorted(os.environ),
+        [os.readlink(link) for link in links if os.path.islink(link)],
+        sys.path[0],
+        os.getppid(),
+    ]
+'''
+opened = open(sys.argv[1])
+with ForkServer.of_own_code(Limits()) as fork_server:
+    from autograder.sandbox.session import Session  # it imports torch
+    fork_server.wait_ready()
+    session = Session(fork_server, "module", (CODE,), notebook=False)
+    reply = session.ask("call", name="inherited")
+    session.close()
+print(reply.problem, type(fork_server._process).__name__, reply.value)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is a new process")
+def test_a_fork_for_own_code_keeps_nothing_open(tmp_path: Path):
+    """Environment, open files and the current folder stay with the process that started it."""
+    secret = tmp_path / "open.txt"
+    secret.touch()
+    done = subprocess.run(  # noqa: S603  # this Python and our own lines
+        [sys.executable, "-c", INHERITING, str(secret)],
+        env={**os.environ, "AUTOGRADER_COURSE_SECRET": "x", "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.startswith("None _Fork ")
+    assert "OMP_NUM_THREADS" in done.stdout
+    assert "AUTOGRADER_COURSE_SECRET" not in done.stdout
+    assert str(tmp_path) not in done.stdout
+    assert done.stdout.count("socket:") == 1
+
+
+def test_a_process_with_threads_starts_a_new_one():
+    """A fork would inherit their locks, and nobody to release them."""
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    with ForkServer.of_own_code(Limits()) as fork_server:
+        is_new = isinstance(fork_server._process, subprocess.Popen)
+    stop.set()
+    thread.join()
+
+    assert is_new
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has pidfd_open")
@@ -59,8 +125,10 @@ def test_a_worker_has_a_process_of_its_own_until_it_is_ended(fork_server: ForkSe
     """Its end is a SIGKILL; ending it again does nothing."""
     worker = fork_server.start("tiny", notebook=False)
     cell = b"import os\ndef pid(): return os.getpid()"
-    worker.ask(Request(number=1, verb="run", cells=(cell,)), seconds=20.0)
-    pid = worker.ask(Request(number=2, verb="call", name="pid"), seconds=20.0).value
+    deadline, allowance = CpuDeadline(worker.pid, 20.0, 400.0), Allowance(1000)
+    worker.ask(Request(number=1, verb="run", cells=(cell,)), deadline, allowance)
+    request = Request(number=2, verb="call", name="pid")
+    pid = worker.ask(request, deadline, allowance).value
 
     assert pid == worker.pid
     assert worker.end() == -signal.SIGKILL
@@ -74,3 +142,28 @@ def test_a_fork_server_that_does_not_start_is_an_error_of_the_grader():
 
         with pytest.raises(GraderError, match="does not answer"):
             fork_server.wait_ready()
+
+
+def test_a_worker_that_does_not_end_holds_nobody_up(monkeypatch: pytest.MonkeyPatch):
+    """The kernel may hold a process that was killed; the other clients go on after a moment."""
+    monkeypatch.setattr(fork_server_module, "END_SECONDS", 0.01)
+    monkeypatch.setattr("os.kill", lambda _pid, _signal: None)
+    monkeypatch.setattr("os.waitpid", lambda _pid, _flags: (0, 0))
+
+    assert fork_server_module._end_worker(4711).exit_code == -signal.SIGKILL
+
+
+def test_a_disk_that_is_full_costs_no_grade(
+    monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer
+):
+    """A private folder that can't be made is an ``OSError``, which becomes `grader-error`."""
+
+    def full(*_given: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("autograder.sandbox.supervisor.make_private_folder", full)
+
+    with pytest.raises(OSError, match="No space left"):
+        fork_server.start("module", notebook=False)
+    monkeypatch.undo()
+    assert fork_server.start("module", notebook=False).end() == -signal.SIGKILL

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ import pytest
 
 import autograder
 from autograder.errors import SandboxError
-from autograder.sandbox import landlock
+from autograder.sandbox import isolation, landlock
 from autograder.sandbox.isolation import (
     SandboxPolicy,
     check_roots,
@@ -25,6 +26,7 @@ from autograder.sandbox.isolation import (
     readable_roots,
     unprivileged_owner,
 )
+from autograder.sandbox.supervisor import remove_folder
 
 needs_full = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason
@@ -94,9 +96,18 @@ def fork_server():
 
 
 @pytest.fixture
-def outside(tmp_path):
+def reachable():
+    """Make a folder that every user may enter, as no folder of pytest is."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    remove_folder(folder)
+
+
+@pytest.fixture
+def outside(reachable):
     """Make a folder that every user may write to."""
-    folder = tmp_path / "outside"
+    folder = reachable / "outside"
     folder.mkdir()
     (folder / "secret").write_text("the answer")
     (folder / "secret").chmod(0o666)
@@ -105,9 +116,9 @@ def outside(tmp_path):
 
 
 @pytest.fixture
-def policy(tmp_path):
+def policy(reachable):
     """A policy with a private folder and limits that are easy to reach."""
-    private = tmp_path / "private"
+    private = reachable / "private"
     private.mkdir()
     if owner := unprivileged_owner():
         os.chown(private, owner, owner)
@@ -117,6 +128,7 @@ def policy(tmp_path):
         private=str(private),
         memory_bytes=512 * MIB,
         file_bytes=MIB,
+        files=200,
     )
 
 
@@ -253,6 +265,31 @@ HONEST = {
 def test_allows_honest_code(worker, script):
     """What a correct submission may do works as without isolation."""
     assert worker(dedent(script), verbose=True) is True
+
+
+NO_MOUNTS = """
+from autograder.sandbox import private_folder
+private_folder.is_available = lambda: False
+"""
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "source",
+    ["open('a', 'w')", "os.mkdir('a')", "os.open('.', os.O_TMPFILE | os.O_WRONLY)"],
+)
+def test_writes_nothing_where_writing_can_not_be_limited(worker, source):
+    """A system that gives a process no mounts of its own leaves the folder read-only."""
+    assert worker(f"answer = {source}", before=NO_MOUNTS) == "PermissionError"
+
+
+@needs_full
+def test_imports_matplotlib_where_nothing_can_be_written(worker):
+    """It warns that it can't keep its cache, and works."""
+    before = f"{NO_MOUNTS}\nos.environ['MPLCONFIGDIR'] = PRIVATE"  # as in every worker
+    script = "import matplotlib.pyplot as plt; answer = len(plt.plot([1, 2])) == 1"
+
+    assert worker(script, before=before, verbose=True) is True
 
 
 REFUSED = {
@@ -420,18 +457,48 @@ def test_x32_calls_end_the_worker(worker):
 
 @needs_full
 @needs_root
-def test_reads_modules_that_only_root_may_reach(worker, policy, tmp_path):
+def test_imports_from_below_a_folder_that_only_root_may_enter(worker, policy, tmp_path):
     """Python in /root, mode 0700, stays importable after the change of user."""
-    library = tmp_path / "closed" / "library"
-    library.mkdir(parents=True)
-    (library / "closed_module.py").write_text("word = 'here'")
-    library.chmod(0o700)
-    library.parent.chmod(0o700)
+    package = tmp_path / "closed" / "library" / "package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "closed_module.py").write_text("word = 'here'")
+    tmp_path.joinpath("closed").chmod(0o700)
+    before = f"sys.path.append({str(package.parent)!r}); import package"
+    script = "from package.closed_module import word as answer"
+    readable = (*policy.readable, str(package.parent))
 
-    script = f"sys.path.append({str(library)!r}); import closed_module; answer = closed_module.word"
+    assert worker(script, before=before, readable=readable) == "here"
+    assert worker(script, before=before) == "ModuleNotFoundError"
 
-    assert worker(script, readable=(*policy.readable, str(library))) == "here"
-    assert worker(script) == "ModuleNotFoundError"
+
+@needs_full
+def test_writes_below_a_folder_that_only_root_may_enter(worker, tmp_path):
+    """A folder for temporary files in /root serves as any other."""
+    private = tmp_path / "closed" / "private"
+    private.mkdir(parents=True)
+    private.parent.chmod(0o700)
+    if owner := unprivileged_owner():
+        os.chown(private, owner, owner)
+    before = f"os.environ['TMPDIR'] = {str(private)!r}; os.chdir({str(private)!r})"
+    script = (
+        "import tempfile\nwith tempfile.NamedTemporaryFile() as named:\n"
+        "    answer = named.write(b'x') == 1 and bool(os.path.basename(named.name))"
+    )
+
+    assert worker(script, before=before, private=str(private), verbose=True) is True
+
+
+@needs_full
+def test_refuses_a_python_that_only_root_may_read(monkeypatch, tmp_path):
+    """The sentence says which folder and what to do; no capability makes up for it."""
+    (tmp_path / "packages").mkdir(mode=0o700)
+    monkeypatch.setattr(isolation, "readable_roots", lambda: (str(tmp_path / "packages"),))
+    monkeypatch.setattr(isolation, "_is_root", lambda: True)
+    found = detect_capabilities()
+
+    assert found.level == "process"
+    assert f"chmod -R o+rX {tmp_path / 'packages'}" in found.reason
 
 
 @needs_full
@@ -510,14 +577,14 @@ def test_leaves_the_session_and_hides_its_memory(orphan):
 @needs_full
 @needs_root
 def test_keeps_no_privileges(orphan):
-    """The worker is the user nobody; at most it ignores permission bits when it reads."""
+    """The worker is the user nobody, without a capability, wherever Python lies."""
     status = Path(f"/proc/{orphan[1]}/status").read_text("ascii").splitlines()
     fields = dict(line.split(":\t", 1) for line in status)
 
     nobody = "\t".join(["65534"] * 4)
     assert (fields["Uid"], fields["Gid"], fields["Groups"].strip()) == (nobody, nobody, "")
-    assert {int(fields[name], 16) for name in ("CapBnd", "CapInh", "CapAmb")} == {0}
-    assert int(fields["CapPrm"], 16) in {0, 1 << 2}
+    sets = ("CapBnd", "CapInh", "CapAmb", "CapPrm", "CapEff")
+    assert {int(fields[name], 16) for name in sets} == {0}
     assert (fields["NoNewPrivs"], fields["Seccomp"]) == ("1", "2")
 
 
@@ -525,6 +592,15 @@ def test_process_isolation_limits_but_refuses_nothing(worker, outside):
     """The lower level limits accidents and allows to read everything."""
     assert worker(f"answer = open('{outside}/secret').read()", isolation="process") == "the answer"
     assert worker("open('a', 'wb').write(bytes(2 << 20))", isolation="process") == "OSError"
+
+
+def test_a_process_that_computes_too_long_is_ended():
+    """The system counts the processor time, so that nothing in the process can go on."""
+    script = "from autograder.sandbox import isolation; isolation.limit_processor_time(0.1)\n"
+    command = [sys.executable, "-c", script + "while True: pass"]
+    done = subprocess.run(command, cwd=Path(autograder.__file__).parents[1], check=False)  # noqa: S603  # our own script
+
+    assert done.returncode == -signal.SIGXCPU
 
 
 def test_full_isolation_is_never_lowered_silently(policy, monkeypatch):
@@ -539,7 +615,8 @@ def test_full_isolation_is_never_lowered_silently(policy, monkeypatch):
 @pytest.mark.parametrize(
     ("platform", "machine", "reason"),
     [
-        pytest.param("darwin", "arm64", "need Linux", id="macos"),
+        pytest.param("darwin", "arm64", "this is macOS, where `process`", id="macos"),
+        pytest.param("win32", "AMD64", "use WSL", id="windows"),
         pytest.param("linux", "riscv64", "not riscv64", id="unknown-machine"),
     ],
 )

@@ -25,6 +25,7 @@ from autograder.sandbox.protocol import (
     TupleValue,
     WorkerEnded,
     WorkerStarted,
+    count_parts,
     pack,
     unpack,
 )
@@ -94,22 +95,58 @@ def test_an_invalid_reply_is_refused(body: bytes):
 
 def test_an_unknown_verb_is_refused():
     """The worker executes only the verbs of the protocol."""
-    body = msgspec.msgpack.encode({"number": 1, "verb": "eval"})
+    known, unknown = ({"number": 1, "verb": verb} for verb in ("has", "eval"))
 
-    with pytest.raises(BadMessageError, match="eval"):
-        unpack(REQUESTS, body)
+    assert unpack(REQUESTS, msgspec.msgpack.encode(known)) == Request(number=1, verb="has")
+    with pytest.raises(BadMessageError):
+        unpack(REQUESTS, msgspec.msgpack.encode(unknown))
 
 
-def test_an_unknown_kind_of_problem_is_refused():
-    """A worker can't invent a status."""
-    body = msgspec.msgpack.encode({"number": 1, "problem": {"kind": "passed"}})
+def test_an_unknown_kind_of_problem_is_refused_without_a_word_of_it():
+    """A worker can't invent a status, and no text of a message gets into the error."""
+    body = msgspec.msgpack.encode({"number": 1, "problem": {"kind": "passed" * 1000}})
 
-    with pytest.raises(BadMessageError, match="kind"):
+    with pytest.raises(BadMessageError, match=r"^bytes that are no message$"):
         unpack(REPLIES, body)
 
 
+@pytest.mark.parametrize(
+    ("value", "parts"),
+    [
+        pytest.param(None, 1, id="nothing"),
+        pytest.param([1, -1, 300, -70_000, 2**40, 1.5, True], 8, id="numbers"),
+        pytest.param({"a" * 40: [None] * 20, "b" * 300: b"c" * 70_000}, 25, id="collections"),
+        pytest.param([[0] * 70_000], 70_002, id="long-list"),
+    ],
+)
+def test_the_parts_of_a_message_are_counted_without_decoding_it(value: object, parts: int):
+    """Each number, text and collection is a part."""
+    assert count_parts(msgspec.msgpack.encode(value), parts) == parts
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"\xdd\xff\xff\xff\xff", id="announces-a-long-list"),
+        pytest.param(b"\xdf\xff\xff\xff\xff", id="announces-a-long-dictionary"),
+        pytest.param(b"\x9f" * 200, id="lists-in-lists"),
+        pytest.param(b"\xdc\x00\x03\xc0", id="less-than-it-announces"),
+        pytest.param(b"\xda\xff\xff" + b"x" * 65_535, id="long-text"),
+    ],
+)
+def test_what_would_cost_memory_is_refused_before_it_is_decoded(body: bytes):
+    """No more parts are looked at than an honest message has."""
+    with pytest.raises(BadMessageError):
+        count_parts(body, 1000)
+
+
 POLICY = SandboxPolicy(
-    isolation="full", readable=("/usr/lib",), private="/private", memory_bytes=1, file_bytes=1
+    isolation="full",
+    readable=("/usr/lib",),
+    private="/private",
+    memory_bytes=1,
+    file_bytes=1,
+    files=1,
 )
 
 
@@ -148,3 +185,12 @@ def test_a_control_reply_is_not_a_control_request():
         unpack(CONTROL_REPLIES, msgspec.msgpack.encode(EndWorker(4711)))
     with pytest.raises(BadMessageError):
         unpack(CONTROL_REPLIES, b"")
+
+
+def test_a_problem_names_no_folder_of_the_server():
+    """Whatever an exception says: where the course lies is no student's business."""
+    text = "[Errno 13] Permission denied: '/srv/course/autograder/student/__init__.py'"
+    problem = Problem(kind="raised", text=text)
+
+    assert problem.text == "[Errno 13] Permission denied: '…/__init__.py'"
+    assert unpack(REPLIES, pack(Reply(number=1, problem=problem))[LENGTH.size :]).problem == problem

@@ -1,5 +1,9 @@
 """Sessions with real workers: a failure costs its own call, and every limit holds."""
 
+import ast
+import resource
+import time
+
 import pytest
 import torch
 
@@ -8,7 +12,9 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import Statement
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import PRINTED_BYTES
+from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import decode, encode_tensor
+from autograder.suite.student_proxy import fault_of
 
 BREAKING = """
 import os, signal, sys, time
@@ -104,6 +110,20 @@ def test_definitions_and_problems_are_known_after_opening(open_session):
     assert [problem.type for problem in session.problems] == ["ZeroDivisionError"]
 
 
+def test_the_digest_is_taken_before_student_code_runs(open_session):
+    """The code can replace what takes it, and changes nothing."""
+    forger = (
+        "import autograder.sandbox.executor as e\ne.syntax_digest = lambda trees: 'forged'\n"
+        "import os\ndef leave(): os._exit(7)"
+    )
+    session = open_session(forger)
+    with pytest.raises(Fault):
+        session.ask("call", name="leave")
+    session.ask("has", name="leave")
+
+    assert session.syntax_sha256 == syntax_digest([ast.parse(forger)])
+
+
 def test_tensors_are_sent_both_ways(open_session):
     """A tensor arrives in the worker, and its double arrives here."""
     sent = encode_tensor(torch.tensor([0.5, 1.5]), 1 << 20)
@@ -140,19 +160,27 @@ def test_a_hang_is_killed_and_the_next_is_answered(open_session):
     assert session.ask("call", name="double").value == 2
 
 
-def test_the_line_of_a_hang_is_a_hint_that_is_a_number(open_session):
-    """What a worker prints about itself may be forged: no word of it is shown."""
-    forging = """
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        pytest.param(3, "; it was at line 3 then", id="a-line-of-the-source"),
+        pytest.param(12, "", id="a-line-that-the-source-does-not-have"),
+    ],
+)
+def test_the_line_of_a_hang_is_a_hint_that_is_a_number(open_session, line: int, hint: str):
+    """What a worker prints about itself may be forged: only a number of a line is shown."""
+    forging = f"""
 import signal, sys, time
 def hang():
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
     while True:
-        print('File "SECRET.py", line 12 in SECRET', flush=True)
+        print('File "SECRET.py", line {line} in SECRET', flush=True)
         time.sleep(0.01)
 """
     fault = asked(open_session(forging, call_seconds=0.3), "hang")
 
-    assert fault.public == "Your code did not finish in time; it was at line 12 then."
+    assert fault.public == f"Your code did not finish in time{hint}."
+    assert "SECRET" not in fault.message
 
 
 def test_a_hang_in_a_cell_is_named_by_its_cell(open_session):
@@ -238,10 +266,14 @@ def test_a_memory_bomb_is_out_of_memory(open_session):
     [pytest.param("flood_disk", id="many-bytes"), pytest.param("many_files", id="many-files")],
 )
 def test_a_disk_flood_is_out_of_disk(open_session, name: str):
-    """Bytes and files of the private folder are limited in total, even for a short call."""
+    """Bytes and files of the private folder are limited in total; the worker continues."""
     session = open_session(BREAKING, disk_mib=2)
+    problem = session.ask("call", name=name).problem
 
-    assert asked(session, name).status is Status.OUT_OF_DISK
+    assert problem is not None
+    assert problem.kind == "out-of-disk"
+    assert fault_of(problem, name).status is Status.OUT_OF_DISK
+    assert session.ask("call", name="double").value == 2
 
 
 def test_printed_text_does_not_block_a_call(open_session):
@@ -349,6 +381,89 @@ def test_a_forged_answer_to_the_import_is_bad_output(open_session, forged: str):
     assert opened(open_session(module)).status is Status.BAD_OUTPUT
 
 
+def forging(value: str) -> str:
+    """Return a module whose function answers with the bytes *value* instead of its result."""
+    return f"""
+import os, sys
+from autograder.sandbox import worker
+
+def forge():
+    frame = sys._getframe()
+    while "request" not in frame.f_locals or not hasattr(frame.f_locals["request"], "number"):
+        frame = frame.f_back
+    body = b"\\x82\\xa6number" + bytes([frame.f_locals["request"].number]) + b"\\xa5value" + {value}
+    rest = memoryview(len(body).to_bytes(4, "little") + body)
+    while rest:
+        rest = rest[os.write(3, rest):]
+    while True:
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(
+            "b'\\x82\\xa4type\\xa4list\\xa5items\\xdd\\x00\\xa0\\x00\\x00' + 10485760 * b'\\xc0'",
+            id="ten-million-nils",
+        ),
+        pytest.param("b'\\xdb\\x00\\xa0\\x00\\x00' + 10485760 * b'x'", id="long-text"),
+    ],
+)
+def test_a_reply_is_bounded_before_it_is_decoded(open_session, value: str):
+    """Ten million values in one reply cost the supervisor no memory and no time."""
+    session = open_session(forging(value))
+    session.open()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    used = time.process_time()
+    fault = asked(session, "forge")
+
+    assert fault.status is Status.BAD_OUTPUT
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60 * 1024  # a few copies
+    assert time.process_time() - used < 2  # decoding them took ten
+
+
+def test_the_answers_of_one_check_have_one_limit(open_session):
+    """Many answers cost no more memory than one may; the next check has its own limit."""
+    session = open_session("def f():\n    return [0.0] * 9000\n")
+    session.begin("first")
+    session.ask("call", name="f")
+    session.ask("call", name="f")
+    fault = asked(session, "f")
+    session.begin("first")
+
+    assert fault.status is Status.BAD_OUTPUT
+    assert session.ask("call", name="f").problem is None
+
+
+def test_a_verb_that_answers_nothing_gets_no_value(open_session):
+    """Forged values are accepted only where the kit's own code would send one."""
+    module = (
+        "import torch\nfrom autograder.sandbox import executor\n"
+        "class M(torch.nn.Module): pass\n"
+        "table = dict(executor.VERBS)\ntable['mode'] = lambda call: [1, 2]\n"
+        "executor.VERBS = table\n"
+    )
+    session = open_session(module)
+    session.ask("new", name="M")
+    with pytest.raises(Fault) as caught:
+        session.ask("mode", name="eval", handle=0)
+
+    assert caught.value.status is Status.BAD_OUTPUT
+
+
+def test_what_the_grader_needs_for_an_answer_is_charged(open_session):
+    """Comparing and diagnosing count towards the submission's time beyond the grader's own."""
+    session = open_session(BREAKING, submission_seconds=1.0)
+    with session.charged(100.0):
+        sum(range(1_000_000))
+    session.ask("call", name="double")
+    with session.charged(-100.0):
+        pass
+
+    assert "used up" in asked(session, "double").message
+
+
 def test_an_exercise_is_restarted_up_to_the_limit(open_session):
     """After two crashes the exercise gets no more workers; another exercise does."""
     session = open_session(BREAKING, restarts_per_exercise=2)
@@ -373,6 +488,18 @@ def test_a_submission_has_a_limit_of_seconds(open_session):
     assert "used up" in refused.message
 
 
+def test_a_submission_has_a_limit_on_the_clock(open_session):
+    """However long others use the processor, nothing more runs after a multiple of its seconds."""
+    session = open_session(BREAKING)
+    session.open()
+    before = session._wall_seconds
+    session.ask("call", name="double")
+    after, session._wall_seconds = session._wall_seconds, 0.0
+
+    assert after < before
+    assert "used up" in asked(session, "double").message
+
+
 def test_a_new_worker_has_no_state_of_the_last_one(open_session):
     """After a crash, the module starts without the changes that it made to itself."""
     count = "import os\nseen = []\ndef f():\n    seen.append(1)\n    return len(seen)\n"
@@ -390,3 +517,52 @@ def test_closing_twice_does_nothing(open_session):
     session.open()
     session.close()
     session.close()
+
+
+@pytest.mark.parametrize(
+    ("cells", "place", "line", "shown"),
+    [
+        pytest.param(1, "tiny.py", 3, 3, id="line-of-the-module"),
+        pytest.param(1, "tiny.py", 31415, 0, id="line-after-its-end"),
+        pytest.param(1, "cell 2", 1, 0, id="cell-of-a-module"),
+        pytest.param(2, "cell 2", 1, 1, id="line-of-a-cell"),
+        pytest.param(2, "cell 31", 1, 0, id="cell-after-the-last"),
+        pytest.param(2, "tiny.py", 1, 0, id="module-of-a-notebook"),
+    ],
+)
+def test_only_lines_of_the_source_are_accepted(
+    open_session, cells: int, place: str, line: int, shown: int
+):
+    """A worker can't say a number of its own choice by a line or a cell."""
+    forging = (
+        "from autograder.sandbox import executor, protocol\n"
+        f"problem = protocol.Problem(kind='raised', place={place!r}, line={line})\n"
+        "executor.RequestExecutor._problem = lambda *_: problem\n"
+        "def f(): raise ValueError\n"
+    )
+    session = open_session(*[forging, "pass"][:cells])
+    problem = session.ask("call", name="f").problem
+
+    assert problem is not None
+    assert (problem.line, bool(problem.place)) == (shown, shown > 0)
+
+
+def test_the_import_names_only_lines_of_the_source(open_session):
+    """What an import reports about itself is checked likewise."""
+    forging = (
+        "from autograder.sandbox import executor, protocol\n"
+        "executor._statement = lambda *_: protocol.Statement('cell 7', 31415, ('f',))\n"
+        "f = 1 / 0\n"
+    )
+    session = open_session(forging)
+    session.open()
+
+    assert session.problems[0].statement == Statement("", 0, ("f",))
+
+
+def test_a_crash_says_no_number_beside_hidden_inputs(open_session):
+    """The code chooses its exit code."""
+    fault = asked(open_session(BREAKING), "leave")
+
+    assert "exit code 7" in fault.message
+    assert "7" not in fault.public

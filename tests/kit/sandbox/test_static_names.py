@@ -50,6 +50,28 @@ def names_in(source: str, definition: str = "f") -> set[str]:
             "torch.bmm",
             id="method-of-a-class",
         ),
+        pytest.param(
+            "import torch\ndef f(x): return getattr(torch, 'soft' + 'max')(x)",
+            "torch.softmax",
+            id="getattr-by-text",
+        ),
+        pytest.param(
+            "from torch import *\ndef f(x): return softmax(x)", "torch.softmax", id="star"
+        ),
+        pytest.param(
+            "import torch\ndef f(x): return vars(torch)['softmax'](x)", "?.softmax", id="vars"
+        ),
+        pytest.param(
+            "import torch\ndef f(x): return torch.__dict__['softmax'](x)",
+            "?.softmax",
+            id="table-of-a-module",
+        ),
+        pytest.param(
+            "import torch\ndef f(x, n): return getattr(torch, n)(x)",
+            "torch.(computed)",
+            id="getattr-by-a-computed-text",
+        ),
+        pytest.param("def f(x): return eval('x')", "?.(computed)", id="eval"),
     ],
 )
 def test_a_name_is_followed_to_what_it_was_imported_as(source: str, name: str):
@@ -61,8 +83,16 @@ def test_a_function_of_the_student_keeps_its_bare_name():
     """A function that a student names `softmax` is not the one of torch."""
     source = "def softmax(x): return x\ndef f(x): return softmax(x)"
 
-    assert "softmax" in names_in(source)
-    assert not any(name.endswith(".softmax") for name in names_in(source))
+    for imports in ("", "from torch import *\n"):
+        assert "softmax" in names_in(imports + source)
+        assert not any(name.endswith(".softmax") for name in names_in(imports + source))
+
+
+def test_a_part_of_the_module_itself_is_no_lookup():
+    """Honest code goes through its own layers by name."""
+    source = "class f:\n    def g(self, n): return getattr(self, n)(getattr(self, 'W' + n))"
+
+    assert not any("computed" in name for name in names_in(source))
 
 
 def test_only_a_whole_dotted_name_is_a_use():

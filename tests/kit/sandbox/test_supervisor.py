@@ -1,19 +1,22 @@
 """The supervisor's side: CPU-time limits, private folders and the choice of isolation."""
 
+import copy
 import os
+import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from autograder.errors import SandboxError
+from autograder.errors import LostProcessError, SandboxError
 from autograder.sandbox.isolation import detect_capabilities, unprivileged_owner
 from autograder.sandbox.supervisor import (
-    WALL_CLOCK_FACTOR,
     CpuDeadline,
+    ForkServer,
     choose_isolation,
     make_private_folder,
     remove_folder,
@@ -22,23 +25,77 @@ from autograder.sandbox.supervisor import (
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
-@needs_proc
-def test_a_worker_that_waits_for_a_processor_keeps_its_time():
-    """Time in which others use the processor is not charged."""
-    deadline = CpuDeadline(os.getpid(), 1000.0)  # this process runs and has used very little of it
-    deadline._deadline -= 1000.0
+@pytest.fixture
+def proc(tmp_path: Path) -> Callable[..., Path]:
+    """Write what /proc would show about process 7; the first look finds nothing used."""
 
-    assert deadline.remaining() > 900
+    def write(used: float = 0.0, waited: float = 0.0) -> Path:
+        ticks = round(used * os.sysconf("SC_CLK_TCK"))
+        folder = tmp_path / "7"
+        folder.mkdir(exist_ok=True)
+        (folder / "stat").write_text(f"7 (python) R {'0 ' * 10}{ticks} 0 0")
+        (folder / "schedstat").write_text(f"0 {round(waited * 1e9)} 1")
+        return tmp_path
+
+    return write
+
+
+def at_its_end(proc: Callable[..., Path], most: float = 1e6, **facts: float) -> CpuDeadline:
+    """Return a deadline of 1000 s that has passed on the clock; *facts* were measured meanwhile."""
+    deadline = CpuDeadline(7, 1000.0, most, proc())
+    for name in ("_start", "_deadline", "_last_deadline"):
+        setattr(deadline, name, getattr(deadline, name) - 1000.0)
+    deadline._before = deadline._used_and_waited()
+    proc(**facts)
+    return deadline
+
+
+def test_a_worker_that_waited_for_a_processor_keeps_its_time(proc):
+    """Time that it spent in the queue of a processor is not charged."""
+    assert 890 < at_its_end(proc, used=100.0, waited=900.0).remaining() <= 900
+
+
+def test_a_worker_that_is_runnable_when_it_is_looked_at_has_used_its_time(proc):
+    """A sleeper that wakes up for each look gets no more: it did not wait in a queue."""
+    assert at_its_end(proc, used=0.1, waited=0.0).remaining() <= 0
+
+
+def test_a_worker_that_waited_for_its_own_threads_has_used_its_time(proc):
+    """What its threads ran counts together."""
+    assert at_its_end(proc, used=1001.0, waited=900.0).remaining() <= 0
+
+
+def test_the_clock_limits_a_worker_that_waits(proc):
+    """Whatever uses the processor, a call ends when the submission's time on the clock does."""
+    assert at_its_end(proc, most=1000.0, used=0.0, waited=900.0).remaining() <= 0
+
+
+@needs_proc
+def test_the_kernel_measures_how_long_a_process_waits_for_a_processor():
+    """What is read from /proc grows when two processes share one processor."""
+    processor = min(os.sched_getaffinity(0))
+    spin = f"import os; os.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"
+    with (
+        subprocess.Popen([sys.executable, "-S", "-c", spin]) as one,  # noqa: S603  # this Python and our own line
+        subprocess.Popen([sys.executable, "-S", "-c", spin]) as other,  # noqa: S603  # likewise
+    ):
+        deadline = CpuDeadline(one.pid, 50.0, 50.0)
+        while min(deadline._used_and_waited()) < 0.05 and deadline.remaining() > 0:
+            pass
+        found = deadline._used_and_waited()
+        one.kill()
+        other.kill()
+
+    assert min(found) >= 0.05
 
 
 @needs_proc
 def test_a_worker_that_sleeps_uses_its_time_up():
     """A call that sleeps is stopped when its limit has passed on the clock."""
     with subprocess.Popen(["/bin/sleep", "100"]) as sleeper:
-        deadline = CpuDeadline(sleeper.pid, 50.0)
-        while deadline._worker_state()[0] != "S":  # it has to start before it can sleep
-            pass
+        deadline = CpuDeadline(sleeper.pid, 50.0, 1000.0)
         deadline._deadline -= 50.0
+        deadline._start -= 50.0
         remaining = deadline.remaining()
         sleeper.kill()
 
@@ -46,27 +103,18 @@ def test_a_worker_that_sleeps_uses_its_time_up():
 
 
 @needs_proc
-def test_the_wall_clock_limits_a_worker_that_waits():
-    """Whatever uses the processor, a call takes at most a multiple of its limit."""
-    deadline = CpuDeadline(os.getpid(), 1000.0)
-    deadline._deadline -= 1000.0
-    deadline._last_deadline -= WALL_CLOCK_FACTOR * 1000.0
-
-    assert deadline.remaining() <= 0
-
-
-@needs_proc
 def test_the_clock_decides_about_a_process_that_has_ended():
     """Where /proc shows nothing about a process, its limit passes on the clock."""
-    deadline = CpuDeadline(2**22 + 1, 5.0)
+    deadline = CpuDeadline(2**22 + 1, 5.0, 100.0)
     deadline._deadline -= 5.0
+    deadline._start -= 5.0
 
     assert deadline.remaining() <= 0
 
 
-def test_a_private_folder_is_empty_and_closed_to_others():
+def test_a_private_folder_is_empty_and_closed_to_others(tmp_path):
     """Only the worker's user may enter it."""
-    folder = make_private_folder()
+    folder = make_private_folder(tmp_path)
     facts = folder.stat()
     remove_folder(folder)
 
@@ -93,8 +141,12 @@ def test_a_machine_without_full_isolation_needs_the_flag(monkeypatch: pytest.Mon
 
     assert choose_isolation("process") == "process"
     for asked in (None, "full"):
-        with pytest.raises(SandboxError, match=r"No Landlock\. .*--isolation process"):
+        with pytest.raises(
+            SandboxError, match=r"No Landlock\. .*--isolation process.*course\.toml"
+        ):
             choose_isolation(asked)
+    with pytest.raises(SandboxError, match=r"No Landlock\. Ask the owner\."):
+        choose_isolation("full", way_out="Ask the owner.")
 
 
 @pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)
@@ -103,3 +155,16 @@ def test_full_isolation_refuses_a_secret_among_the_readable_folders():
     assert choose_isolation(None) == "full"
     with pytest.raises(SandboxError, match="Move the course"):
         choose_isolation(None, Path(os.__file__).parent)
+
+
+def test_a_fork_server_that_is_gone_is_a_lost_process(fork_server: ForkServer):
+    """Whoever asks it can start another one; it is no fault of a submission."""
+    gone = copy.copy(fork_server)
+    near, far = socket.socketpair()
+    far.close()
+    gone._controls = [near]
+
+    with near:
+        for ask in (lambda: gone.start("tiny", notebook=False), lambda: gone.end(1, 0)):
+            with pytest.raises(LostProcessError, match="fork server does not answer"):
+                ask()

@@ -1,16 +1,70 @@
-"""`autograder check` on a student's machine: what it prints, and the exit code."""
+"""`autograder check`: which file it checks, with which suites, what it prints, the exit code."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from autograder.authoring.release import build
 from autograder.course import Course
 from autograder.diagnosis import misconceptions
+from autograder.errors import UsageError
+from autograder.student.check import find_target
 
 EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
+
+
+@pytest.fixture
+def built(tiny: Course) -> Course:
+    """The tiny course with the folder that students receive."""
+    build(tiny)
+    return tiny
+
+
+@pytest.fixture
+def received(built: Course, tmp_path: Path) -> Path:
+    """The folder of a stage, outside of the course."""
+    return shutil.copytree(built.stages[0].assignment, tmp_path / "downloads" / "01_tiny")
+
+
+def test_a_received_folder_is_enough(received: Path):
+    """Without the course there is the public suite alone."""
+    target = find_target("", received)
+
+    assert (target.file, target.stage.name, target.course) == (
+        received / "tiny.py",
+        "01_tiny",
+        None,
+    )
+
+
+def test_a_notebook_takes_the_place_of_a_module(received: Path):
+    """It has the module's name."""
+    (received / "tiny.py").rename(received / "tiny.ipynb")
+
+    assert find_target("", received).file == received / "tiny.ipynb"
+
+
+@pytest.mark.parametrize("name", ["1", "01_tiny"])
+def test_a_stage_is_found_by_number_and_name(built: Course, name: str):
+    """The student's file is the one in assignments."""
+    assert find_target(name, built.root).file == built.stages[0].assignment / "tiny.py"
+
+
+def test_the_hidden_suite_needs_the_course(built: Course, received: Path):
+    """In the course both suites run; elsewhere the message says that it is not there."""
+    assert find_target("1", built.root, hidden=True).course is not None
+    with pytest.raises(UsageError, match="stays with your instructor"):
+        find_target("", received, hidden=True)
+
+
+def test_a_stage_that_is_not_built_says_so(tiny: Course):
+    """Its author builds it first."""
+    with pytest.raises(UsageError, match="run `autograder release` first"):
+        find_target("1", tiny.root)
 
 
 def hand_in(folder: Path, text: str) -> None:
@@ -232,14 +286,35 @@ def test_a_name_of_no_stage_is_refused(check, write_course):
 
 def test_planning_a_check_does_not_wait_for_torch():
     """A missing file is reported at once; torch is imported while the sandbox starts."""
-    modules = (
-        "autograder.student.target",
-        "autograder.student.check",
-        "autograder.reports.terminal",
-    )
+    modules = ("autograder.student.check", "autograder.reports.terminal")
     script = f"import sys, {', '.join(modules)}; print('torch' in sys.modules)"
     done = subprocess.run(  # noqa: S603  # this Python, on the line above
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
 
     assert done.stdout == "False\n"
+
+
+# What Windows lacks is taken away after libraries, which know the real system, were imported.
+WINDOWS = """
+import multiprocessing.connection, os, signal, sys, sysconfig
+import jinja2, msgspec, pytest, rich.console, torch, typer.testing
+
+sysconfig.get_config_vars()
+sys.platform = "win32"
+del os.fork, signal.SIGKILL, signal.SIGUSR2
+from autograder.cli import app
+
+app(["check"])
+"""
+
+
+def test_on_windows_one_sentence_says_where_to_go(received: Path):
+    """There is no worker, and no traceback either."""
+    done = subprocess.run(  # noqa: S603  # this Python, the lines above
+        [sys.executable, "-c", WINDOWS], cwd=received, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "use WSL, the JupyterHub of your course, or Colab" in done.stderr

@@ -1,10 +1,14 @@
-"""A lab's checks and graceful errors, in the folder that a student received."""
+"""A lab in the folder that a student received: its checks, graceful errors, and answers."""
 
+import contextlib
 import copy
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +19,8 @@ from autograder.course import Limits
 from autograder.diagnosis import misconceptions
 from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.sandbox.supervisor import ForkServer
-from autograder.student.lab import Lab, NotPassedError
+from autograder.student import lab as labs
+from autograder.student.lab import ExerciseCheck, Lab, NotPassedError
 
 EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
 
@@ -69,9 +74,16 @@ def mistaken(pytestconfig: pytest.Config, lab: Lab, handed_out: Path, solution: 
     return lab
 
 
-def save(folder: Path, text: str) -> None:
+def save(folder: Path, text: str, seconds_ago: float = 8.0) -> None:
     """Save *text* as the student's module."""
-    (folder / "self_attention.py").write_text(text, "utf-8")
+    file = folder / "self_attention.py"
+    file.write_text(text, "utf-8")
+    os.utime(file, (time.time() - seconds_ago,) * 2)
+
+
+def first_line(checked: ExerciseCheck) -> str:
+    """Return the first line of a card."""
+    return repr(checked).partition("\n")[0]
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
@@ -81,7 +93,8 @@ def test_a_right_exercise_is_complete(solved: Lab, exercise: str):
 
     assert checked.passed
     assert repr(checked) == (
-        f"✓ {exercise}: complete.\nYour grade comes from the same checks on other inputs."
+        f"✓ {exercise}: complete.\nChecked self_attention.py, saved 8 s ago. "
+        "Your grade comes from the same checks on other inputs."
     )
     assert f"✓ <code>{exercise}</code></strong> complete</p>" in checked._repr_html_()
     assert "the same checks on other inputs." in checked._repr_html_()
@@ -93,7 +106,7 @@ def test_an_exercise_to_do_is_not_written_yet(lab: Lab, exercise: str):
     checked = lab.check(exercise)
 
     assert not checked.passed
-    assert repr(checked) == f"· {exercise}: not written yet."
+    assert first_line(checked) == f"· {exercise}: not written yet."
     assert "not written yet" in checked._repr_html_()
     assert checked._repr_html_().count("<details>") == 3
 
@@ -121,6 +134,19 @@ def test_what_the_code_printed_is_in_the_card(lab: Lab, handed_out: Path, soluti
 
     assert "Printed by your code:\n  <w> 7" in repr(checked)
     assert "&lt;w&gt; 7</pre>" in checked._repr_html_()
+
+
+def test_what_right_code_printed_is_in_the_card(lab: Lab, handed_out: Path, solution: str):
+    """It is shown once, although several checks printed it."""
+    right = solution.replace(
+        "return weights @ values", "print('<w>', 7)\n        return weights @ values"
+    )
+    save(handed_out, right)
+    checked = lab.check("SelfAttention_v1")
+
+    assert checked.passed
+    assert repr(checked).count("Printed by your code:\n  <w> 7") == 1
+    assert checked._repr_html_().count("Printed by your code:") == 1
 
 
 def test_other_exercises_do_not_suffer_from_a_mistake(mistaken: Lab):
@@ -191,9 +217,9 @@ def test_a_sandbox_that_broke_is_replaced(
     with pytest.raises(GraderError, match="The grader failed, not the student"):
         lab_under_test.lab.check("SelfAttentionV1")
 
-    assert (
-        repr(lab_under_test.lab.check("SelfAttentionV1")) == "· SelfAttentionV1: not written yet."
-    )
+    again = lab_under_test.lab.check("SelfAttentionV1")
+
+    assert first_line(again) == "· SelfAttentionV1: not written yet."
     assert len(lab_under_test.sandboxes) == 2
 
 
@@ -340,3 +366,144 @@ def test_a_cell_that_works_shows_nothing_more(capsys: pytest.CaptureFixture[str]
 
     assert seen == ["shapes"]
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "age"),
+    [
+        pytest.param(-5.0, "0 s ago", id="clock-behind"),
+        pytest.param(119.0, "119 s ago", id="seconds"),
+        pytest.param(150.0, "2 min ago", id="minutes"),
+        pytest.param(3 * 3600.0, "3 h ago", id="hours"),
+        pytest.param(9 * 86400.0, "9 days ago", id="days"),
+    ],
+)
+def test_a_card_says_when_the_file_was_saved(seconds: float, age: str):
+    """An answer about an old file is not taken for one about the last edit."""
+    assert labs._ago(time.time() - seconds) == age
+
+
+def test_an_endless_loop_is_stopped(
+    lab: Lab, handed_out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Also one that catches every exception; the line of the loop is named."""
+    monkeypatch.setattr(labs, "CELL_SECONDS", 0.05)
+    save(handed_out, "def project():\n    while True:\n        pass\n")
+    module = lab.module()
+    with lab.needs("project"):
+        module.project()
+
+    assert re.fullmatch(
+        r"This cell was stopped after 0\.05 s, in line [23] of self_attention\.py\. "
+        r"Does a loop in `project` never end\?\n",
+        capsys.readouterr().out,
+    )
+
+
+def test_a_loop_that_catches_everything_is_stopped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """What students write to survive errors does not survive the limit."""
+    monkeypatch.setattr(labs, "CELL_SECONDS", 0.05)
+    with Lab().needs("project"):
+        while True:
+            with contextlib.suppress(Exception):
+                time.sleep(0.01)
+
+    assert "was stopped after 0.05 s, here" in capsys.readouterr().out
+
+
+def test_a_cell_in_time_leaves_no_timer():
+    """Nothing interrupts the cells after it."""
+    before = signal.getsignal(signal.SIGALRM)
+    with Lab().needs("project"):
+        pass
+
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+def test_an_error_in_the_module_names_its_line(
+    lab: Lab, handed_out: Path, capsys: pytest.CaptureFixture[str]
+):
+    """The line is the student's, not one of torch's."""
+    save(handed_out, "def project():\n    return [][1]\n")
+    module = lab.module()
+    with lab.needs("project"):
+        module.project()
+
+    assert "(IndexError: list index out of range, line 2 of self_attention.py)" in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_syntax_error_is_one_line_and_nothing_old_runs(
+    lab: Lab, handed_out: Path, capsys: pytest.CaptureFixture[str]
+):
+    """The cell worked before; now it says what to mend, and shows no result of the old code."""
+    save(handed_out, "def project():\n    return 'old'\n")
+    module = lab.module()
+    with lab.needs("project"):
+        sys.stdout.write(f"{module.project()}\n")
+    save(handed_out, "def project(:\n    return 'new'\n")
+    with lab.needs("project"):
+        sys.stdout.write(f"{module.project()}\n")
+    old, new = capsys.readouterr().out.splitlines()
+
+    assert old == "old"
+    assert new.startswith("This cell waits for `project`. self_attention.py, line 1: invalid")
+
+
+ANSWER = {"grade": True, "solution": True, "locked": False, "grade_id": "answer_frozen"}
+
+
+def save_lab(folder: Path, text: str) -> None:
+    """Save a notebook with *text* as the answer to the question about frozen weights."""
+    cell = {"cell_type": "markdown", "metadata": {"nbgrader": ANSWER}, "source": text}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "lab.ipynb").write_text(json.dumps(notebook), "utf-8")
+
+
+@pytest.fixture
+def beside_the_course(
+    pytestconfig: pytest.Config, handed_out: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A learner's folder that finds the course, as in a clone."""
+    monkeypatch.setattr(labs, "find_root", lambda _folder: pytestconfig.rootpath)
+    return handed_out
+
+
+@pytest.mark.parametrize("text", ["YOUR ANSWER HERE", "*Write your answer here.*", " "])
+def test_a_model_answer_waits_for_ones_own(beside_the_course: Path, lab: Lab, text: str):
+    """Thinking comes first."""
+    save_lab(beside_the_course, text)
+
+    assert repr(lab.model_answer("answer_frozen")).startswith("Write your own answer first")
+
+
+def test_a_model_answer_follows_ones_own(beside_the_course: Path, lab: Lab):
+    """It is the mark scheme, without its markers, and Markdown."""
+    save_lab(beside_the_course, "A plain tensor is not saved.")
+    shown = lab.model_answer("answer_frozen")
+
+    assert repr(shown).startswith("**What a full answer says, and what it is worth:**\n\n2 points:")
+    assert "MARK SCHEME" not in repr(shown)
+    assert shown._repr_markdown_() == repr(shown)
+
+
+def test_a_class_finds_no_model_answer(lab: Lab, handed_out: Path):
+    """Without a course around it, as students receive it, no answer is there to be found."""
+    save_lab(handed_out, "A plain tensor is not saved.")
+
+    assert "Your instructor reads this answer" in repr(lab.model_answer("answer_frozen"))
+
+
+@pytest.mark.parametrize("run", ["autograde", "validate"])
+def test_nbgrader_shows_no_model_answer(
+    beside_the_course: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch, run: str
+):
+    """An instructor's machine has the course; a student's notebook must not show it there."""
+    save_lab(beside_the_course, "A plain tensor is not saved.")
+    monkeypatch.setenv("NBGRADER_EXECUTION", run)
+
+    assert "Your instructor reads this answer" in repr(lab.model_answer("answer_frozen"))

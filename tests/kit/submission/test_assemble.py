@@ -1,11 +1,43 @@
-"""One submission for each stage says what is graded, or why nothing is."""
+"""One submission for each stage says what is graded, or why nothing is; it knows its hash."""
 
 import hashlib
 
 import pytest
 
+from autograder.submission import Code, Submission
+
 STUB = b"def attend(x):\n    raise NotImplementedError\n"
 WORK = "def attend(x):\n    return x"
+
+
+def _submission(kind, *cells):
+    code = Code(kind=kind, cells=cells, label="x") if cells else None
+    return Submission(student="alice", stage="02_self_attention", code=code)
+
+
+@pytest.mark.parametrize(
+    ("submission", "module"),
+    [
+        pytest.param(_submission("module", b"x = 1"), b"x = 1", id="module"),
+        pytest.param(_submission("notebook", b"x = 1"), None, id="notebook"),
+        pytest.param(_submission("module"), None, id="no-code"),
+    ],
+)
+def test_has_a_module_where_one_was_handed_in(submission, module):
+    """The cells of a notebook are no module."""
+    assert submission.module == module
+
+
+def test_hashes_a_module_as_its_file():
+    """So that an instructor can compare with the file."""
+    assert _submission("module", b"x = 1").sha256 == hashlib.sha256(b"x = 1").hexdigest()
+
+
+def test_hashes_where_a_cell_ends():
+    """Two notebooks of the same text in other cells differ; without code there is no hash."""
+    assert _submission("notebook", b"a", b"b").sha256 == hashlib.sha256(b"1:a1:b").hexdigest()
+    assert _submission("notebook", b"ab").sha256 != _submission("notebook", b"a", b"b").sha256
+    assert _submission("module").sha256 == ""
 
 
 def test_says_where_two_files_were_as_good(collected, write_zip):
@@ -183,6 +215,17 @@ def test_keeps_the_timestamp_of_nbgrader(collected, write, class_, attention, na
     assert (submission.stamp is not None) == is_kept
 
 
+def test_keeps_the_secret_of_nbgrader(collected, write, class_):
+    """It is neither code nor an ignored file, and no message names it."""
+    write("alice/02_self_attention/submission_secret.txt", b"0a1b")
+
+    [submission] = collected(class_ / "alice")
+
+    assert submission.secret.read(10) == b"0a1b"
+    assert submission.ignored == ()
+    assert "secret" not in submission.problem
+
+
 def test_takes_no_timestamp_from_an_archive(collected, write_zip):
     """A student may have packed it."""
     path = write_zip("alice.zip", {"self_attention.py": b"", "timestamp.txt": b""})
@@ -201,3 +244,69 @@ def test_keeps_the_notebook_beside_the_module(collected, write, class_, notebook
 
     assert submission.code.kind == "module"
     assert submission.lab.label == "lab.ipynb"
+
+
+@pytest.fixture
+def lab(attention, notebook):
+    """The released lab of the stage, as a function of what a student adds to it."""
+    given = ("from autograder.student.lab import Lab", "lab = Lab()", "lab.check('attend')")
+    attention.lab.write_bytes(notebook(*given))
+    return lambda *cells: notebook(*given, *cells)
+
+
+@pytest.mark.parametrize("cell", ["", "x = 1", "print('hello')"])
+def test_says_first_that_the_lab_was_handed_in(collected, write, lab, class_, attention, cell):
+    """The likeliest slip: none of it is run, and the notebook is kept for its written answers."""
+    write("alice/lab.ipynb", lab(cell))
+
+    [submission] = collected(class_ / "alice", attention)
+
+    assert submission.problem == (
+        "You handed in the lab, not `self_attention.py`. Hand in self_attention.py: your code "
+        "belongs there."
+    )
+    assert submission.lab is not None
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(WORK, id="definition"),
+        pytest.param("attend = lambda x: x", id="assignment"),
+        pytest.param("if True:\n    from mine import attend", id="inside-a-block"),
+    ],
+)
+def test_grades_a_lab_that_may_hold_an_exercise(collected, write, lab, class_, attention, cell):
+    """It says so first, and knows which cells are the kit's own."""
+    write("alice/lab.ipynb", lab(cell))
+
+    [submission] = collected(class_ / "alice", attention)
+
+    assert submission.notices[0].startswith("You handed in the lab, not `self_attention.py`. The")
+    assert submission.code.given == (1, 2, 3)
+
+
+def test_grades_another_module_only_where_it_holds_an_exercise(
+    collected, write, class_, attention, notebook
+):
+    """Beside a notebook, a module of helpers is no submission."""
+    write("alice/helpers.py", b"x = 1")
+    write("alice/lab.ipynb", notebook(WORK))
+    write("bob/final.py", WORK.encode())
+    write("bob/lab.ipynb", notebook(WORK))
+
+    alice, bob = collected(class_, attention)
+
+    assert (alice.code.kind, bob.code.kind) == ("notebook", "module")
+    assert bob.notices == ("final.py was graded as self_attention.py.",)
+
+
+@pytest.mark.parametrize("name", ["ada.zip", "ada_1_7_hw.zip", "ada/02_self_attention/hw.zip"])
+def test_an_archive_that_can_not_be_read_is_the_problem(collected, write, class_, attention, name):
+    """Not that a module is missing: it may well be in there."""
+    write(name, b"no zip")
+    write(name.replace("ada", "bob").replace("_1_", "_2_"), b"no zip")
+
+    ada, _ = collected(class_, attention)
+
+    assert "could not be read (File is not a zip file). Make a new zip" in ada.problem

@@ -3,7 +3,11 @@
 import pytest
 
 from autograder.errors import UsageError
-from autograder.submission import collect_one
+from autograder.submission import collect, collect_one
+from autograder.submission.collect import find
+from autograder.submission.roster import Person, Roster
+
+MODULE = "self_attention.py"
 
 
 def _who(submissions):
@@ -93,3 +97,373 @@ def test_refuses_a_student_that_is_no_id(stages, attention, class_):
     """The message names an id that can be used instead."""
     with pytest.raises(UsageError, match=r"Rename it, such as to 'a_b~"):
         collect_one(class_, "a/b", attention, stages)
+
+
+def test_takes_a_folder_of_downloads(collected, write, write_zip, class_, attention):
+    """Zips and loose files of one folder are one submission each."""
+    write_zip("bob.zip", {MODULE: b"bob"})
+    write("alice.py", b"alice")
+    write("carol.ipynb", b'{"cells": [{"cell_type": "code", "source": "carol"}]}')
+    write("grades.csv")
+
+    submissions = collected(class_, attention)
+
+    assert [one.student for one in submissions] == ["alice", "bob", "carol"]
+    assert [one.code.cells for one in submissions] == [(b"alice",), (b"bob",), (b"carol",)]
+
+
+def test_reads_canvas_names(collected, write, write_zip, class_):
+    """Name and user number are the student, the rest is the file; lateness is passed on."""
+    write("doejane_101_9001_self_attention-1.py")
+    write("roejohn_LATE_102_9002_self_attention.py")
+    write_zip("poepat_103_9003_homework.zip", {MODULE: b""})
+
+    submissions = collected(class_)
+
+    assert [one.student for one in submissions] == ["doejane_101", "poepat_103", "roejohn_102"]
+    assert {one.stage for one in submissions} == {"02_self_attention"}
+    assert submissions[2].notices == ("Canvas marks this hand-in as late.",)
+
+
+def test_reads_moodle_folders(collected, write, write_zip, class_):
+    """Name and participant number are the student; the folder may hold files or one zip."""
+    write("Jane Doe_101_assignsubmission_file_/self_attention.py")
+    write_zip("John Roe_102_assignsubmission_file_/work.zip", {MODULE: b""})
+    write("John Roe_102_assignsubmission_onlinetext_/onlinetext.html")
+
+    submissions = collected(class_)
+
+    assert _who(submissions) == [
+        ("Jane Doe_101", "02_self_attention"),
+        ("John Roe_102", "02_self_attention"),
+    ]
+
+
+def test_joins_what_one_student_handed_in_piecemeal(collected, write, class_):
+    """Two files of one Canvas user are one submission with both stages."""
+    write("doejane_101_9001_self_attention.py")
+    write("doejane_101_9002_averaging.py")
+    write("doejane_101_9003_essay.pdf")
+
+    submissions = collected(class_)
+
+    assert _who(submissions) == [
+        ("doejane_101", "01_averaging"),
+        ("doejane_101", "02_self_attention"),
+    ]
+    assert submissions[0].ignored == ("essay.pdf",)
+
+
+def test_reports_an_lms_hand_in_of_another_kind(collected, write, class_):
+    """A student who handed in a PDF gets a problem, not silence."""
+    write("doejane_101_9001_essay.pdf")
+
+    [submission] = collected(class_)
+
+    assert submission.student == "doejane_101"
+    assert submission.problem.startswith("Nothing to grade: there is only doejane_101_9001_essay")
+
+
+def test_reports_another_archive_in_a_class(collected, write, class_):
+    """The same sentence, as the student's problem."""
+    write("alice.tar.gz")
+    write("bob.zip")
+
+    alice, bob = collected(class_)
+
+    assert (alice.student, bob.student) == ("alice", "bob")
+    assert alice.problem.startswith("alice.tar.gz is an archive of a kind that is not read.")
+
+
+def test_joins_a_folder_and_its_zip(collected, write, write_zip, class_):
+    """An unpacked zip beside itself is one submission; the zip's module is listed."""
+    write("alice/self_attention.py", b"unpacked")
+    write_zip("alice.zip", {"self_attention.py": b"packed"})
+    write_zip("bob.zip", {"self_attention.py": b""})
+
+    alice, _ = collected(class_)
+
+    assert alice.code.cells == (b"unpacked",)
+    assert alice.ignored == ("self_attention.py",)
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        pytest.param("alice/self_attention.py", "alice", id="from-the-folder"),
+        pytest.param("alice/02_self_attention/self_attention.py", "alice", id="folder-above-stage"),
+        pytest.param("alice/self_attention (1).py", "alice", id="browser-copy"),
+        pytest.param("downloads/bob.py", "bob", id="from-the-stem"),
+        pytest.param("downloads/doejane_1_2_self_attention.py", "doejane_1", id="from-the-lms"),
+    ],
+)
+def test_takes_a_single_file(collected, write, attention, name, student):
+    """A file named like the stage belongs to its folder's student, any other to its stem's."""
+    [submission] = collected(write(name), attention)
+
+    assert (submission.student, submission.stage) == (student, "02_self_attention")
+    assert submission.code.cells == (b"def attend(x):\n    return x\n",)
+
+
+@pytest.mark.parametrize(
+    ("names", "students"),
+    [
+        pytest.param(["homework.py"], ["class"], id="one-file"),
+        pytest.param(["README.md"], ["class"], id="no-code"),
+        pytest.param(["self_attention.py", "backup.zip"], ["class"], id="module-and-one-zip"),
+        pytest.param(["lab-Copy1.ipynb", "a/b.txt"], ["class"], id="copy-of-lab"),
+        pytest.param(["a.py", "b.py"], ["a", "b"], id="two-files"),
+        pytest.param(["a.zip"], ["a"], id="one-zip"),
+        pytest.param(["a/x.txt", "b/x.txt"], ["a", "b"], id="folders"),
+        pytest.param(["a.zip", "b.zip", "averaging.py"], ["a", "averaging", "b"], id="two-zips"),
+    ],
+)
+def test_tells_a_class_from_a_submission(collected, write, class_, names, students):
+    """The rule in the docstring of ``collect`` holds."""
+    for name in names:
+        write(name)
+
+    assert sorted({one.student for one in collected(class_)}) == students
+
+
+def test_refuses_a_missing_path_at_once(stages, tmp_path):
+    """The error comes when the path is given, not when the first submission is asked for."""
+    with pytest.raises(UsageError, match=r"nowhere can't be read \(No such file"):
+        collect(tmp_path / "nowhere", stages)
+
+
+@pytest.mark.parametrize(
+    "name", ["a.tar", "a.tar.gz", "a.tgz", "a.tar.zst", "a.rar", "a.7z", "A.TAR.XZ"]
+)
+def test_refuses_other_archives(stages, write, name):
+    """Only zip is read; the message says how to go on."""
+    with pytest.raises(UsageError, match=r"Unpack it, pack its files as a \.zip"):
+        collect(write(name), stages)
+
+
+def test_refuses_a_file_of_another_kind(stages, write):
+    """A path that can't be a submission is the caller's mistake."""
+    with pytest.raises(UsageError, match=r"essay.pdf is no submission. Name a folder, a .zip"):
+        collect(write("essay.pdf"), stages)
+
+
+@pytest.mark.parametrize("name", ["solution", "solution/self_attention.py"])
+def test_refuses_a_link_as_path(stages, class_, tmp_path, secret, name):
+    """The shell may have expanded a name to a link that a student planted."""
+    assert secret.exists()
+    (class_ / "link.py").symlink_to(tmp_path / name)
+
+    with pytest.raises(UsageError, match=r"links are not followed\. Name the folder or the file"):
+        collect(class_ / "link.py", stages)
+
+
+def test_the_lms_is_decided_for_the_whole_download(collected, write, class_, attention):
+    """A file that is named as Moodle would name it takes nobody's row in Canvas."""
+    write("doejane_111_9001_self_attention.py", b"jane")
+    write("evil_222_9002_x_111_assignsubmission_file_self_attention.py", b"eve")
+
+    eve, jane = sorted(collected(class_, attention), key=lambda one: one.student == "doejane_111")
+
+    assert (jane.student, jane.code.cells) == ("doejane_111", (b"jane",))
+    assert (eve.student, eve.code.cells) == ("evil_222", (b"eve",))
+
+
+def test_the_first_marker_of_an_lms_counts(collected, write, class_, attention):
+    """What follows it is the name that the student chose."""
+    write("Eve_222_assignsubmission_file_x_111_assignsubmission_file_self_attention.py")
+    write("Jane_111_assignsubmission_file_self_attention.py")
+
+    assert [one.student for one in collected(class_, attention)] == ["Eve_222", "Jane_111"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["doe_1_7_a.py", "eve_1_8_a.py"], id="one-number-two-names"),
+        pytest.param(["alice.py", "alice.zip", "bob.zip"], id="a-file-and-an-archive"),
+        pytest.param(["A_1_assignsubmission_file_x_2_assignsubmission_file_/a.py"], id="folder"),
+    ],
+)
+def test_sets_aside_what_two_may_have_handed_in(stages, write, class_, names):
+    """Neither is graded, and both are named."""
+    for name in [*names, names[0].replace("1", "3").replace("alice", "carol")]:
+        write(name)
+
+    found = find(class_, stages)
+
+    assert len(found.set_aside) >= 1
+    assert all("Set aside, not graded" in sentence for sentence in found.set_aside)
+    assert not {"doe_1", "eve_1", "alice", "A_1"} & {item.student for item in found.hand_ins}
+
+
+def test_a_roster_joins_a_download_with_the_course(stages, write, class_):
+    """Whoever is not in it keeps the id of the download, with a remark."""
+    write("doejane_101_9001_self_attention.py")
+    write("roejohn_102_9002_self_attention.py")
+
+    found = find(class_, stages, roster=Roster((Person(student="s101", number="101"),)))
+
+    assert [item.student for item in found.hand_ins] == ["roejohn_102", "s101"]
+    assert found.remarks == ("roejohn_102: not in the roster, so this id is used",)
+
+
+@pytest.mark.parametrize(
+    ("members", "students"),
+    [
+        pytest.param(["a_1_7_x.py", "b_2_8_y.py"], ["a_1", "b_2"], id="canvas"),
+        pytest.param(["hw/A_1_assignsubmission_file_/x.py"], ["A_1"], id="moodle-in-a-folder"),
+        pytest.param(["ada.zip", "bob.zip"], ["ada", "bob"], id="zips"),
+        pytest.param(
+            ["submitted/ada/01_averaging/averaging.py", "submitted/bob/02_self_attention/x.py"],
+            ["ada", "bob"],
+            id="nbgraders-tree",
+        ),
+        pytest.param(["src/a.py", "src/b.py"], ["work"], id="one-students"),
+    ],
+)
+def test_recognizes_a_packed_class(stages, write_zip, class_, members, students):
+    """By its name, and as the only entry of a folder; one student's zip stays one hand-in."""
+    path = write_zip("work.zip", dict.fromkeys(members, b"x"))
+
+    assert [item.student for item in find(path, stages).hand_ins] == students
+    assert [item.student for item in find(class_, stages).hand_ins] == students
+
+
+def test_a_fault_in_a_packed_class_costs_one_student(stages, write_zip, attention):
+    """The others are graded, zips in the zip too."""
+    inner = write_zip("inner.zip", {MODULE: b"zipped"}).read_bytes()
+    members = {"a_1_7_hw.zip": inner, "b_2_8_x.bin": b"0" * 2**22, f"c_3_9_{MODULE}": b"c"}
+
+    first, second, third = find(write_zip("all.zip", members), stages, attention).submissions()
+
+    assert (first.code.cells, third.code.cells) == ((b"zipped",), (b"c",))
+    assert second.problem.startswith("b_2_8_x.bin was not opened: its member b_2_8_x.bin is comp")
+
+
+def test_sets_a_class_within_a_class_aside(stages, write, write_zip, class_):
+    """It is no student's."""
+    write_zip("section.zip", {"a_1_7_x.py": b"", "b_2_8_y.py": b""})
+    write("ada/self_attention.py")
+
+    found = find(class_, stages)
+
+    assert [item.student for item in found.hand_ins] == ["ada"]
+    assert found.set_aside[0].startswith("section.zip: this is a class of its own.")
+
+
+def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
+    """The steps of `zip_collect` are no students."""
+    write("02_self_attention/archive/a_1_7_self_attention.py")
+    write("02_self_attention/extracted/a_1/self_attention.py")
+
+    found = find(class_ / "02_self_attention", stages)
+
+    assert [item.student for item in found.hand_ins] == ["a_1"]
+    assert found.what == "archive: a download from Canvas, 1 student"
+
+
+def test_refuses_several_downloads(stages, write, class_):
+    """The message names one that can be graded."""
+    write("02_self_attention/archive/a_1_7_self_attention.py")
+
+    with pytest.raises(UsageError, match=r"Name one of them, such as .*/02_self_attention"):
+        find(class_, stages)
+
+
+def test_refuses_the_course_itself(stages):
+    """Its folders are no students, and neither are those around it."""
+    root = stages[0].root
+    (root / "tests" / "hidden").mkdir(parents=True)
+
+    with pytest.raises(UsageError, match="the course itself, no class"):
+        find(root, stages)
+    with pytest.raises(UsageError, match="is around the course itself"):
+        find(root.parent, stages)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        pytest.param("ada/self_attention.py", "ada: one hand-in, of ada", id="one"),
+        pytest.param(
+            "class/a_LATE_1_7_x.py", "a download from Canvas, 1 student, 1 late", id="lms"
+        ),
+        pytest.param("class/ada/02_self_attention/x.py", "class: a class, 1 student", id="tree"),
+    ],
+)
+def test_says_what_it_recognized(stages, write, class_, name, what):
+    """In one line, so that a wrong path is noticed at once."""
+    write(name)
+
+    assert find(class_ / name.split("/")[0], stages).what.endswith(what)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({"SelfAttention_final_FINAL.py": "module"}, id="another-name"),
+        pytest.param({"hw.zip": "zip", "lab.ipynb": "lab"}, id="zip-beside-the-lab"),
+        pytest.param({"a.zip": "zip", "b.zip": "zip"}, id="two-zips"),
+        pytest.param({"helpers.py": "other", "lab.ipynb": "lab"}, id="lab-and-helper"),
+        pytest.param({"averaging.py": "module"}, id="of-another-stage"),
+        pytest.param({"test_public.py": "module"}, id="the-public-suite"),
+        pytest.param({"work.rar": "module"}, id="unreadable"),
+        pytest.param({"essay.pdf": "module"}, id="no-code"),
+    ],
+)
+def test_grades_equal_files_equally_by_each_route(
+    stages, attention, write, write_zip, class_, notebook, files
+):
+    """Loose in a download, packed in it, and collected into a folder, the same code is chosen."""
+    data = {
+        "module": b"def attend(x):\n    return x\n",
+        "zip": write_zip("../z.zip", {MODULE: b"def attend(x): ...\n"}).read_bytes(),
+        "lab": notebook("def attend(x): ..."),
+        "other": b"x = 1",
+    }
+    for number, (name, kind) in enumerate(files.items()):
+        write(f"submitted/a_1/02_self_attention/{name}", data[kind])
+        write(f"loose/a_1_{number}_{name}", data[kind])
+    write_zip("all.zip", {f"a_1_{n}_{name}": data[kind] for n, (name, kind) in
+                          enumerate(files.items())})  # fmt: skip
+
+    routes = [
+        collect_one(class_ / "submitted/a_1/02_self_attention", "a_1", attention, stages),
+        *collect(class_ / "submitted", stages, attention),
+        *collect(class_ / "loose", stages, attention),
+        *collect(class_ / "all.zip", stages, attention),
+    ]
+
+    assert len(routes) == 4
+    assert len({(one.code and one.code.cells) for one in routes}) == 1
+
+
+@pytest.mark.parametrize("name", ["a_1_7_..", "a_1_7_.", "a_1_7_..."])
+def test_no_name_of_a_download_is_a_path(stages, write, class_, attention, name):
+    """It would lead out of the folder into which the files are collected."""
+    write(name)
+
+    [hand_in] = find(class_, stages, attention).hand_ins
+
+    assert [str(file.path) for file in hand_in.originals] == [name]
+
+
+def test_follows_no_link_to_another_class(stages, class_, tmp_path):
+    """A student may point it at anything."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a_1_7_self_attention.py").write_bytes(b"x")
+    (class_ / "eve").symlink_to(tmp_path / "other")
+
+    [hand_in] = find(class_, stages).hand_ins
+
+    assert (hand_in.student, hand_in.files) == ("eve", ())
+
+
+def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attention):
+    """Some tools pack both."""
+    folder = "A_1_assignsubmission_file_"
+    path = write_zip("all.zip", {folder: b"x", f"{folder}/{MODULE}": b"y"})
+
+    [submission] = find(path, stages, attention).submissions()
+
+    assert submission.code.cells == (b"y",)

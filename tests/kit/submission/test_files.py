@@ -1,12 +1,20 @@
-"""Only regular files are read: no link is followed, no FIFO is waited for."""
+"""Only regular files are read, no link is followed; no name can forge a line."""
 
 import os
 import socket
 from pathlib import PurePosixPath
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from autograder.submission.files import UnusableFile, is_hidden_or_generated, read_regular
+from autograder.submission.files import (
+    MAX_SHOWN,
+    UnusableFile,
+    is_hidden_or_generated,
+    read_regular,
+    visible,
+)
 from autograder.submission.place import open_folder
 from tests.kit.submission.conftest import LINK
 
@@ -94,3 +102,27 @@ def test_reports_a_file_that_may_not_be_read(collected, write, monkeypatch):
 def test_leaves_hidden_and_generated_files_out(path, is_left_out):
     """What programs leave behind is no student's file."""
     assert is_hidden_or_generated(PurePosixPath(path)) == is_left_out
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        pytest.param("self_attention.py", "self_attention.py", id="plain"),
+        pytest.param("Jürgen 日本.py", "Jürgen 日本.py", id="letters"),
+        pytest.param("a\nb\r.py", r"a\nb\r.py", id="newline"),
+        pytest.param("\x1b[2Jx", r"\x1b[2Jx", id="ansi"),
+        pytest.param("x\u202eyp.exe", r"x\u202eyp.exe", id="bidi"),
+        pytest.param("x\udcff", r"x\udcff", id="undecodable"),
+        pytest.param("<b>x</b>", "<b>x</b>", id="html-is-the-report's"),
+    ],
+)
+def test_makes_names_visible(name, shown):
+    """Unprintable characters are written as escapes."""
+    assert visible(name) == shown
+
+
+@given(name=st.text(max_size=300))
+def test_is_always_safe_to_print(name):
+    """For any name at all."""
+    assert visible(name).isprintable()
+    assert len(visible(name)) <= MAX_SHOWN

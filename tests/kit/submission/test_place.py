@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.submission.place import MAX_DEPTH, MAX_ENTRIES, open_folder, open_hand_in
+from autograder.submission.place import MAX_DEPTH, MAX_ENTRIES, open_folder
 from tests.kit.submission.conftest import LINK
 
 
@@ -64,24 +64,3 @@ def test_bounds_the_depth(write, class_):
 
     assert files == []
     assert faults == ["The folder d lies too deep and was not opened. Flatten it."]
-
-
-@pytest.mark.parametrize(
-    ("names", "is_bare"),
-    [
-        pytest.param(["alice.py"], True, id="a-file"),
-        pytest.param(["alice.py", "alice.ipynb"], True, id="two-files"),
-        pytest.param(["alice/alice.py"], False, id="a-folder"),
-        pytest.param(["alice.py", "alice.tar"], False, id="a-refused-archive"),
-        pytest.param(["alice.py", "alice"], False, id="a-missing-file"),
-    ],
-)
-def test_a_hand_in_is_bare_where_it_is_nothing_but_loose_files(write, class_, names, is_bare):
-    """Only then is the name of its single module free."""
-    for name in names:
-        if "." in name:
-            write(name)
-
-    hand_in = open_hand_in("alice", [class_ / name.split("/")[0] for name in names])
-
-    assert hand_in.is_bare == is_bare

@@ -1,6 +1,7 @@
 """Comparing answers: messages name the first problem, and hidden values stay hidden."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -8,7 +9,16 @@ import torch
 from autograder.results import Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.compare import MAX_SIDE, agrees, number_agrees, reads_like, side_by_side
+from autograder.suite.compare import (
+    MAX_SIDE,
+    agrees,
+    number,
+    number_agrees,
+    reads_like,
+    side_by_side,
+    tensor,
+    tensor_like,
+)
 
 NAN, INF = torch.nan, torch.inf
 EXPECTED = torch.tensor([[0.1234, 5.0], [7.0, -3.0]])
@@ -237,3 +247,53 @@ def test_large_tensors_and_scalars_are_not_shown(shape: tuple[int, ...]):
 def test_the_largest_matrix_is_shown():
     """Eight by eight entries are shown."""
     assert laid_out(torch.zeros(MAX_SIDE, MAX_SIDE), torch.ones(MAX_SIDE, MAX_SIDE)) is not None
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [
+        pytest.param("The context", "The context has wrong values.", id="one"),
+        pytest.param("The weights of a token", "The weights of a token have", id="several"),
+        pytest.param("weights of one query", "weights of one query have", id="no-article"),
+        pytest.param("The sum of the weights", "The sum of the weights has", id="one-of-several"),
+        pytest.param("The first token's result", "The first token's result has", id="possessive"),
+        pytest.param("attention_weights", "attention_weights has", id="a-function"),
+        pytest.param(
+            "After a change of the last tokens, the result of the first tokens",
+            "the result of the first tokens has",
+            id="a-phrase-before-it",
+        ),
+    ],
+)
+def test_the_verb_agrees_with_what_is_compared(what: str, sentence: str):
+    """One thing has wrong values, several have them."""
+    with pytest.raises(WrongAnswer) as caught:
+        agrees(EXPECTED + 1, EXPECTED, what)
+
+    assert sentence in caught.value.public
+    assert ("differ from" in caught.value.message) is ("have" in sentence)
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        pytest.param(lambda: number(OpaqueValue("of type CANARY")), id="type-of-a-number"),
+        pytest.param(lambda: number(torch.zeros(0, 31415)), id="shape-of-a-number"),
+        pytest.param(lambda: tensor(OpaqueValue("CANARY")), id="type-of-a-tensor"),
+        pytest.param(lambda: tensor_like(torch.zeros(0, 31415), (2, 2)), id="shape"),
+        pytest.param(lambda: agrees(torch.zeros(2).int(), torch.zeros(2)), id="dtype"),
+        pytest.param(
+            lambda: agrees(torch.tensor([[0.0], [NAN], [0.0]]), torch.zeros(3, 1)), id="rows-of-nan"
+        ),
+        pytest.param(
+            lambda: agrees(torch.tensor([[0.0], [9.0], [0.0]]), torch.zeros(3, 1)), id="rows"
+        ),
+        pytest.param(lambda: number_agrees(31415.0, 1.0, 0.1), id="value"),
+    ],
+)
+def test_beside_hidden_inputs_no_answer_is_quoted(compare):
+    """An answer may be chosen to carry the inputs: no name, size, row or number of it is shown."""
+    with pytest.raises(WrongAnswer) as caught:
+        compare()
+
+    assert not re.search(r"CANARY|31|int32|row|9", caught.value.public)

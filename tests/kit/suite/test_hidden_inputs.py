@@ -1,11 +1,8 @@
 """Hidden inputs: they depend on the course secret; without one they are public."""
 
-from pathlib import Path
-
-import pytest
 import torch
 
-from autograder.suite.hidden_inputs import HiddenInputs, course_secret
+from autograder.suite.hidden_inputs import HiddenInputs
 
 
 def drawn(secret: bytes, check: str = "test_a") -> torch.Tensor:
@@ -39,6 +36,14 @@ def test_drawing_does_not_change_the_global_generator():
     assert torch.equal(torch.rand(2), expected)
 
 
+def test_the_seed_of_a_worker_does_not_give_the_inputs():
+    """Whoever knows the seed of the student's code can't draw what the check draws."""
+    inputs = HiddenInputs(b"one", "01_tiny", "test_a")
+    guessed = torch.randn(3, 2, generator=torch.Generator().manual_seed(inputs.seed))
+
+    assert not torch.equal(inputs.normal(3, 2), guessed)
+
+
 def test_weights_are_named_as_parameters_are():
     """Two underscores in a name mean a dot."""
     weights = HiddenInputs(b"", "01_tiny", "test_a").weights(W_q=(3, 2), W_key__weight=(2, 3))
@@ -54,20 +59,3 @@ def test_uniform_numbers_lie_between_zero_and_one():
     numbers = HiddenInputs(b"", "01_tiny", "test_a").uniform(100)
 
     assert 0 <= float(numbers.min()) < float(numbers.max()) < 1
-
-
-def test_the_secret_is_read_from_environment_then_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """The environment variable comes first, then the file; without both there is no secret."""
-    monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
-    nothing = course_secret(tmp_path)
-    (tmp_path / ".course-secret").write_text("from the file\n")
-    file = course_secret(tmp_path)
-    monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", "from the environment")
-
-    assert (nothing, file, course_secret(tmp_path)) == (
-        b"",
-        b"from the file",
-        b"from the environment",
-    )

@@ -18,8 +18,8 @@ def forge(numbers, **fields):
             except OSError:
                 continue
 
-forge(range(2, 3), value={"type": "list", "items": []})
-forge(range(3, 200), value=PLAIN)
+forge(range(3, 4), value={"type": "list", "items": []})  # of the request that imports this
+forge(range(4, 200), value=PLAIN)
 
 
 class SelfAttentionV1(nn.Module):

@@ -1,0 +1,21 @@
+# The kit for grading, without a course: docs/deployment.md says how to start it.
+# constraints.txt was made under this version of Python.
+FROM python:3.11-slim
+
+RUN useradd --create-home --uid 1000 grader
+
+WORKDIR /tmp/kit
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY autograder ./autograder
+# The CPU build of torch: builds for GPUs have gigabytes. Bytecode now, not in each container.
+RUN python -m pip install --no-cache-dir uv==0.13.9 \
+    && uv pip install --system --no-cache --compile-bytecode --torch-backend cpu \
+        --constraint constraints.txt ".[instructor]" \
+    && rm -rf /tmp/kit
+
+USER grader
+# nbgrader and Jupyter write settings there; the user of `docker run --user` has no home.
+ENV HOME=/tmp
+WORKDIR /course
+ENTRYPOINT ["autograder"]
+CMD ["--help"]

@@ -1,0 +1,208 @@
+"""Makes a course of some stages of another one: a folder of its own that `verify` accepts.
+
+Stages keep their names and numbers. What names a stage that is left out names its title instead,
+and a prerequisite that is left out gives way to its own prerequisites.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from autograder.authoring import release
+from autograder.course import COURSE_FILE, LAB, STAGE_FILE, Course, Stage, load
+from autograder.errors import CourseError, UsageError
+
+_STAGES = re.compile(r"^stages\s*=\s*\[[^\]]*\]", re.MULTILINE)
+_PREREQUISITES = re.compile(r"^prerequisites\s*=\s*\[[^\]]*\]\n?", re.MULTILINE)
+_TENSOR = re.compile(r"^\[\[tensor\]\]$", re.MULTILINE)
+_USERS = re.compile(r"^stage\s*=\s*\[[^\]]*\]", re.MULTILINE)
+_MENTION = re.compile(r"\b[Ss]tages? \d\d(?:(?:, (?:and )?| and | or | to )\d\d)*")
+_NUMBER = re.compile(r"\d\d")
+_LINK = re.compile(r"\[([^\]]+)\]\(\.\./(\d\d)_\w+/lab\.ipynb\)")  # to the lab of a stage
+_TEXTS = {".py", ".toml"}
+
+README = """# {title}
+
+A course of {count} stages, made from the attention course kit.
+Give it its own `id` and `title` in `course.toml`.
+
+| stage | title |
+|---|---|
+{rows}
+
+```console
+pip install "attention-course-kit[instructor]"
+autograder verify
+```
+
+The kit's documents `instructor.md`, `course.md` and `author.md` describe the commands.
+"""
+MAKEFILE = """# The kit must be installed: pip install "attention-course-kit[instructor]"
+.PHONY: release verify grade
+
+release:
+\tautograder release
+
+verify:
+\tautograder verify
+
+grade:
+\tautograder grade submitted --gradebook
+"""
+
+
+class NewCourse(NamedTuple):
+    """A course that was made, and the titles that stand for stages that its labs mention."""
+
+    course: Course
+    mentioned: tuple[str, ...]
+
+
+def new_course(course: Course, wanted: Sequence[str], folder: Path) -> NewCourse:
+    """Write the stages *wanted* of *course* into *folder*, and build what students receive.
+
+    Raises ``UsageError`` for an unknown stage, or a *folder* that holds something.
+    """
+    chosen = {course.stage(name).name for name in wanted}
+    stages = [stage for stage in course.every_stage if stage.name in chosen]
+    if not stages:
+        msg = "Name the stages of the new course: --stages 01,04."
+        raise UsageError(msg)
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        msg = f"{folder} exists and is not an empty folder; name another one."
+        raise UsageError(msg)
+    missing = {
+        stage.name[:2]: _plain(stage.title) for stage in course.stages if stage.name not in chosen
+    }
+    files = {name: text.encode() for name, text in _shared_files(course, stages)}
+    for stage in stages:
+        files |= _stage_files(course, stage, chosen, missing)
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    made = load(folder.resolve())
+    release.build(made)
+    labs = "".join(content.decode() for name, content in files.items() if name.endswith(LAB))
+    mentioned = [title for title in missing.values() if f"“{title}”" in labs]
+    return NewCourse(made, tuple(mentioned))
+
+
+def with_stages(text: str, names: Sequence[str]) -> str:
+    """Return the ``course.toml`` *text* with the stages *names*; raises ``CourseError``."""
+    listed = "".join(f'  "{name}",\n' for name in names)
+    changed = _STAGES.sub(lambda _old: f"stages = [\n{listed}]", text, count=1)
+    if tomllib.loads(changed).get("stages") != list(names):
+        msg = f"{COURSE_FILE} lists its stages in an unusual way; list them yourself: {listed}"
+        raise CourseError(msg)
+    return changed
+
+
+def _shared_files(course: Course, stages: Sequence[Stage]) -> Iterator[tuple[str, str]]:
+    """Yield the files that belong to no stage: path below the new folder, and text."""
+    names = [stage.name for stage in stages]
+    yield COURSE_FILE, with_stages((course.root / COURSE_FILE).read_text("utf-8"), names)
+    rows = "\n".join(f"| `{stage.name}` | {stage.title} |" for stage in stages)
+    yield "README.md", README.format(title=course.file.title, count=len(stages), rows=rows)
+    yield "Makefile", MAKEFILE
+    for path in (stages[0].rules, stages[0].shared_fixtures, course.documented):
+        if path.is_file():
+            text = path.read_text("utf-8")
+            used = _documented_of(text, names) if path == course.documented else text
+            yield path.relative_to(course.root).as_posix(), used
+    for name in (".gitignore", "nbgrader_config.py"):
+        if (course.root / name).is_file():
+            yield name, (course.root / name).read_text("utf-8")
+
+
+def _stage_files(
+    course: Course, stage: Stage, chosen: set[str], missing: Mapping[str, str]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the authored files of *stage*: path below the new folder, and content."""
+    built = {stage.stub, stage.public_suite, stage.public_record, stage.fingerprints}
+    for folder in (stage.solution.parent, stage.source, stage.hidden):
+        for path in release.visible_files(folder):
+            if path in built:
+                continue
+            content = path.read_bytes()
+            if path == stage.lab:
+                content = _lab_without(content.decode(), missing).encode()
+            elif path.suffix in _TEXTS:
+                content = _rename_mentions(content.decode(), missing).encode()
+            if path == stage.source / STAGE_FILE:
+                nearest = _prerequisites(course, stage, chosen)
+                content = _with_prerequisites(content.decode(), nearest).encode()
+            yield path.relative_to(course.root).as_posix(), content
+
+
+def _prerequisites(course: Course, stage: Stage, chosen: set[str]) -> list[str]:
+    """List the nearest prerequisites of *stage* that are chosen, in the order of the course."""
+    found: set[str] = set()
+    waiting = [*stage.file.prerequisites]
+    while waiting:
+        name = waiting.pop()
+        if name in chosen:
+            found.add(name)
+        else:
+            waiting += course.stage(name).file.prerequisites
+    return [name for name in course.file.stages if name in found]
+
+
+def _with_prerequisites(text: str, names: Sequence[str]) -> str:
+    listed = ", ".join(f'"{name}"' for name in names)
+    return _PREREQUISITES.sub(lambda _old: f"prerequisites = [{listed}]\n", text, count=1)
+
+
+def _documented_of(text: str, names: Sequence[str]) -> str:
+    """Return ``documented.toml`` with the tensors that the stages *names* use."""
+    head, *tensors = _TENSOR.split(text)
+    kept = [head]
+    for tensor in tensors:
+        users = _USERS.search(tensor)
+        left = [name for name in names if users and f'"{name}"' in users[0]]
+        if users and left:
+            listed = ", ".join(f'"{name}"' for name in left)
+            kept.append(f"{tensor[: users.start()]}stage = [{listed}]{tensor[users.end() :]}")
+    return "[[tensor]]".join(kept)
+
+
+def _lab_without(text: str, missing: Mapping[str, str]) -> str:
+    """Return the lab *text* without mentions of *missing* stages; its first cell says so."""
+    notebook = json.loads(text)
+    titles: list[str] = []
+    for cell in notebook["cells"]:
+        linked = "".join(cell["source"])
+        source = _LINK.sub(lambda link: link[1 if link[2] in missing else 0], linked)
+        cell["source"] = _rename_mentions(source, missing)
+        titles += [title for title in missing.values() if f"“{title}”" in cell["source"]]
+    if titles:
+        topics = ", ".join(f"“{title}”" for title in dict.fromkeys(titles))
+        note = f"Some sentences mention topics that this course leaves out: {topics}."
+        notebook["cells"][0]["source"] += f"\n\n{note}\nYou can read on without them."
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def _rename_mentions(text: str, missing: Mapping[str, str]) -> str:
+    """Replace each mention of a *missing* stage, such as "stages 03 and 05", by its title."""
+
+    def rename(mention: re.Match[str]) -> str:
+        numbers = _NUMBER.findall(mention[0])
+        if not missing.keys() & {*numbers}:
+            return mention[0]
+        _, _, listed = mention[0].partition(" ")
+        return _NUMBER.sub(
+            lambda number: (
+                f"“{missing[number[0]]}”" if number[0] in missing else f"stage {number[0]}"
+            ),
+            listed,
+        )
+
+    return _MENTION.sub(rename, text)
+
+
+def _plain(title: str) -> str:
+    """Return *title* without what would end a string in Python, TOML or JSON."""
+    return re.sub(r"[\"'\\]", "", title)

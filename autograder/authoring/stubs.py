@@ -1,0 +1,300 @@
+"""Builds a stage's stub: removes the code between solution markers, writes the graded rules in.
+
+A marker is a comment alone on its line. A line that only resembles a marker raises ``CourseError``
+with file and line, because an overlooked marker would give the solution to the class. A rule for
+several exercises stands in the module's docstring, one for a single exercise in that exercise's
+docstring.
+"""
+
+import ast
+import io
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+
+import msgspec
+
+from autograder.authoring import public_suite
+from autograder.course import MARKERS, Stage
+from autograder.errors import CourseError
+from autograder.suite.checks import Rule, read_rules
+
+BEGIN, END = MARKERS
+
+_SIMILAR = re.compile(r"#\W*(begin|end)[\W_]*(solution|hidden)", re.IGNORECASE)
+_MISSPELLED = re.compile(r"##+\W*(begin|end)(?![a-z])", re.IGNORECASE)  # `### BEGIN SOLUTOIN`
+
+_SHORTEST = 12  # characters of a secret line: `return None` and `self.x = x` give nothing away
+_COMMON = ("from ", "import ", "super().__init__(")  # lines that begin so give nothing away
+
+_LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT}
+_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+WIDTH = 100  # columns of a stub
+_Documented = ast.Module | ast.FunctionDef | ast.ClassDef
+OTHER_INPUTS = (  # `withhold_known_values` of the grader
+    "Documented values and general properties count as soon as the results are right for other "
+    "inputs too."
+)
+TITLE = "Rules, which are graded like the results:"
+
+
+class Region(msgspec.Struct, frozen=True):
+    """The lines between two markers."""
+
+    first: int  # the BEGIN marker's line, counted from 1
+    last: int  # the END marker's line
+    indent: str  # of both markers and of the region's first statement
+    text: str
+    in_function: bool
+
+
+class _Marker(msgspec.Struct, frozen=True):
+    line: int
+    indent: str
+    text: str
+
+
+def strip_solutions(text: str, name: str) -> str:
+    """Turn the solution *text* into the stub; raises ``CourseError`` for a misplaced marker.
+
+    A region in a function becomes ``raise NotImplementedError``. A region in the body of a module
+    or class, such as a private helper or an import of the solution, is removed.
+    """
+    found = regions(text, name)
+    if not found:
+        msg = f"{name} has no solution to remove; put {BEGIN} and {END} around it."
+        raise CourseError(msg)
+    lines = text.split("\n")
+    kept: list[str] = []
+    position = 0
+    for region in found:
+        kept += lines[position : region.first - 1]
+        position = region.last
+        if region.in_function:
+            kept.append(f"{region.indent}raise NotImplementedError")
+        else:
+            position += _close_gap(kept, lines[position:])
+    stub = "\n".join(kept + lines[position:]).strip("\n") + "\n"
+    _parse(stub, f"{name}, without its solutions")
+    return stub
+
+
+def regions(text: str, name: str) -> tuple[Region, ...]:
+    """Find every region of the module *text*; raises ``CourseError`` for a misplaced marker."""
+    tree = _parse(text, name)
+    tokens = tuple(tokenize.generate_tokens(io.StringIO(text).readline))
+    comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
+    statements = dict(_statements(tokens))
+    lines = text.split("\n")
+    found = []
+    for begin, end in _pairs(_markers(lines, comments, name), name):
+        within = range(begin.line + 1, end.line)
+        inside = {line: column for line, column in statements.items() if line in within}
+        _check_block(begin, inside, name)
+        content = "\n".join(lines[begin.line : end.line - 1])
+        in_function = _in_function(tree, min(inside))
+        found.append(Region(begin.line, end.line, begin.indent, content, in_function))
+    return tuple(found)
+
+
+def secret_lines(text: str, name: str) -> set[str]:
+    """Return the lines of a solution, as ``bare_line`` gives them, that students must not receive.
+
+    A line that is short, common, or also in the stub is not secret.
+    """
+    solved = set().union(*(bare_lines(region.text) for region in regions(text, name)))
+    hidden = solved - bare_lines(strip_solutions(text, name))
+    return {line for line in hidden if len(line) >= _SHORTEST and not line.startswith(_COMMON)}
+
+
+def bare_lines(text: str) -> set[str]:
+    """Return the lines of *text* without indentation and trailing comments."""
+    return set(map(bare_line, text.split("\n")))
+
+
+def bare_line(line: str) -> str:
+    """Return *line* without its indentation and its trailing comment."""
+    return line.strip().partition("  #")[0].rstrip()
+
+
+def marker_lines(text: str) -> list[int]:
+    """Return the number, from 1, of each line that resembles a solution or hidden-test marker."""
+    numbered = enumerate(text.split("\n"), start=1)
+    return [number for number, line in numbered if _SIMILAR.search(line)]
+
+
+def _markers(lines: list[str], comments: set[int], name: str) -> Iterator[_Marker]:
+    for number, line in enumerate(lines, start=1):
+        marker = line.strip()
+        if marker in {BEGIN, END}:
+            if number not in comments:
+                raise _error(name, number, f"{marker!r} is inside a string; write it differently")
+            yield _Marker(number, line[: line.index("#")], marker)
+        elif _SIMILAR.search(line) or _MISSPELLED.search(line):
+            what = f"{marker!r} looks like a solution marker but is not one"
+            raise _error(name, number, f"{what}; write {BEGIN} or {END}, alone on its line")
+
+
+def _pairs(markers: Iterator[_Marker], name: str) -> Iterator[tuple[_Marker, _Marker]]:
+    opened: _Marker | None = None
+    for marker in markers:
+        if marker.text == BEGIN:
+            if opened:
+                what = f"{BEGIN} inside the region that begins in line {opened.line}"
+                raise _error(name, marker.line, f"{what}; end that one first")
+            opened = marker
+            continue
+        if opened is None:
+            raise _error(name, marker.line, f"{END} without a BEGIN; add one, or remove this line")
+        if marker.indent != opened.indent:
+            what = f"{END} is not indented like its BEGIN in line {opened.line}"
+            raise _error(name, marker.line, f"{what}; indent both like the code between them")
+        yield opened, marker
+        opened = None
+    if opened:
+        raise _error(name, opened.line, f"{BEGIN} without an END; add {END} after the solution")
+
+
+def _check_block(begin: _Marker, inside: dict[int, int], name: str) -> None:
+    if not inside:
+        what = "no statement in this region; write one, or remove the region"
+        raise _error(name, begin.line, what)
+    if inside[min(inside)] != len(begin.indent):
+        what = f"{BEGIN} is not indented like the statement in line {min(inside)}"
+        raise _error(name, begin.line, f"{what}; indent both markers like the code between them")
+    for line, column in inside.items():
+        if column < len(begin.indent):
+            what = f"this line ends the block in which line {begin.line} begins a solution"
+            raise _error(name, line, f"{what}; end the region before it")
+
+
+def _statements(tokens: tuple[tokenize.TokenInfo, ...]) -> Iterator[tuple[int, int]]:
+    """Yield line and column of each logical line, `else:` included; strings are not searched."""
+    at_start = True
+    for token in tokens:
+        if token.type == tokenize.NEWLINE:
+            at_start = True
+        elif at_start and token.type not in _LAYOUT:
+            yield token.start
+            at_start = False
+
+
+def _in_function(tree: ast.Module, line: int) -> bool:
+    in_function = False
+    for node in ast.walk(tree):  # outer scopes before inner ones
+        if isinstance(node, _Scope) and node.lineno < line <= (node.end_lineno or 0):
+            in_function = not isinstance(node, ast.ClassDef)
+    return in_function
+
+
+def _close_gap(kept: list[str], following: list[str]) -> int:
+    """Keep the wider of the gaps around a removed region; return how many lines to skip."""
+    before = sum(1 for _ in takewhile(_is_blank, reversed(kept)))
+    after = sum(1 for _ in takewhile(_is_blank, following))
+    opens_block = len(kept) > before and kept[-1 - before].endswith(":")
+    gap = 0 if opens_block else min(max(before, after), 2)  # the formatter allows no more
+    kept[len(kept) - before :] = [""] * gap
+    return after
+
+
+def _is_blank(line: str) -> bool:
+    return not line.strip()
+
+
+def _parse(text: str, name: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise _error(name, error.lineno or 1, f"{error.msg}; it must be valid Python") from error
+    except ValueError as error:  # a NUL byte, before Python 3.12
+        msg = f"{name}: {error}; it must be valid Python."
+        raise CourseError(msg) from error
+
+
+def _error(name: str, line: int, message: str) -> CourseError:
+    return CourseError(f"{name}:{line}: {message}.")
+
+
+def add_rules(stub: str, stage: Stage, suite: str) -> str:
+    """Return *stub* with the sentences of the rules that *suite* names.
+
+    Raises ``CourseError`` for a rule that ``rules.toml`` does not have.
+    """
+    named = public_suite.rules_of(suite)
+    known = read_rules(stage.rules)
+    for name in named:
+        if name not in known:
+            msg = f"{stage.hidden_suite} names the rule {name!r}, which {stage.rules} lacks."
+            raise CourseError(msg)
+    names = [exercise.name for exercise in stage.exercises]
+    lines = stub.split("\n")
+    tree = ast.parse(stub)
+    additions: list[tuple[_Documented, list[str]]] = [
+        (tree, list(_module_rules(named, known, names)))
+    ]
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            own = [known[name].sentence for name, where in named.items() if where == [node.name]]
+            additions.append((node, [part for text in own for part in _wrapped(text, "    ")]))
+    for scope, new in reversed(additions):
+        if new:
+            _extend_docstring(lines, scope, new)
+    return "\n".join(lines)
+
+
+def unstated(stub: str, suite: str, known: Mapping[str, Rule]) -> Iterator[str]:
+    """Yield each rule that a check of *suite* names and whose sentence *stub* does not hold."""
+    text = " ".join(stub.split())
+    for name in public_suite.rules_of(suite):
+        if name not in known or " ".join(known[name].sentence.split()) not in text:
+            yield name
+
+
+def _module_rules(
+    named: Mapping[str, Sequence[str]], known: Mapping[str, Rule], names: Sequence[str]
+) -> Iterator[str]:
+    """Yield the block of rules that hold for more than one exercise, and of the grader itself."""
+    shared = {rule: where for rule, where in named.items() if len(where) > 1 or len(names) == 1}
+    yield from ("", TITLE, "")
+    for rule in (name for name in known if name in shared):
+        where = [name for name in names if name in shared[rule]]
+        yield from _wrapped(f"- {known[rule].sentence}{_scope(where, names)}", "", "  ")
+    yield from _wrapped(f"- {OTHER_INPUTS}", "", "  ")
+
+
+def _scope(where: Sequence[str], names: Sequence[str]) -> str:
+    """Say for which of the exercises *names* a rule holds, in the shorter way; empty for all."""
+    others = [name for name in names if name not in where]
+    if not others:
+        return ""
+    return (
+        f" (All but {', '.join(others)}.)"
+        if len(others) < len(where)
+        else f" ({', '.join(where)}.)"
+    )
+
+
+def _wrapped(text: str, indent: str, later: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _extend_docstring(lines: list[str], scope: _Documented, new: Sequence[str]) -> None:
+    """Insert the lines *new* at the end of the docstring of *scope*."""
+    if ast.get_docstring(scope) is None:
+        return  # `autograder verify` reports an exercise without a docstring
+    node = scope.body[0]
+    last = (node.end_lineno or node.lineno) - 1
+    text, quotes = lines[last].rstrip()[:-3].rstrip(), lines[last].rstrip()[-3:]
+    indent = "" if isinstance(scope, ast.Module) else "    "
+    gap = [""] if not isinstance(scope, ast.Module) and last == node.lineno - 1 else []
+    lines[last : last + 1] = [*([text] if text else []), *gap, *new, f"{indent}{quotes}"]

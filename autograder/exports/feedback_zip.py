@@ -1,0 +1,252 @@
+"""The zip of feedback pages that Canvas and Moodle give to the students whom its names identify.
+
+Canvas (``app/models/assignment.rb``) divides a name at ``_`` and takes the first two parts that are
+numbers: the user, and the file that this user handed in. It ignores a name whose last part begins
+with ``link``, and shows the page under the name of the file that was handed in.
+Moodle (``mod/assign/feedback/file/importziplib.php``) takes the second part, which is the
+participant's number, and then the plugin; so no ``_`` may be in the full name in front.
+Every other name is ignored without a message, so we make no other names.
+"""
+
+import datetime as dt
+import io
+import re
+import zipfile
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal
+
+import msgspec
+
+from autograder.course import Course, Stage
+from autograder.errors import UsageError
+from autograder.exports.export_file import ExportFile
+from autograder.exports.grade_table import GradeTable, Score, StudentGrades, lms_number
+from autograder.reports.feedback import FinalGrade, WrittenAnswer
+from autograder.reports.html import feedback_page
+from autograder.results import Results, SubmissionResult, add
+from autograder.submission.names import ParsedName, parse_download_name
+
+Platform = Literal["canvas", "moodle"]
+
+PAGE: Final = "feedback.html"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same record gives the same bytes
+_READABLE = 0o644 << 16
+_MAX_NAMES = 100_000  # in a download; a class of a thousand has some thousands
+_MAX_LMS_NAME = 60  # characters of a student's name in a file name; the number identifies
+_CANVAS = re.compile(r"[^_]+_(?:late_)?(?P<user>\d+)_(?P<file>\d+)_.+", re.IGNORECASE | re.DOTALL)
+_PREFERRED = (".py", ".ipynb", ".zip")  # of several files that Canvas could attach the page to
+_CHOOSE = "Choose the assignment's stage with --stage."
+
+
+class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose pages are packed, for which platform, and what the pages say beside the record.
+
+    *download* holds the names of files and folders in the platform's download; *identify* gives
+    the record's id of the student whom such a name names. *names* are the students' names by id.
+    """
+
+    platform: Platform
+    stage: str = ""
+    download: Sequence[str] = ()
+    grades: GradeTable | None = None
+    identify: Callable[[ParsedName], str] = lambda name: name.student
+    names: Mapping[str, str] = {}
+
+
+def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> ExportFile:
+    """Pack the page of each student in one stage; raises ``UsageError`` if no student is found."""
+    stage = _stage(course, results, request.stage)
+    chosen = [result for result in results.submissions if result.stage == stage.name]
+    _reject_duplicates(chosen)
+    canvas = request.platform == "canvas"
+    files = _canvas_files(request) if canvas else _moodle_files(request, chosen)
+    if not files.keys() & {result.student for result in chosen}:
+        raise UsageError(_nobody(request, len(chosen), stage.name))
+    rows = {row.student: row for row in request.grades.rows} if request.grades else {}
+    pages: dict[str, str] = {}
+    remarks = [text for text in _remarks(request.grades) if f", {stage.name}: " in text]
+    for result in chosen:
+        row = rows.get(result.student)
+        if result.student not in files:
+            remarks.append(f"{result.student}: not found in the download, no page packed")
+            continue
+        if request.grades and (row is None or stage.name not in row.scores):
+            remarks.append(f"{result.student}: not in the gradebook, so the page has no total")
+        name = request.names.get(result.student, "")
+        pages[files[result.student]] = _page(course, stage, result, row, name)
+    return ExportFile(_pack(pages), tuple(remarks))
+
+
+def download_names(path: Path) -> tuple[str, ...]:
+    """List what a download holds, packed or unpacked; raises ``UsageError``."""
+    try:
+        if path.is_dir():
+            inside = sorted(path.iterdir())
+            packed = [_zip_names(item) for item in inside if _is_whole_download(item)]
+            return (*(item.name for item in inside), *(name for names in packed for name in names))
+        return _zip_names(path)
+    except (OSError, zipfile.BadZipFile) as error:
+        msg = f"{path} is neither a folder nor a zip of submissions that can be read: {error}."
+        raise UsageError(msg) from error
+
+
+def final_grade(score: Score, exercises: Collection[str]) -> FinalGrade:
+    """Return what the gradebook says; a cell that is none of *exercises* is a written answer."""
+    checked = [cell for name, cell in score.exercises.items() if name in exercises]
+    return FinalGrade(
+        score=score.score,
+        max_score=score.max_score,
+        penalty=score.penalty,
+        checks=add(points or 0.0 for points, _ in checked),
+        max_checks=add(most for _, most in checked),
+        written=tuple(
+            WrittenAnswer(name, points, most)
+            for name, (points, most) in score.exercises.items()
+            if name not in exercises
+        ),
+        submitted=_minute(score.timestamp),
+        late=_late(score.timestamp, score.duedate),
+    )
+
+
+def _stage(course: Course, results: Results, wanted: str) -> Stage:
+    """Return the *wanted* stage, or the one that the record holds; raises ``UsageError``."""
+    if wanted:
+        return course.stage(wanted)
+    held = {result.stage for result in results.submissions}
+    found = [stage for stage in course.stages if stage.name in held]
+    if len(found) != 1:
+        names = ", ".join(stage.name for stage in found) or "no stage of this course"
+        msg = f"A download belongs to one assignment, and the record holds {names}. {_CHOOSE}"
+        raise UsageError(msg)
+    return found[0]
+
+
+def _remarks(grades: GradeTable | None) -> tuple[str, ...]:
+    return grades.remarks if grades else ()
+
+
+def _reject_duplicates(chosen: Sequence[SubmissionResult]) -> None:
+    students = [result.student for result in chosen]
+    twice = sorted({name for name in students if students.count(name) > 1})
+    if twice:
+        msg = (
+            f"Handed in twice, so it is unknown which page counts: {', '.join(twice)}. "
+            "Remove one of each and grade again."
+        )
+        raise UsageError(msg)
+
+
+def _canvas_files(request: FeedbackRequest) -> dict[str, str]:
+    """Name the page of each student after the file of theirs that fits best."""
+    if not request.download:
+        msg = (
+            "Canvas finds a student by two numbers in the name of a page, which only its download "
+            "knows. Name that with --download: the zip of “Download Submissions”, or its folder."
+        )
+        raise UsageError(msg)
+    found: dict[str, str] = {}
+    for name in sorted(request.download, key=_by_preference):
+        match = _CANVAS.fullmatch(PurePosixPath(name).name)
+        if match is not None:
+            parsed = parse_download_name(PurePosixPath(name).name)
+            whole = f"{_plain(parsed.student)}_{match['user']}_{match['file']}_{PAGE}"
+            found.setdefault(request.identify(parsed), whole)
+    return found
+
+
+def _by_preference(name: str) -> tuple[int, str]:
+    suffix = PurePosixPath(name).suffix.lower()
+    return _PREFERRED.index(suffix) if suffix in _PREFERRED else len(_PREFERRED), name
+
+
+def _moodle_files(request: FeedbackRequest, chosen: Iterable[SubmissionResult]) -> dict[str, str]:
+    """Name the page of each student by the participant's number.
+
+    It stands at the end of an id that came from Moodle; else the download has it, as the name of a
+    folder or of a file.
+    """
+    students = {result.student: result.student for result in chosen}
+    for name in request.download:
+        parsed = parse_download_name(name.split("/", 1)[0])
+        if parsed.by_lms:
+            students[request.identify(parsed)] = parsed.student
+    return {
+        student: f"{_plain(moodle)}_{lms_number(moodle)}_assignsubmission_file_{PAGE}"
+        for student, moodle in students.items()
+        if lms_number(moodle)
+    }
+
+
+def _plain(student: str) -> str:
+    """Return the name in front of an id's number, of characters that every file system has."""
+    name = student.rpartition("_")[0]
+    return re.sub(r"[^\w .-]|_", "", name).strip(" .")[:_MAX_LMS_NAME] or "student"
+
+
+def _page(
+    course: Course, stage: Stage, result: SubmissionResult, row: StudentGrades | None, name: str
+) -> str:
+    named = f"{row.first_name} {row.last_name}".strip() if row else ""
+    score = row.scores.get(stage.name) if row else None
+    exercises = {exercise.name for exercise in stage.exercises}
+    grade = final_grade(score, exercises) if score else None
+    return feedback_page(course, result, name=name or named, grade=grade)
+
+
+def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
+    if not students:
+        return f"The record holds no submission of {stage}. {_CHOOSE}"
+    what = (
+        f"None of the {students} students of {stage} is found among the "
+        f"{len(request.download)} names of the download, so there is no page to pack."
+        if request.download
+        else f"No id of {stage} ends in a participant's number."
+    )
+    return f"{what} Name the download that these submissions came from with --download."
+
+
+def _pack(pages: Mapping[str, str]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, page in pages.items():
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.external_attr = _READABLE
+            archive.writestr(info, page, zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def _zip_names(path: Path) -> tuple[str, ...]:
+    with zipfile.ZipFile(path) as archive:
+        return tuple(archive.namelist()[:_MAX_NAMES])
+
+
+def _is_whole_download(item: Path) -> bool:
+    """Whether *item* is the platform's zip, and not the zip that a student handed in."""
+    return zipfile.is_zipfile(item) and not parse_download_name(item.name).by_lms
+
+
+def _minute(timestamp: str) -> str:
+    time = _time(timestamp)
+    return f"{time:%Y-%m-%d %H:%M} UTC" if time else ""
+
+
+def _late(timestamp: str, duedate: str) -> str:
+    """Say how late a hand-in was; "" where it was in time, or where a time is unknown."""
+    time, due = _time(timestamp), _time(duedate)
+    if time is None or due is None or time <= due:
+        return ""
+    minutes = max(1, int((time - due).total_seconds()) // 60)
+    days, rest = divmod(minutes, 24 * 60)
+    parts = ((days, "d"), (rest // 60, "h"), (rest % 60, "min"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)
+
+
+def _time(text: str) -> dt.datetime | None:
+    """Read a time of the gradebook, which is in UTC without saying so."""
+    try:
+        time = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)

@@ -1,0 +1,180 @@
+"""Collects a download into nbgrader's ``submitted/``: files as handed in, times, and names.
+
+No archive is unpacked: it is one file here, and is read within bounds when it is graded.
+"""
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePosixPath
+
+from msgspec.structs import replace
+from nbgrader.api import Assignment, Gradebook, Student
+
+from autograder.course import Course, Stage
+from autograder.disk import replacing_folder
+from autograder.gradebook.connection import NbgraderSetup
+from autograder.sanitize import MAX_SENTENCE, line
+from autograder.submission import Submission
+from autograder.submission.archive import MAX_TOTAL
+from autograder.submission.assemble import STAMP
+from autograder.submission.collect import Found
+from autograder.submission.files import HandIn, HandInFile, UnusableFile, reason
+from autograder.submission.lazy_submissions import SubmissionOutline
+from autograder.submission.roster import Person, Roster, person_of_nbgrader
+
+NOT_COLLECTED = "not_collected.txt"  # beside what was collected: why other files were not
+_STUDENT = ("id", "first_name", "last_name", "email", "lms_user_id")  # columns of a gradebook
+_NBGRADERS = frozenset({STAMP, "submission_secret.txt"})  # a student's own would be taken for these
+
+
+class Collection:
+    """Collects hand-ins of *stage* into the folders of nbgrader, which *setup* names."""
+
+    def __init__(self, setup: NbgraderSetup, stage: Stage) -> None:
+        self._setup = setup
+        self.stage = stage
+        with setup.gradebook() as book:
+            self._due = due_date(book, stage.name)
+
+    def write(self, found: Found, *, again: bool = False) -> tuple[int, list[str]]:
+        """Write each hand-in of *found*; return how many were written, and remarks.
+
+        What was collected before stays, unless it is to be collected *again*.
+        """
+        remarks = self.remarks(found)
+        written = 0
+        for hand_in in found.hand_ins:
+            folder = self.folder(hand_in.student)
+            if folder.exists() and not again:
+                remarks.append(f"{hand_in.student}: collected before, not replaced (--again)")
+                continue
+            try:
+                with replacing_folder(folder) as new:
+                    write_hand_in(new, hand_in, self.stamp(hand_in))
+                written += 1
+            except OSError as error:
+                remarks.append(f"{hand_in.student}: could not be written ({reason(error)})")
+        return written, remarks
+
+    def remarks(self, found: Found) -> list[str]:
+        """Say where marks of late work have no effect."""
+        is_late = any(hand_in.is_late for hand_in in found.hand_ins)
+        return [no_due_date(self.stage.name)] if is_late and self._due is None else []
+
+    def folder(self, student: str) -> Path:
+        """Return the student's folder below ``submitted/``."""
+        coursedir = self._setup.coursedir
+        step = coursedir.submitted_directory
+        return Path(coursedir.format_path(step, student, self.stage.name))
+
+    def stamp(self, hand_in: HandIn) -> str:
+        """Return the text of ``timestamp.txt``; "" where no time is known."""
+        return late_stamp(self._due) if hand_in.is_late and self._due else ""
+
+
+def write_hand_in(folder: Path, hand_in: HandIn, stamp: str = "") -> None:
+    """Write the files of *hand_in* below *folder*, and why some could not be read."""
+    faults = list(hand_in.missing)  # what is wrong inside an archive, the grading will say
+    left = MAX_TOTAL
+    for file in hand_in.originals:
+        if file.path.name in _NBGRADERS:
+            continue
+        try:
+            data = file.read(left)
+            left -= len(data)
+            _write(folder, file.path, data)
+        except UnusableFile as error:
+            faults.append(str(error))
+        except OSError as error:
+            faults.append(f"{file.label} could not be stored ({reason(error)}).")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not faults and not any(folder.iterdir()):
+        faults.append("Nothing was handed in.")  # without a file, nbgrader would leave no row
+    if faults:
+        lines = "\n".join(line(fault, MAX_SENTENCE) for fault in dict.fromkeys(faults))
+        _write(folder, PurePosixPath(NOT_COLLECTED), f"{lines}\n".encode())
+    if stamp:
+        (folder / STAMP).write_text(f"{stamp}\n", "utf-8")
+
+
+def _write(folder: Path, path: PurePosixPath, data: bytes) -> None:
+    """Write *data*; a second file of one name is numbered, as browsers do."""
+    place = folder / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    number = 1
+    while place.exists():
+        number += 1
+        place = place.with_name(f"{path.stem} ({number}){path.suffix}")
+    place.write_bytes(data)
+
+
+def due_date(book: Gradebook, stage: str) -> dt.datetime | None:
+    """Return the due date of *stage* in the gradebook, in UTC without a zone."""
+    assignment = book.db.query(Assignment).filter_by(name=stage).one_or_none()
+    return assignment.duedate if assignment else None
+
+
+def late_stamp(due: dt.datetime) -> str:
+    """Return a time for a hand-in that an LMS marks as late without saying by how much."""
+    return f"{due + dt.timedelta(seconds=1)} UTC"
+
+
+def no_due_date(stage: str) -> str:
+    """Say that marks of late hand-ins have no effect."""
+    return (
+        f"{stage} has no due date, so late marks cost nothing. "
+        f'Set one: nbgrader db assignment add {stage} --duedate "2026-11-20 23:00:00 UTC"'
+    )
+
+
+def late_stamper(
+    course: Course, outlines: Iterable[SubmissionOutline]
+) -> tuple[Callable[[Submission], Submission], list[str]]:
+    """Return what gives late submissions a time after the due date, and remarks.
+
+    Late is what an LMS marks so.
+    """
+    late = {item.stage for item in outlines if item.is_late and item.stage}
+    due: dict[str, dt.datetime | None] = {}
+    if late:
+        with NbgraderSetup.of_course(course).gradebook() as book:
+            due = {stage: due_date(book, stage) for stage in late}
+    remarks = [no_due_date(stage) for stage in sorted(late) if due[stage] is None]
+    return lambda submission: _stamped(submission, due.get(submission.stage)), remarks
+
+
+def _stamped(submission: Submission, due: dt.datetime | None) -> Submission:
+    if not submission.is_late or due is None:
+        return submission
+    text = late_stamp(due).encode()
+    stamp = HandInFile(path=PurePosixPath(STAMP), label=STAMP, read=lambda _limit: text)
+    return replace(submission, stamp=stamp)
+
+
+def register_people(course: Course, roster: Roster, students: Iterable[str]) -> None:
+    """Write the names of *students*, as *roster* has them, into the gradebook."""
+    people = {person.student: person for person in roster.people}
+    with NbgraderSetup.of_course(course).gradebook() as book:
+        for student in sorted(set(students) & set(people)):
+            known = {key: value for key, value in _columns(people[student]).items() if value}
+            book.update_or_create_student(student, **known)
+
+
+def _columns(person: Person) -> dict[str, str]:
+    return {
+        "first_name": person.first_name,
+        "last_name": person.last_name,
+        "email": person.email,
+        "lms_user_id": person.number,
+    }
+
+
+def roster_of_gradebook(book: Gradebook) -> Roster:
+    """Return the students of the gradebook; nobody where it knows no number in the LMS."""
+    rows = [
+        {column: getattr(student, column) or "" for column in _STUDENT}
+        for student in book.db.query(Student)
+    ]
+    if not any(row["lms_user_id"] for row in rows):
+        return Roster(())
+    return Roster(tuple(filter(None, map(person_of_nbgrader, rows))))

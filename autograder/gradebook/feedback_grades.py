@@ -1,0 +1,46 @@
+"""The step of ``nbgrader generate_feedback`` that puts scores into a page; it warns of early ones.
+
+A page is early while written answers wait to be graded by hand, or where the lab has got other
+points since the submission was graded.
+"""
+
+from typing import Any
+
+from nbgrader.preprocessors import GetGrades
+
+
+class FeedbackGrades(GetGrades):
+    """nbgrader's own step, with a warning for each page that shows less than will be earned."""
+
+    def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Put the scores into *nb*, and warn of those that are not final."""
+        self._waiting: list[str] = []
+        self._outdated: list[str] = []
+        made: tuple[Any, dict[str, Any]] = super().preprocess(nb, resources)
+        page = f"{self.student_id}, {self.assignment_id}"
+        if self._waiting:
+            self.log.warning(
+                "%s: not graded by hand yet, so the page shows 0 points: %s. "
+                "Grade in formgrader, then run this command again with --force.",
+                page,
+                ", ".join(self._waiting),
+            )
+        if self._outdated:
+            self.log.warning(
+                "%s: graded when other points were given for %s. "
+                "Grade the submission again before you give the page back.",
+                page,
+                ", ".join(self._outdated),
+            )
+        return made
+
+    def _get_score(self, cell: Any, resources: dict[str, Any]) -> None:
+        name = cell.metadata.nbgrader["grade_id"]
+        points = cell.metadata.nbgrader.get("points")
+        super()._get_score(cell, resources)
+        keys = (name, self.notebook_id, self.assignment_id, self.student_id)
+        grade = self.gradebook.find_grade(*keys)
+        if grade.manual_score is None and grade.auto_score is None:
+            self._waiting.append(name)
+        if points is not None and points != grade.max_score:
+            self._outdated.append(name)

@@ -1,0 +1,172 @@
+"""Packs the bundle: the zip for the *Configure Autograder* page of a Gradescope assignment.
+
+It follows Gradescope's autograder specification: ``setup.sh`` and ``run_autograder`` lie at the
+root. Gradescope unpacks the zip into ``/autograder/source``, runs ``setup.sh`` once as root to
+build an image, and ``run_autograder``, also as root, in a fresh container for each submission.
+Without a valid ``results.json`` Gradescope says that the autograder failed; this is how a
+submission without a grade appears. Deadlines and late penalties are Gradescope's.
+"""
+
+import hashlib
+import hmac
+import io
+import stat
+import zipfile
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal
+
+import msgspec
+
+import autograder
+from autograder.course import (
+    COURSE_FILE,
+    HINTS_FILE,
+    SECRET_FILE,
+    STAGE_FILE,
+    Course,
+    Name,
+    Stage,
+    course_secret,
+)
+from autograder.errors import CourseError
+from autograder.exports.export_file import ExportFile
+from autograder.grading.suite_runner import open_suites
+from autograder.results import add
+from autograder.sandbox.isolation import Isolation
+from autograder.submission.files import is_hidden_or_generated
+
+FILE: Final = "gradescope.zip"
+OWN_MIB: Final = 512  # two Pythons with torch: 494 at most, shared memory counted once
+SCRIPTS: Final = ("setup.sh", "run_autograder", "as_nobody")
+_ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # a fixed time: the same course, the same bytes
+
+Files = dict[str, bytes]  # contents by name
+
+REQUIRED: Final = ("msgspec", "numpy", "pytest", "torch")  # the packages that grading imports
+CONSTRAINTS: Final = "constraints.txt"
+COURSE_FOLDER: Final = "course"  # the one folder that student code must not read
+BUNDLE_FILE: Final = "bundle.toml"
+
+
+def build_zip(
+    course: Course, stages: Sequence[Stage] = (), *, least: Isolation = "process"
+) -> ExportFile:
+    """Pack *stages*, by default all, for one assignment of Gradescope.
+
+    *least* is the isolation that the container must give for a grade: ``full``, or ``process`` as
+    the user ``nobody``, who owns nothing. Raises ``CourseError``.
+    """
+    stages = tuple(stages) or course.stages
+    names = tuple(stage.name for stage in stages)
+    config = BundleConfig(format_version=1, stages=names, isolation=least)
+    templates = resources.files("autograder.gradescope") / "templates"
+    files = {name: (templates / name).read_bytes() for name in SCRIPTS}
+    files |= kit_files() | requirements(course)
+    files |= course_files(course, stages)
+    files[BUNDLE_FILE] = to_toml(config)
+    with open_suites(course, stages) as runner:
+        most = add(points for stage in stages for points in runner.points(stage).values())
+    secret = (
+        "Hidden inputs come from a secret of the bundle, derived from the course's."
+        if course_secret(course.root)
+        else "No course secret: hidden inputs are those of every public copy (docs/security.md)."
+    )
+    memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
+    remarks = (f"Set the assignment's autograder points to {most:g}.", memory, secret)
+    return ExportFile(_zip(files), remarks)
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
+            entry.create_system = 3  # Unix: else no program reads the permissions below
+            entry.external_attr = (stat.S_IFREG | (0o755 if name in SCRIPTS else 0o644)) << 16
+            archive.writestr(entry, files[name], zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+class BundleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``bundle.toml``, written with the bundle and read where it grades."""
+
+    format_version: Literal[1]
+    stages: tuple[Name, ...]
+    isolation: Isolation  # the least that the container must give
+
+
+def to_toml(config: BundleConfig) -> bytes:
+    """Write *config*; a ``Name`` holds nothing that TOML would have to escape."""
+    stages = ", ".join(f'"{stage}"' for stage in config.stages)
+    return (
+        f"format_version = {config.format_version}\n"
+        f"stages = [{stages}]\n"
+        f'isolation = "{config.isolation}"\n'
+    ).encode()
+
+
+def kit_files() -> Files:
+    """Return this package, from wherever it is installed."""
+    root = Path(autograder.__file__).parent
+    return {f"autograder/{name}": content for name, content in _below(root).items()}
+
+
+def requirements(course: Course) -> Files:
+    """Return the packages to install, in the versions that the course pins, else in ours."""
+    pinned = course.root / CONSTRAINTS
+    ours = "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in REQUIRED)
+    return {
+        "requirements.txt": "".join(f"{name}\n" for name in REQUIRED).encode(),
+        CONSTRAINTS: pinned.read_bytes() if pinned.is_file() else ours.encode(),
+    }
+
+
+def course_files(course: Course, stages: Sequence[Stage]) -> Files:
+    """Return what grading *stages* reads: solutions, hidden suites, documented tensors.
+
+    The ``stage.toml`` of every stage is included, since stages name each other.
+    """
+    hidden = course.documented.parent
+    paths = [course.root / COURSE_FILE, course.documented, *hidden.glob("*.py")]
+    paths += [stage.source / STAGE_FILE for stage in course.every_stage]
+    hints = [stage.source / HINTS_FILE for stage in stages]
+    paths += [path for path in hints if path.is_file()]
+    paths += [stage.solution for stage in stages]
+    paths += [stage.fingerprints for stage in stages if stage.fingerprints.is_file()]
+    paths += [stage.lab for stage in stages if stage.lab.is_file()]  # to know it when handed in
+    files = {path.relative_to(course.root).as_posix(): _read(path) for path in paths}
+    for stage in stages:
+        folder = stage.hidden.relative_to(course.root).as_posix()
+        files |= {f"{folder}/{name}": content for name, content in _below(stage.hidden).items()}
+    if secret := derived_secret(course_secret(course.root)):
+        files[SECRET_FILE] = secret
+    return {f"{COURSE_FOLDER}/{name}": content for name, content in files.items()}
+
+
+def derived_secret(secret: bytes) -> bytes:
+    """Return the secret of a bundle, empty where the course has none.
+
+    A bundle does not hold the course's own: from it alone, the course's inputs can't be computed.
+    """
+    return hmac.new(secret, b"bundle", hashlib.sha256).hexdigest().encode() if secret else b""
+
+
+def _below(root: Path) -> Files:
+    """Return the files below *root*, without hidden and generated ones."""
+    paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
+    return {
+        name: _read(path)
+        for name, path in paths.items()
+        if not is_hidden_or_generated(PurePosixPath(name))
+    }
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        msg = f"{path} can't be packed: {error.strerror}. Run `autograder verify`."
+        raise CourseError(msg) from error

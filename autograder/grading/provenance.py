@@ -1,0 +1,150 @@
+"""Digests of all that decides a grade: the kit, what is installed, the course and its secret.
+
+Equal digests give equal grades, so that a journal can keep a result. This module needs no torch.
+"""
+
+import hashlib
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from autograder import __version__
+from autograder.course import STAGE_FILE, Course, Stage, course_secret
+from autograder.results import Audit, Results, Settings, SubmissionResult
+from autograder.submission import Submission
+
+KIT = Path(__file__).parents[1]
+_KIT_FILES = frozenset({".py", ".ini"})  # templates change pages, and no grade
+_INSTALLED = (".dist-info", ".egg-info")  # folders whose names hold a package and its version
+_CACHES = frozenset({"__pycache__", ".ipynb_checkpoints"})
+
+
+class Provenance:
+    """What decides the grades of a run of *course*, besides the submissions."""
+
+    def __init__(self, course: Course, isolation: str, *, diagnose: bool = True) -> None:
+        self._course = course
+        self._isolation = isolation
+        self._stages: dict[str, str] = {}
+        secret = course_secret(course.root)
+        self._has_secret = bool(secret)
+        digest = hashlib.sha256(secret).hexdigest()
+        decides = (self.settings, isolation, diagnose, course.id, digest)
+        self._run = _sha256([msgspec.json.encode(decides)])
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Versions, limits, and digests of what all stages share."""
+        return Settings(
+            kit=__version__,
+            kit_sha256=_digest(KIT, (path for path in KIT.rglob("*") if path.suffix in _KIT_FILES)),
+            course_sha256=self._shared_files(),
+            python=platform.python_version(),
+            torch=_torch_version(),
+            machine=platform.machine(),
+            packages_sha256=_sha256(sorted(_installed())),
+            limits=msgspec.to_builtins(self._course.limits),
+        )
+
+    def suite_sha256(self, name: str) -> str:
+        """Return the digest of what decides the grades of the stage *name* only; "": no stage."""
+        if name not in self._stages:
+            stages = {stage.name: stage for stage in self._course.stages}
+            files = _stage_files(stages[name]) if name in stages else None
+            self._stages[name] = _digest(self._course.root, files) if files else ""
+        return self._stages[name]
+
+    def key(self, stage: str, digest: str) -> str:
+        """Return the digest of all that decides the grade of a submission of *stage*.
+
+        *digest* is the submission's.
+        """
+        return _sha256([part.encode() for part in (self._run, self.suite_sha256(stage), digest)])
+
+    def begin(self, submission: Submission) -> Callable[[SubmissionResult], SubmissionResult]:
+        """Return what adds the audit to the result of *submission*, whose grading begins now."""
+        key = self.key(submission.stage, submission.digest)
+        start = time.monotonic()  # the system's time may be set back meanwhile
+
+        def end(result: SubmissionResult) -> SubmissionResult:
+            audit = Audit(
+                judged=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+                seconds=round(time.monotonic() - start, 3),
+                isolation=self._isolation,
+                suite_sha256=self.suite_sha256(submission.stage),
+                key=key,
+            )
+            return replace(result, audit=audit)
+
+        return end
+
+    def record(self, submissions: Iterable[SubmissionResult]) -> Results:
+        """Return the record of the run, with the results of its *submissions*."""
+        return Results(
+            course=self._course.id,
+            isolation=self._isolation,
+            submissions=tuple(submissions),
+            hidden_inputs="secret" if self._has_secret else "public",
+            settings=self.settings,
+        )
+
+    def _shared_files(self) -> str:
+        """Return the digest of what the suites of all stages share."""
+        course, hidden = self._course, self._course.documented.parent
+        others = {stage.hidden for stage in course.stages}
+        shared = hidden.iterdir() if hidden.is_dir() else ()
+        files = [path for top in shared if top not in others for path in _below(top)]
+        rules = msgspec.json.encode((course.limits, course.reveal, course.grading))
+        return _sha256([rules, _digest(course.root, files).encode()])
+
+
+def _stage_files(stage: Stage) -> list[Path]:
+    own = (stage.source / STAGE_FILE, stage.fingerprints)
+    return [path for top in (stage.solution.parent, stage.hidden, *own) for path in _below(top)]
+
+
+def _below(top: Path) -> list[Path]:
+    """List the files at or below *top*, but for what Python and Jupyter leave there."""
+    found = top.rglob("*") if top.is_dir() else [top]
+    return [path for path in found if not _CACHES.intersection(path.parts)]
+
+
+def _digest(root: Path, files: Iterable[Path]) -> str:
+    """Return the SHA-256 of the names, below *root*, and contents of *files*."""
+    parts = []
+    for path in sorted(files):
+        if path.is_file():
+            parts += [str(path.relative_to(root)).encode("utf-8", "surrogateescape")]
+            parts += [path.read_bytes()]
+    return _sha256(parts)
+
+
+def _sha256(parts: Iterable[bytes]) -> str:
+    """Return the SHA-256 of *parts*, each after its size."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(b"%d:" % len(part))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _installed() -> set[bytes]:
+    """Return the names and versions of the packages that this Python finds."""
+    folders = [Path(entry) for entry in sys.path if entry and Path(entry).is_dir()]
+    names = {path.name for folder in folders for path in folder.iterdir()}
+    return {name.encode("utf-8", "surrogateescape") for name in names if name.endswith(_INSTALLED)}
+
+
+def _torch_version() -> str:
+    try:
+        return version("torch") or "unknown"  # None where its metadata is damaged
+    except PackageNotFoundError:  # it was put in place without pip
+        return "unknown"

@@ -1,0 +1,73 @@
+"""How a grade came about: for whoever has to answer for it."""
+
+from collections.abc import Iterator
+
+from autograder.errors import UsageError
+from autograder.results import CheckResult, Results, SubmissionResult
+
+
+def find_results(results: Results, student: str, stage: str = "") -> list[SubmissionResult]:
+    """Return the results of *student*, in one *stage* by its name or number; raises otherwise."""
+    own = [one for one in results.submissions if one.student == student]
+    found = [one for one in own if not stage or _is_called(one.stage, stage)]
+    if not own:
+        msg = f"The record has no student {student!r}."
+        raise UsageError(msg)
+    if not found:
+        stages = ", ".join(one.stage or "an unknown stage" for one in own)
+        msg = f"The record has nothing of {student} in {stage!r}. It has {stages}."
+        raise UsageError(msg)
+    return found
+
+
+def explanation_lines(results: Results, result: SubmissionResult) -> Iterator[str]:
+    """Describe how *result*, one of *results*, came about, from the record alone."""
+    score = "no grade" if result.score is None else f"{result.score:g} of {result.max_score or 0:g}"
+    yield f"{result.student}, {result.stage or 'unknown stage'}: {score} ({result.status})"
+    yield from (f"  {text}" for text in (result.message, *result.notices) if text)
+    yield from _circumstances(results, result)
+    for exercise in result.exercises:
+        yield ""
+        yield f"{exercise.name}: {exercise.score:g} of {exercise.max_score:g}"
+        for check in exercise.checks:
+            yield from _check_lines(check)
+
+
+def _circumstances(results: Results, result: SubmissionResult) -> Iterator[str]:
+    """Say what was judged, when, by what, and within which limits."""
+    yield f"  code          sha256 {result.sha256 or '(none)'}"
+    if result.ignored:
+        yield f"  not graded    {', '.join(result.ignored)}"
+    if audit := result.audit:
+        yield f"  judged        {audit.judged}, in {audit.seconds:g} s, isolation {audit.isolation}"
+        yield f"  suite         sha256 {audit.suite_sha256}"
+        yield f"  key           {audit.key}"
+    else:
+        yield f"  judged        isolation {results.isolation}; the record is from before the audit"
+    yield f"  inputs        {results.hidden_inputs}"
+    if settings := results.settings:
+        yield f"  course        {results.course}, sha256 {settings.course_sha256}"
+        yield f"  kit           {settings.kit}, sha256 {settings.kit_sha256}"
+        yield (
+            f"  versions      Python {settings.python}, torch {settings.torch}, {settings.machine}"
+        )
+        yield f"  packages      sha256 {settings.packages_sha256}"
+        limits = (f"{name} {value:g}" for name, value in settings.limits.items())
+        yield f"  limits        {', '.join(limits)}"
+
+
+def _check_lines(check: CheckResult) -> Iterator[str]:
+    points = f"{check.points:g} of {check.max_points:g}"
+    yield f"  {points:>12}  {check.outcome} ({check.status})  {check.name}: {check.title}"
+    reasons = [check.message]
+    if check.diagnosis is not None:
+        reasons.append(f"{check.diagnosis.title} ({check.diagnosis.misconception})")
+    if check.given:
+        reasons.append(f"right, given the mistake in {check.given}: error carried forward")
+    for text in filter(None, reasons):
+        yield from (f"{'':16}{line}" for line in text.splitlines())
+
+
+def _is_called(stage: str, wanted: str) -> bool:
+    number = stage.partition("_")[0]
+    return wanted == stage or (number.isdigit() and wanted.isdigit() and int(number) == int(wanted))

@@ -1,0 +1,65 @@
+"""Mounts a worker's private folder: a file system in memory, limited in bytes and in files.
+
+So no file can exist that is too large, too many, too deep to look at, or deleted but still open,
+and nothing is left when the worker ends. Needs root, or a kernel that gives every user a namespace.
+"""
+
+import contextlib
+import functools
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Final
+
+from autograder.sandbox import syscalls
+
+_NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000
+_NO_SETUID, _NO_DEVICES, _NO_PROGRAMS, _RECURSIVE, _PRIVATE = 2, 4, 8, 1 << 14, 1 << 18
+_FLAGS: Final = _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS
+
+
+def mount(folder: str, size: int, files: int, owner: int | None = None) -> None:
+    """Mount *size* bytes and *files* files at *folder*, in namespaces of this process alone.
+
+    They belong to *owner*, by default to this process's user. Raises ``OSError`` where the system
+    gives no such namespace.
+    """
+    try:
+        syscalls.unshare(_NEW_MOUNTS)
+    except PermissionError:
+        _become_user_of_namespace()
+    syscalls.mount("none", "/", "", _RECURSIVE | _PRIVATE)  # or others would see the next one
+    options = f"size={size},nr_inodes={files + 1},mode=700"  # the folder itself is one
+    if owner is not None:
+        options += f",uid={owner},gid={owner}"
+    syscalls.mount("none", folder, "tmpfs", _FLAGS, options)
+
+
+@functools.cache  # a worker that fails half-way has no name for its own user any more
+def is_available() -> bool:
+    """Try in a process of its own whether ``mount`` works here."""
+    if sys.platform != "linux":
+        return False
+    with warnings.catch_warnings():
+        # Of Python 3.12, if there are threads; the child makes system calls only.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if not pid:
+        with contextlib.suppress(BaseException):
+            mount(str(Path(__file__).parent), 1 << 20, 1)  # any folder: nobody else sees it
+            os._exit(0)
+        os._exit(1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def _become_user_of_namespace() -> None:
+    """Make a user namespace, in which this process may mount, and keep its user and group."""
+    user, group = os.geteuid(), os.getegid()
+    syscalls.unshare(_NEW_MOUNTS | _NEW_USER)
+    for name, text in (
+        ("setgroups", "deny"),  # the kernel asks for it before it maps a group
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        Path("/proc/self", name).write_text(text, "ascii")

@@ -1,0 +1,54 @@
+"""The attention weights that a learner's code computes, as the stage's picture asks for them."""
+
+from msgspec.structs import replace
+
+from autograder.course import Stage
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.protocol import BadMessageError
+from autograder.sandbox.session import Session
+from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.tensors import decode
+from autograder.submission import Code
+
+Weights = tuple[tuple[float, ...], ...]  # a row for each token that asks
+NAME = "attention_picture"  # what the code in stage.toml defines
+
+
+def with_code(code: Code, more: str) -> Code:
+    """Return *code* with one more cell behind it, which uses what the others define."""
+    return replace(code, cells=(*code.cells, more.encode()))
+
+
+def open_session(server: ForkServer, stage: Stage, code: Code) -> Session:
+    """Return a session for the *code* of *stage*; whoever opens it closes it."""
+    is_notebook = code.kind == "notebook"
+    return Session(server, stage.module, code.cells, notebook=is_notebook)
+
+
+def attention_weights(server: ForkServer, stage: Stage, code: Code) -> Weights | None:
+    """Compute the stage's picture with *code* in a worker.
+
+    None where there is no picture, or where the code does not give one of the right shape.
+    """
+    picture = stage.file.picture
+    if picture is None:
+        return None
+    session = open_session(server, stage, with_code(code, f"import torch\n{picture.code}"))
+    try:
+        reply = session.ask("call", name=NAME)
+        if reply.problem is not None:
+            return None
+        found = decode(reply.value, lambda handle: handle)
+    except (Fault, BadMessageError):
+        return None
+    finally:
+        session.close()
+    return _table(found, (len(picture.tokens), len(picture.columns)))
+
+
+def _table(found: object, shape: tuple[int, int]) -> Weights | None:
+    from torch import Tensor  # noqa: PLC0415  # half a second, only where a picture is shown
+
+    if not isinstance(found, Tensor) or tuple(found.shape) != shape or found.is_complex():
+        return None
+    return tuple(map(tuple, found.detach().double().tolist()))

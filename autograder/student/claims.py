@@ -1,0 +1,148 @@
+"""What can be said of wrong attention weights: the answers to choose from in a bug hunt."""
+
+from collections.abc import Callable, Sequence
+from math import inf, isnan
+from random import Random
+from typing import Final, NamedTuple
+
+from autograder.student.attention_weights import Weights
+
+CLEAR: Final = 0.02  # a difference that shows in two digits
+CHOICES: Final = 4
+NEARLY: Final = 0.8  # of the largest difference: the eye can't tell which of two is larger
+
+
+class Claim(NamedTuple):
+    """A *sentence* about weights, when it *holds*, and what a picture without it *shows*."""
+
+    sentence: str
+    holds: Callable[[Weights, Weights], bool]  # of the wrong weights and of the right ones
+    shows: Callable[[Weights], str]
+
+
+def _sums(weights: Weights) -> list[float]:
+    return [sum(row) for row in weights]
+
+
+def _columns(weights: Weights) -> Weights:
+    return tuple(zip(*weights, strict=True))
+
+
+def _pairs(weights: Weights) -> list[tuple[int, int, float]]:
+    return [(i, j, entry) for i, row in enumerate(weights) for j, entry in enumerate(row)]
+
+
+def _numbers(numbers: Sequence[float]) -> str:
+    return ", ".join(f"{number:.2f}" for number in numbers)
+
+
+def _row_sums(weights: Weights, _right: Weights) -> bool:
+    return not all(abs(total - 1) <= CLEAR for total in _sums(weights))  # nan is no sum
+
+
+def _column_sums(weights: Weights, _right: Weights) -> bool:
+    return all(abs(total - 1) <= CLEAR for total in _sums(_columns(weights)))
+
+
+def _future(weights: Weights, right: Weights) -> bool:
+    hidden = {(i, j) for i, j, entry in _pairs(right) if not entry}
+    return any((i, j) in hidden and abs(entry) > CLEAR for i, j, entry in _pairs(weights))
+
+
+def _itself(weights: Weights, _right: Weights) -> bool:
+    return len(weights) == len(weights[0]) and any(
+        abs(entry) < CLEAR for i, j, entry in _pairs(weights) if i == j
+    )
+
+
+def _negative(weights: Weights, _right: Weights) -> bool:
+    return any(entry < -CLEAR for _, _, entry in _pairs(weights))
+
+
+def _no_number(weights: Weights, _right: Weights) -> bool:
+    return any(isnan(entry) for _, _, entry in _pairs(weights))
+
+
+def _even(weights: Weights, _right: Weights) -> bool:
+    return all(max(row) - min(row) < CLEAR for row in weights)
+
+
+CLAIMS: Final = (
+    Claim(
+        "Some row does not sum to one.",
+        _row_sums,
+        lambda weights: f"The rows sum to {_numbers(_sums(weights))}.",
+    ),
+    Claim(
+        "Each column sums to one.",
+        _column_sums,
+        lambda weights: f"The columns sum to {_numbers(_sums(_columns(weights)))}.",
+    ),
+    Claim(
+        "A token looks at one that should be hidden from it.",
+        _future,
+        lambda _: "No token looks at one that is hidden from it.",
+    ),
+    Claim(
+        "Some token does not look at itself at all.",
+        _itself,
+        lambda _: "Look at the diagonal: no cell of it is empty.",
+    ),
+    Claim(
+        "Some weight is negative.",
+        _negative,
+        lambda weights: f"The smallest weight is {min(map(min, weights)):.2f}.",
+    ),
+    Claim(
+        "Some weights are no numbers: nan.",
+        _no_number,
+        lambda _: "Every cell holds a number.",
+    ),
+    Claim(
+        "Each token looks at all tokens alike.",
+        _even,
+        lambda weights: f"The first row is {_numbers(weights[0])}.",
+    ),
+)
+
+
+def true_claims(wrong: Weights, right: Weights) -> list[int]:
+    """List the claims, by their index, that hold of the *wrong* weights and not of the right."""
+    return [
+        index
+        for index, claim in enumerate(CLAIMS)
+        if claim.holds(wrong, right) and not claim.holds(right, right)
+    ]
+
+
+def choose(wrong: Weights, right: Weights, random: Random) -> list[int]:
+    """Choose claims to ask about: one that tells the two apart, and others that do not hold.
+
+    Empty where none tells them apart.
+    """
+    true = true_claims(wrong, right)
+    false = [index for index, claim in enumerate(CLAIMS) if not claim.holds(wrong, right)]
+    if not true:
+        return []
+    chosen = [random.choice(true), *random.sample(false, min(CHOICES - 1, len(false)))]
+    random.shuffle(chosen)
+    return chosen
+
+
+def differs(wrong: Weights, right: Weights) -> bool:
+    """Whether a reader of two digits can see a difference."""
+    return max(_gaps(wrong, right)) > CLEAR
+
+
+def wrong_rows(wrong: Weights, right: Weights) -> list[int]:
+    """List the rows that differ most, or nearly as much, counted from 1."""
+    gaps = _gaps(wrong, right)
+    return [number for number, gap in enumerate(gaps, start=1) if gap >= NEARLY * max(gaps)]
+
+
+def _gaps(wrong: Weights, right: Weights) -> list[float]:
+    """Return the largest difference in each row; infinity where there is no number."""
+    return [
+        max(inf if isnan(one) else abs(one - other) for one, other in zip(row, wanted, strict=True))
+        for row, wanted in zip(wrong, right, strict=True)
+    ]

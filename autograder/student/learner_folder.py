@@ -1,0 +1,280 @@
+"""A learner's own folder: copies the stages into it, finds it, and gives an exercise back."""
+
+import ast
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from autograder.course import (
+    GUIDE,
+    MARKERS,
+    Handout,
+    find_root,
+    handout,
+    handouts,
+    is_handout,
+    load,
+)
+from autograder.disk import replace_file
+from autograder.errors import CourseError, UsageError
+from autograder.student.progress import PROGRESS_FILE, Progress, Task
+
+DEFAULT: Final = "my-work"
+BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes
+ORIGINALS: Final = ".originals"  # modules and labs as they were received
+COPIES: Final = "copies"  # what `reset` and `start` replaced
+
+
+@dataclass
+class Started:
+    """What `start` did: the *folder*, and the files in it by their paths there.
+
+    *kept* are those that the learner has changed, *replaced* those of which a copy was kept.
+    """
+
+    folder: Path
+    added: list[Path] = field(default_factory=list)
+    kept: list[Path] = field(default_factory=list)
+    replaced: list[Path] = field(default_factory=list)
+
+
+def start(here: Path, folder: Path | None = None, root: Path | None = None) -> Started:
+    """Copy what students receive into *folder*, without overwriting what the learner has changed.
+
+    It comes from the course at *root* or above *here*, else from the stages in *here*.
+    Raises ``UsageError`` where that is not possible.
+    """
+    sources, guide = _received(here, root)
+    target = (folder or here / DEFAULT).resolve()
+    _require_own(target)
+    if any(target in {source, source.parent} for source in sources):
+        msg = f"{target} holds the stages as you received them. Name another folder: it is made."
+        raise UsageError(msg)
+    done = Started(target)
+    try:
+        for source in sources:
+            for file in _files(source):
+                _copy(file, Path(source.name) / file.relative_to(source), done)
+        if guide.is_file():
+            _copy(guide, Path(guide.name), done)
+    except OSError as error:
+        msg = f"{error.filename} can't be written ({error.strerror}). Name another folder."
+        raise UsageError(msg) from None
+    if not (target / PROGRESS_FILE).exists():
+        Progress(target / PROGRESS_FILE).save()
+    return done
+
+
+def find(start: Path) -> Handout:
+    """Find the learner's folder at *start*, in it, or around it; raises ``UsageError`` for none."""
+    found = find_stages(start)
+    if found is None:
+        msg = (
+            f"There is no folder of your own in {start.resolve()} yet: run `autograder start`, "
+            f"which makes {DEFAULT}/ with every stage, or name your folder."
+        )
+        raise UsageError(msg)
+    _require_own(found.root)
+    return found
+
+
+def find_stages(start: Path) -> Handout | None:
+    """Find stages as students receive them, at *start*, in it, or around it; None for none."""
+    here = start.resolve()
+    if is_handout(here):
+        around = handouts(here.parent)
+        several = len(around.stages) > 1 or (here.parent / PROGRESS_FILE).exists()
+        return around if several else handout(here)
+    for folder in (here / DEFAULT, here):
+        found = handouts(folder)
+        if found.file.stages:
+            return found
+    return None
+
+
+def remember(file: Path, stage: str, passed: Iterable[str]) -> None:
+    """Write the exercises of *stage* that *passed* into the progress of the folder of *file*.
+
+    Nothing is written where `start` or `watch` has not begun to keep progress.
+    """
+    own = find_stages(file.parent)
+    if own is None or not (own.root / PROGRESS_FILE).is_file():
+        return
+    progress = Progress.read(own.root)
+    keys = {f"{stage}/{exercise}" for exercise in passed}
+    if keys - progress.passed:
+        progress.passed |= keys
+        progress.save()
+
+
+def location(task: Task) -> tuple[Path, int]:
+    """Return the learner's module, and the line in which the exercise begins; 0 if unknown."""
+    lines = span_of(_text(task.stage.stub), task.exercise.name)
+    return task.stage.stub, lines[0] if lines else 0
+
+
+def reset(own: Handout, task: Task) -> Path | None:
+    """Put the exercise back as it was received; return the copy of the module, if there was one."""
+    module = task.stage.stub
+    original = _text(own.root / ORIGINALS / _inside(own, module))
+    unwritten = span_of(original, task.exercise.name)
+    if not unwritten:
+        msg = (
+            f"The stub of {task.exercise.name} is not here any more. "
+            f"Run `autograder start {own.root}` where you received the course: it adds what is "
+            "missing."
+        )
+        raise UsageError(msg)
+    if not module.exists():
+        _write(module, original)
+        return None
+    text = _text(module)
+    copy = _keep_copy(own.root, _inside(own, module))
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):  # nothing can be found in it
+        _write(module, original)
+        return copy
+    stub = "".join(original.splitlines(keepends=True)[unwritten[0] - 1 : unwritten[1]])
+    lines = text.splitlines(keepends=True)
+    first, last = span_of(text, task.exercise.name) or (len(lines) + 1, len(lines))
+    before = "".join(lines[: first - 1])
+    gap = "" if last >= first or not before else "\n\n"
+    _write(module, f"{before}{gap}{stub}{''.join(lines[last:])}")
+    return copy
+
+
+def solution(task: Task, root: Path | None = None) -> str:
+    """Return the solution of one exercise; raises ``UsageError`` where there is none."""
+    try:
+        course = load(root if root is not None else find_root(task.stage.source))
+        text = _text(course.stage(task.stage.name).solution)
+    except (CourseError, UsageError):
+        text = ""
+    lines = span_of(text, task.exercise.name)
+    if not lines:
+        msg = "Solutions stay with your instructor; there are none here. Try `autograder hint`."
+        raise UsageError(msg)
+    found = text.splitlines()[lines[0] - 1 : lines[1]]
+    return "\n".join(line for line in found if line.strip() not in MARKERS)
+
+
+def _received(here: Path, root: Path | None) -> tuple[list[Path], Path]:
+    """List the folders of the stages as students receive them, and the guide beside them."""
+    try:
+        course = load(root if root is not None else find_root(here))
+    except CourseError:
+        if root is not None:
+            raise
+        return _unpacked(here.resolve())
+    missing = [stage for stage in course.every_stage if not is_handout(stage.assignment)]
+    if missing:
+        msg = f"{missing[0].assignment} is not built yet: run `autograder release` first."
+        raise UsageError(msg)
+    sources = [stage.assignment for stage in course.every_stage]
+    return sources, course.root / "assignments" / GUIDE
+
+
+def _unpacked(here: Path) -> tuple[list[Path], Path]:
+    if is_handout(here):
+        return [here], here.parent / GUIDE
+    found = [stage.source for stage in handouts(here).stages]
+    if not found:
+        msg = (
+            f"There is no course and no stage in {here}. "
+            "Go to the folder that you cloned or unpacked, and run `autograder start` there."
+        )
+        raise UsageError(msg)
+    return found, here / GUIDE
+
+
+def _require_own(folder: Path) -> None:
+    """Raise ``UsageError`` for a folder that `release` writes: work in it could be lost."""
+    try:
+        course = find_root(folder)
+    except CourseError:  # no course around it
+        return
+    if folder == course or folder.relative_to(course).parts[0] in BUILT:
+        msg = (
+            f"{folder} belongs to the course, and `autograder release` writes there. "
+            "Run `autograder start` for a folder of your own, and work in that."
+        )
+        raise UsageError(msg)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files that students receive: no links, no caches, no dotfiles."""
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") or part == "__pycache__" for part in parts)
+        if path.is_file() and not path.is_symlink() and not hidden:
+            yield path
+
+
+def _copy(source: Path, name: Path, done: Started) -> None:
+    """Copy one file, unless the learner has changed it; modules and labs are theirs to change."""
+    target, original = done.folder / name, done.folder / ORIGINALS / name
+    theirs = source.suffix in {".py", ".ipynb"} and not source.name.startswith("test_")
+    content = source.read_bytes()
+    present = target.read_bytes() if target.is_file() else None
+    unchanged = present == (original.read_bytes() if original.is_file() else None)
+    if theirs:
+        _write_bytes(original, content)
+    if present == content:
+        return
+    if present is not None and theirs and not unchanged:
+        done.kept.append(name)
+        return
+    if present is not None and not theirs:
+        _keep_copy(done.folder, name)
+    (done.added if present is None else done.replaced).append(name)
+    _write_bytes(target, content)
+
+
+def _keep_copy(folder: Path, name: Path) -> Path:
+    """Copy the file *name* of *folder* to a new name below ``COPIES``."""
+    now = datetime.now().astimezone()
+    stamp = f"{name.stem}-{now:%Y%m%d-%H%M%S-%f}{name.suffix}"
+    copy = folder / COPIES / name.parent / stamp
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(folder / name, copy)
+    return copy
+
+
+def _inside(own: Handout, file: Path) -> Path:
+    """Return the path of *file* in the learner's folder, which may be the folder of one stage."""
+    return file.relative_to(own.root)
+
+
+def _write(path: Path, text: str) -> None:
+    _write_bytes(path, text.encode())
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, content)
+
+
+def _text(path: Path) -> str:
+    """Return the text of *path*; empty if there is none that can be read."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def span_of(text: str, name: str) -> tuple[int, int] | None:
+    """Return the first and last line of the definition of *name*, decorators included."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    for node in reversed(body):  # the last definition is the one that counts
+        if isinstance(node, kinds) and node.name == name:
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+            return first, node.end_lineno or node.lineno
+    return None

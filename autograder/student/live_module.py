@@ -1,0 +1,106 @@
+"""The student's module inside a notebook: every use of a name sees the file as it was saved last.
+
+IPython's autoreload keeps the old code where the new one can't run, and prints a traceback; here
+such a file says in one line what is wrong, and nothing old runs in its place.
+"""
+
+import linecache
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from autograder.errors import AutograderError
+from autograder.sanitize import line
+
+MAX_ERROR = 200  # characters of an exception, on one line
+
+
+class NotReadyError(AutograderError):
+    """The student's file can't be used as it is; the message says why."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]  # IPython asks for it: the message is enough
+
+
+class LiveModule:
+    """The names of *file*, read again whenever the file has changed.
+
+    A name that can't be had raises ``NotReadyError``, which ``lab.needs`` turns into one line.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._text: bytes | None = None
+        self._module = ModuleType(file.stem)
+        self._problem = ""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the file calls *name* now."""
+        if name.startswith("_"):  # IPython asks for many such names
+            raise AttributeError(name)
+        self._refresh()
+        if self._problem:
+            raise NotReadyError(self._problem)
+        try:
+            return getattr(self._module, name)
+        except AttributeError:
+            msg = f"{self._file.name} defines no `{name}`: is it saved, and spelled like this?"
+            raise NotReadyError(msg) from None
+
+    def __dir__(self) -> list[str]:
+        """List the names, for completion."""
+        self._refresh()
+        return dir(self._module)
+
+    def __repr__(self) -> str:
+        return f"<the module in {self._file}, as it was saved last>"
+
+    def _refresh(self) -> None:
+        """Run the file if it is not the one that ran last."""
+        try:
+            text = self._file.read_bytes()
+        except OSError as error:
+            self._text = None
+            self._problem = f"{self._file} can't be read ({error.strerror})."
+            return
+        if text != self._text:
+            self._text = None  # if this is interrupted, the next use begins anew
+            self._module = ModuleType(self._file.stem)
+            self._problem = self._run(text)
+            self._text = text
+
+    def _run(self, text: bytes) -> str:
+        """Run *text* as the module; return what is wrong with it, or nothing."""
+        self._module.__file__ = str(self._file)
+        sys.modules[self._file.stem] = self._module  # dataclasses and pickle look there
+        linecache.checkcache(str(self._file))
+        try:
+            exec(compile(text, str(self._file), "exec"), vars(self._module))  # noqa: S102  # the student's own file, in the student's own kernel
+        except SyntaxError as error:
+            what = line(str(error.msg), MAX_ERROR)
+            where = f"{self._file.name}, line {error.lineno}"
+            return f"{where}: {what}. Nothing in the file runs before this is mended and saved."
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a half-written file raises
+            return f"{self._file.name} stops when it is imported: {describe(error, self._file)}."
+        return ""
+
+
+def describe(error: BaseException, file: Path | None = None) -> str:
+    """Describe *error* in one short line, with its line in *file* if it went through it."""
+    try:
+        first, *_ = str(error).strip().split("\n")
+    except Exception:  # noqa: BLE001  # it is a student's class
+        first = ""
+    kind = type(error).__name__
+    text = line(f"{kind}: {first}" if first else kind, MAX_ERROR)
+    number = line_in(error, file)
+    return f"{text}, line {number} of {file.name}" if file and number else text
+
+
+def line_in(error: BaseException, file: Path | None) -> int:
+    """Return the last line of *file* that *error* went through; 0 if none."""
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [number for frame, number in frames if frame.f_code.co_filename == str(file)]
+    return lines[-1] if lines else 0

@@ -1,0 +1,186 @@
+"""Pictures for a lab notebook: weights as heatmaps, and the shapes of a computation.
+
+Panels stand side by side on a wide page and below each other on a narrow one, where a single wide
+picture would shrink until nobody can read it.
+"""
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from html import escape
+from math import inf
+from typing import Any
+
+FEW = 10  # tokens of a heatmap; up to this number each cell shows its value
+INCH = 0.5  # of one cell, so that two digits behind the point fit
+DARK = 0.6  # of the largest number: from here on, black can't be read on the colour
+MARGIN = 1.4  # inches beside a heatmap for tokens and title
+DOTS = 72  # pixels of a page for an inch
+SHARP = 2  # a screen may have so many dots for a pixel of the page
+
+WIDTH = 340  # pixels of a diagram; a narrow screen has 400
+BOX, ARROW = 46, 34  # heights of a row of boxes, and of the step between two
+
+
+class Panels:
+    """Figures of Matplotlib, side by side as far as the page is wide."""
+
+    def __init__(self, figures: Sequence[Any], titles: Sequence[str]) -> None:
+        self.figures = tuple(figures)
+        self._titles = tuple(titles)
+
+    def __repr__(self) -> str:
+        return f"Pictures: {', '.join(self._titles)}"
+
+    def _repr_html_(self) -> str:
+        both = zip(self.figures, self._titles, strict=True)
+        images = "".join(_image(figure, title) for figure, title in both)
+        return f'<div style="display:flex;flex-wrap:wrap;gap:8px">{images}</div>'
+
+
+class Diagram:
+    """The shapes of a computation from top to bottom: rows of boxes, and steps between them."""
+
+    def __init__(self, parts: Sequence[Mapping[str, str] | str]) -> None:
+        self._parts = tuple(parts)
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            f"  | {part}"
+            if isinstance(part, str)
+            else "   ".join(f"{name} {shape}" for name, shape in part.items())
+            for part in self._parts
+        )
+
+    def _repr_html_(self) -> str:
+        top, drawn = 2, []
+        for part in self._parts:
+            drawn.append(_step(part, top) if isinstance(part, str) else _boxes(part, top))
+            top += ARROW if isinstance(part, str) else BOX
+        size = f'viewBox="0 0 {WIDTH} {top + 2}" style="width:100%;max-width:{WIDTH}px"'
+        label = f'role="img" aria-label="{escape(repr(self))}"'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {label} fill="currentColor" '
+            f'font-family="sans-serif" font-size="14">{"".join(drawn)}</svg>'
+        )
+
+
+def shapes(*parts: Mapping[str, str] | str) -> Diagram:
+    """Draw the shapes of a computation: a mapping of names to shapes is a row, a text a step."""
+    return Diagram(parts)
+
+
+def side_by_side(*figures: Any) -> None:
+    """Show *figures* beside each other where the page is wide enough, else below each other."""
+    from IPython.display import display  # noqa: PLC0415  # in notebooks only
+
+    titles = [axis.get_title() or "a plot" for figure in figures for axis in figure.axes[:1]]
+    display(Panels(figures, titles))  # type: ignore[no-untyped-call]
+
+
+def heatmaps(
+    weights: Mapping[str, Any],
+    rows: Sequence[str],
+    columns: Sequence[str] | None = None,
+    *,
+    digits: int = 2,
+) -> None:
+    """Draw matrices beside each other, each under its name.
+
+    *weights* maps a title to a (Tq, Tk) tensor. Row i is the token that asks, the query; column
+    j the token that it looks at, the key. *rows* and *columns* name them; *columns* are *rows*
+    by default. All panels share one colour scale, so that they can be compared: blue is more, and
+    where numbers are negative, red is less than 0. Entries of -inf, which softmax turns into 0,
+    stay white. Raises ``ValueError`` where the tokens do not fit the shape.
+    """
+    side_by_side(*heatmap_figures(weights, rows, columns, digits=digits))
+
+
+def heatmap_figures(
+    weights: Mapping[str, Any],
+    rows: Sequence[str],
+    columns: Sequence[str] | None = None,
+    *,
+    digits: int = 2,
+) -> list[Any]:
+    """Return the figures of ``heatmaps``."""
+    import torch  # noqa: PLC0415  # seconds, only where needed
+
+    keys = list(rows if columns is None else columns)
+    tables = {title: torch.as_tensor(table).detach().float() for title, table in weights.items()}
+    for title, table in tables.items():
+        if tuple(table.shape) != (len(rows), len(keys)):
+            wanted = f"({len(rows)}, {len(keys)}): one row per query, one column per key"
+            msg = f"{title!r} has shape {tuple(table.shape)}, the tokens need {wanted}."
+            raise ValueError(msg)
+    finite = torch.cat([table[torch.isfinite(table)] for table in tables.values()])
+    most = float(finite.abs().max()) if finite.numel() else 1.0
+    colours, low = ("RdBu", -most) if (finite < 0).any() else ("Blues", 0.0)
+    figures = []
+    for title, table in tables.items():
+        figure, axis = _axis(title, rows, keys)
+        cells = table.masked_fill(~torch.isfinite(table), torch.nan).numpy()
+        axis.imshow(cells, colours, vmin=low, vmax=most)
+        if max(len(rows), len(keys)) <= FEW:
+            _write_numbers(axis, table, DARK * most, digits)
+        figures.append(figure)
+    return figures
+
+
+def _axis(title: str, rows: Sequence[str], keys: Sequence[str]) -> tuple[Any, Any]:
+    """Return a figure with one axis for a heatmap, with the tokens on its sides."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  # half a second, only where needed
+
+    size = (len(keys) * INCH + MARGIN, len(rows) * INCH + MARGIN)
+    figure = Figure(figsize=size, layout="constrained")
+    axis = figure.subplots()
+    axis.set(xlabel="key: looked at", ylabel="query: asks")
+    axis.set_title(title, wrap=True)
+    axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
+    axis.set_yticks(range(len(rows)), rows)
+    return figure, axis
+
+
+def _write_numbers(axis: Any, table: Any, dark_from: float, digits: int) -> None:
+    """Write each entry into its cell, white where the cell is dark."""
+    for row, entries in enumerate(table.tolist()):
+        for column, entry in enumerate(entries):
+            colour = "white" if dark_from < abs(entry) < inf else "black"
+            axis.text(column, row, f"{entry:.{digits}f}", ha="center", va="center", color=colour)
+
+
+def _image(figure: Any, title: str) -> str:
+    """Return *figure* as an element of a page, no wider than the page."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=DOTS * SHARP)
+    data = base64.b64encode(file.getvalue()).decode()
+    width = round(figure.get_figwidth() * DOTS)
+    return (
+        f'<img src="data:image/png;base64,{data}" alt="{escape(title)}" width="{width}" '
+        'style="max-width:100%;height:auto">'
+    )
+
+
+def _boxes(row: Mapping[str, str], top: int) -> str:
+    """Return a row of boxes as SVG, each with a name and a shape."""
+    width = (WIDTH - 8 * (len(row) - 1) - 2) / len(row)
+    drawn = []
+    for number, (name, shape) in enumerate(row.items()):
+        left = 1 + number * (width + 8)
+        middle = left + width / 2
+        drawn.append(
+            f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{BOX - 4}" rx="6" '
+            'fill="#5b7ae0" fill-opacity=".15" stroke="#5b7ae0"/>'
+            f'<text x="{middle:.1f}" y="{top + 17}" text-anchor="middle">{escape(name)}</text>'
+            f'<text x="{middle:.1f}" y="{top + 34}" text-anchor="middle" font-weight="bold">'
+            f"{escape(shape)}</text>"
+        )
+    return "".join(drawn)
+
+
+def _step(text: str, top: int) -> str:
+    """Return an arrow down with *text* beside it as SVG."""
+    return (
+        f'<path d="M40 {top}v{ARROW - 8}m-5 -6l5 6l5 -6" fill="none" stroke="currentColor"/>'
+        f'<text x="56" y="{top + 18}" font-size="13">{escape(text)}</text>'
+    )

@@ -1,0 +1,160 @@
+"""What a learner has done so far: one small file, which may be deleted, edited or damaged.
+
+It is no evidence for a grade: whoever can save a module can write this file.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from autograder.course import Course, Exercise, Stage
+from autograder.disk import replace_file
+from autograder.errors import UsageError
+
+PROGRESS_FILE = "progress.json"
+MAX_BYTES = 1 << 20  # whatever is longer was not written here
+HINTS = 3
+
+
+class Task(NamedTuple):
+    """One exercise of a stage; several stages may have an exercise of the same name."""
+
+    stage: Stage
+    exercise: Exercise
+
+    @property
+    def key(self) -> str:
+        """The exercise with its stage, as the file and the command line name it."""
+        return f"{self.stage.name}/{self.exercise.name}"
+
+
+def tasks(course: Course) -> list[Task]:
+    """List all exercises of *course* in the order in which they are to be solved."""
+    return [Task(stage, exercise) for stage in course.stages for exercise in stage.exercises]
+
+
+@dataclass
+class Progress:
+    """Passed exercises, hints that were shown, and exercises given up, by ``Task.key``.
+
+    *unknown* keeps the fields that another version has written.
+    """
+
+    file: Path
+    passed: set[str] = field(default_factory=set)
+    gave_up: set[str] = field(default_factory=set)
+    hints: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read what can be read of the file in *folder*; nothing is an error."""
+        file = folder / PROGRESS_FILE
+        known = _json_object(file)
+        known.pop("format_version", None)
+        hints = known.pop("hints", None)
+        return cls(
+            file=file,
+            passed=set(_texts(known.pop("passed", None))),
+            gave_up=set(_texts(known.pop("gave_up", None))),
+            hints={
+                key: min(count, HINTS)
+                for key, count in (hints if isinstance(hints, dict) else {}).items()
+                if isinstance(count, int) and count > 0
+            },
+            unknown=known,
+        )
+
+    def save(self) -> None:
+        """Replace the file at once; raises ``UsageError`` if that can't be done."""
+        fields = self.unknown | {
+            "format_version": 1,
+            "passed": sorted(self.passed),
+            "gave_up": sorted(self.gave_up),
+            "hints": self.hints,
+        }
+        try:
+            replace_file(self.file, f"{json.dumps(fields, indent=2)}\n".encode())
+        except OSError as error:
+            msg = f"Your progress can't be written to {self.file} ({error.strerror})."
+            raise UsageError(msg) from None
+
+    def next_hint(self, task: Task, number: int | None = None) -> int:
+        """Remember that one more hint of *task*, or hint *number*, is shown; return its number."""
+        shown = self.hints.get(task.key, 0)
+        wanted = min(max(number or shown + 1, 1), HINTS)
+        if wanted > shown:
+            self.hints[task.key] = wanted
+            self.save()
+        return wanted
+
+
+def first_open(course: Course, progress: Progress, after: Task | None = None) -> Task | None:
+    """Return the first exercise that is not passed, behind *after* or else from the start."""
+    every = tasks(course)
+    start = [task.key for task in every].index(after.key) + 1 if after else 0
+    ordered = every[start:] + every[:start]
+    return next((task for task in ordered if task.key not in progress.passed), None)
+
+
+def find_task(course: Course, progress: Progress, name: str) -> Task:
+    """Find the exercise *name*, or ``STAGE/EXERCISE``; by default the first that is not passed.
+
+    Of several of one name the first that is not passed is returned. Raises ``UsageError``.
+    """
+    if not name:
+        return first_open(course, progress) or tasks(course)[-1]
+    stage, _, exercise = name.rpartition("/")
+    stages = [course.stage(stage)] if stage else course.stages
+    found = [Task(one, item) for one in stages for item in one.exercises if item.name == exercise]
+    if not found:
+        known = ", ".join(item.name for one in stages for item in one.exercises)
+        msg = f"There is no exercise {exercise!r} here. Exercises: {known}."
+        raise UsageError(msg)
+    return next((task for task in found if task.key not in progress.passed), found[0])
+
+
+class StageProgress(NamedTuple):
+    """How many exercises of a stage are passed, and about how many minutes are left."""
+
+    stage: Stage
+    passed: int
+    minutes_left: int
+
+
+def by_stage(course: Course, progress: Progress) -> Iterator[StageProgress]:
+    """Count the exercises and minutes of each stage; a stage's exercises count alike."""
+    for stage in course.stages:
+        done = sum(Task(stage, item).key in progress.passed for item in stage.exercises)
+        left = (len(stage.exercises) - done) / len(stage.exercises)
+        yield StageProgress(stage, done, ceil(stage.file.minutes * left))
+
+
+def _json_object(file: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        if file.stat().st_size <= MAX_BYTES:
+            found = json.loads(file.read_bytes())
+            return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
+    """Yield one line for each stage, and what is left of the whole course."""
+    left = passed = 0
+    for item in by_stage(course, progress):
+        total = len(item.stage.exercises)
+        mark = "✓" if item.passed == total else "·"
+        minutes = f"  about {item.minutes_left} min left" if item.minutes_left else ""
+        yield f"{mark} {item.stage.name:28} {item.passed} of {total}{minutes}"
+        left += item.minutes_left
+        passed += item.passed
+    yield ""
+    yield f"{passed} of {len(tasks(course))} exercises, about {left} minutes left."

@@ -1,0 +1,172 @@
+"""The roster: who in a download from an LMS is which student of the course.
+
+Two files are read: the gradebook that Canvas exports (*Grades → Export*), and nbgrader's
+``students.csv``, in which ``lms_user_id`` is the student's number in the LMS.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from autograder.errors import UsageError
+from autograder.sanitize import MAX_WORD, line
+from autograder.submission.files import reason
+from autograder.submission.names import ParsedName, comparison_key, student_id
+
+MAX_ROSTER = 16 * 2**20  # bytes; a gradebook of 1000 students and 200 columns has two MiB
+_CANVAS_IDS = ("SIS User ID", "SIS Login ID", "ID")
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the roster; *student* is the id in the course."""
+
+    student: str
+    number: str = ""  # the LMS's own
+    identifiers: frozenset[str] = frozenset()  # all others, for comparison
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The full name as systems write it, for comparison."""
+        first, last = self.first_name, self.last_name
+        written = (f"{first} {last}", f"{last} {first}", f"{last}, {first}", f"{last}{first}")
+        return frozenset(map(_comparable, written)) - {"", ","}
+
+
+class Roster(msgspec.Struct, frozen=True):
+    """The students of a course, as a file or the gradebook lists them."""
+
+    people: tuple[Person, ...]
+
+    @classmethod
+    def read(cls, file: Path, known: Collection[str] = ()) -> Self:
+        """Read a file of either kind; raises ``UsageError``.
+
+        Canvas has three ids for each student; that is used which the gradebook *known* has.
+        """
+        rows = _rows(file)
+        header = set(rows[0]) if rows else set()
+        if {"Section", "ID"} <= header:
+            people = [_of_canvas(row, known) for row in rows]
+        elif "id" in header:
+            people = [person_of_nbgrader(row) for row in rows]
+        else:
+            shown = line(", ".join(filter(None, header)), MAX_WORD) or "none"
+            msg = (
+                f"{file} is no roster: its columns are {shown}. Export the gradebook in Canvas "
+                "(Grades, Export, Entire Gradebook), or use nbgrader's students.csv "
+                "(id,first_name,last_name,email,lms_user_id)."
+            )
+            raise UsageError(msg)
+        return cls(tuple(_unique(filter(None, people), file)))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The full names by id, of those who have one."""
+        names = {one.student: f"{one.first_name} {one.last_name}".strip() for one in self.people}
+        return {student: name for student, name in names.items() if name}
+
+    def identify(self, name: ParsedName) -> str:
+        """Return the id of the person whom *name* fits, or that of the name itself."""
+        person = self.find(name)
+        return person.student if person else name.student
+
+    def find(self, name: ParsedName) -> Person | None:
+        """Return the only person whom *name* fits.
+
+        In a download from Canvas only the number counts, in one from Moodle, whose numbers are of
+        one assignment, only the full name; elsewhere the id, the address, or the full name.
+        """
+        key = _comparable(name.name if name.lms else name.student)
+        tests: dict[str, Callable[[Person], bool]] = {
+            "Canvas": lambda person: person.number == name.number,
+            "Moodle": lambda person: key in person.names,
+            "": lambda person: key in person.identifiers | person.names,
+        }
+        found = list(filter(tests[name.lms], self.people))
+        return found[0] if len(found) == 1 else None
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(MAX_ROSTER + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        msg = f"{file} can't be read: {reason(error)}."
+        raise UsageError(msg) from error
+    except UnicodeDecodeError:
+        msg = f"{file} is not UTF-8. Download it again, or save it as “CSV UTF-8”."
+        raise UsageError(msg) from None
+    head = text.partition("\n")[0]
+    delimiter = max(",;", key=head.count)
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        return [
+            {
+                str(key).strip(): value.strip()
+                for key, value in row.items()
+                if isinstance(value, str)
+            }
+            for row in reader
+        ]
+    except csv.Error as error:
+        msg = f"{file} is not a CSV file: {error}."
+        raise UsageError(msg) from None
+
+
+def _of_canvas(row: Mapping[str, str], known: Collection[str]) -> Person | None:
+    number = row.get("ID", "")
+    if not number.isdigit():  # the rows of points and of manual posting have none
+        return None
+    ids = [student_id(row[name]) for name in _CANVAS_IDS if row.get(name)]
+    chosen = next((one for one in ids if one in known), ids[0])
+    last, _, first = row.get("Student", "").partition(", ")
+    if row.get("LastName"):
+        last, first = row["LastName"], row.get("FirstName", "")
+    login = row.get("SIS Login ID", "")
+    return Person(
+        student=chosen,
+        number=number,
+        identifiers=frozenset(map(_comparable, ids[:-1])),  # the number is no id of ours
+        first_name=first,
+        last_name=last,
+        email=login if "@" in login else "",
+    )
+
+
+def person_of_nbgrader(row: Mapping[str, str]) -> Person | None:
+    """Return the person in a row of nbgrader's columns; None without an id."""
+    if not row.get("id"):
+        return None
+    email = row.get("email", "")
+    return Person(
+        student=student_id(row["id"]),
+        number=row.get("lms_user_id", ""),
+        identifiers=frozenset(map(_comparable, filter(None, (row["id"], email)))),
+        first_name=row.get("first_name", ""),
+        last_name=row.get("last_name", ""),
+        email=email,
+    )
+
+
+def _unique(people: Iterable[Person], file: Path) -> Iterator[Person]:
+    """Yield *people*; raises ``UsageError`` where two have one id or one number."""
+    people = list(people)
+    for values in ([item.student for item in people], [item.number for item in people]):
+        twice = [value for value, count in Counter(filter(None, values)).items() if count > 1]
+        if twice:
+            msg = f"{file} has two students with the id {line(twice[0], MAX_WORD)}. Keep one."
+            raise UsageError(msg)
+    yield from people
+
+
+def _comparable(text: str) -> str:
+    return " ".join(comparison_key(text).split())

@@ -1,0 +1,24 @@
+"""Which tests run on the same core."""
+
+import pytest
+
+# These files share a fixture that runs all wrong programs of the course.
+GRADE_CLASS = tuple(
+    f"tests/e2e/test_{name}.py"
+    for name in ("carried_errors", "real_files", "rewrites", "unknown_mistakes")
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Keep the tests of a file together, and files that share a fixture."""
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415  # only where xdist is used
+
+    class OneCoreForEachFixture(LoadFileScheduling):
+        """Gives all tests of a group to one core."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return "grade_class" if file in GRADE_CLASS else file
+
+    return OneCoreForEachFixture(config, log)

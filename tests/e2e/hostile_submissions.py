@@ -1,0 +1,210 @@
+"""Submissions that attack the grader, what each may get, and what grading them may change.
+
+Each folder of ``tests/submissions/hostile`` is one submission; its ``expected.json`` says to which
+group of attacks it belongs and what it may get.
+"""
+
+import hashlib
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from autograder import course as courses
+from autograder.course import Course
+from autograder.results import CheckResult, Status, SubmissionResult
+from autograder.submission import Submission, collect
+from autograder.suite.checks import CheckSpec
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = ROOT / "tests" / "submissions" / "hostile"
+STAGE = "04_self_attention"
+MODULE = "self_attention.py"
+SECRET = "known to no submission"  # noqa: S105  # of a course that is made for a test
+HONEST_EVERY = 8  # so that each grading process grades honest work after hostile work
+ZEROS = b"0" * 8_000_000  # a member that is compressed a thousand times
+
+Group = Literal[
+    "ends the run early",
+    "changes the test framework",
+    "returns values that lie",
+    "reads secrets",
+    "forges the record",
+    "takes over an import",
+    "exhausts a resource",
+    "leaves the sandbox",
+    "hides in the hand-in",
+    "writes into a notebook",
+    "writes into reports",
+    "changes torch",
+    "games the specification",
+]
+
+
+class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``expected.json``: the most points, and the statuses that submission and checks may have."""
+
+    group: Group
+    at_most: Annotated[float, msgspec.Meta(ge=0)]
+    status: tuple[Status, ...]
+    checks: tuple[Status, ...] | None = None
+
+
+class Traces(msgspec.Struct):
+    """What grading left behind; empty until it has ended."""
+
+    folder: Path
+    changed_files: list[Path] = []
+    left_folders: list[str] = []
+    left_processes: list[int] = []
+
+
+def attacks() -> list[str]:
+    """List the names of the hostile submissions."""
+    return sorted(path.name for path in HOSTILE.iterdir())
+
+
+def expected(attack: str) -> Expected:
+    """Read what *attack* may get."""
+    return msgspec.json.decode((HOSTILE / attack / "expected.json").read_bytes(), type=Expected)
+
+
+def runnable() -> list[str]:
+    """List the hostile submissions that are opened at all: those of which there are checks."""
+    return [name for name in attacks() if Status.UNREADABLE not in expected(name).status]
+
+
+def purpose(attack: str) -> str:
+    """Return the sentence that says what *attack* tries."""
+    file = HOSTILE / attack / MODULE
+    lines = file.read_text("utf-8", "replace").splitlines() if file.is_file() else []
+    return lines[0].strip('"') if lines else attack
+
+
+def course_with_low_limits(root: Path) -> Course:
+    """Copy the course to *root*, with lower limits and its own secret."""
+    for name in ("source", "solutions", "tests/hidden"):
+        ignored = shutil.ignore_patterns("variants", "__pycache__")
+        shutil.copytree(ROOT / name, root / name, ignore=ignored)
+    (root / ".course-secret").write_text(SECRET)
+    file = courses.read_toml(ROOT / courses.COURSE_FILE, courses.CourseFile)
+    limits = replace(
+        file.limits,
+        # An attack that hangs uses up these limits; honest code needs milliseconds, but
+        # `torch.use_deterministic_algorithms` imports a compiler, which takes two seconds.
+        import_seconds=8.0,
+        call_seconds=0.5,
+        submission_seconds=5.0,
+        restarts_per_exercise=1,
+        memory_mib=256,
+    )
+    stages = file.stages[: file.stages.index(STAGE) + 1]  # it may ask for earlier ones
+    return Course(root, replace(file, stages=stages, limits=limits))
+
+
+def hostile_submissions(course: Course, folder: Path) -> list[Submission]:
+    """Copy the attacks to *folder*, with the files that are too long to keep, and collect them."""
+    shutil.copytree(HOSTILE, folder)
+    for name, text in LONG_MODULES.items():
+        (folder / name / MODULE).write_text(text)
+    for name, pack in ARCHIVES.items():
+        with zipfile.ZipFile(folder / name / "work.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+            pack(packed)
+    (folder / "links_to_the_solution" / MODULE).symlink_to(course.stage(STAGE).solution)
+    return list(collect(folder, course.stages, course.stage(STAGE)))
+
+
+def honest_submission(course: Course) -> Submission:
+    """Return the instructor's solution as a student's submission."""
+    stage = course.stage(STAGE)
+    [submission] = collect(stage.solution, course.stages, stage)
+    return submission
+
+
+def among_honest(hostile: Sequence[Submission], honest: Submission) -> list[Submission]:
+    """Insert an honest submission after every few hostile ones."""
+    class_ = []
+    for number, submission in enumerate(hostile):
+        if number % HONEST_EVERY == 0:
+            class_.append(replace(honest, student=f"honest {number}"))
+        class_.append(submission)
+    return [*class_, replace(honest, student="honest at the end")]
+
+
+@contextmanager
+def watched(course: Course) -> Iterator[Traces]:
+    """Give temporary files a folder that every user may write to, as /tmp is; list what is left."""
+    folder = Path(tempfile.mkdtemp(prefix="hostile-"))
+    (folder / "marker").write_text("untouched")
+    (folder / "marker").chmod(0o666)
+    folder.chmod(0o777)
+    traces = Traces(folder)
+    before, children = _fingerprints(course, folder), _children_of_this_process()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tempfile, "tempdir", str(folder))
+            yield traces
+        after = _fingerprints(course, folder)
+        traces.changed_files = [path for path in before if after.get(path) != before[path]]
+        traces.left_folders = [path.name for path in folder.iterdir() if path.name != "marker"]
+        new = _children_of_this_process() - children
+        traces.left_processes = sorted(new) + _processes_in(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+def checks_of(result: SubmissionResult) -> list[CheckResult]:
+    """List the checks of a submission."""
+    return [check for exercise in result.exercises for check in exercise.checks]
+
+
+def said_beside_hidden_inputs(result: SubmissionResult, specs: dict[str, CheckSpec]) -> str:
+    """Join the messages of the checks with hidden inputs."""
+    checks = checks_of(result)
+    return " ".join(check.message for check in checks if specs[check.name].layer.hidden)
+
+
+def _fingerprints(course: Course, temporary: Path) -> dict[Path, str]:
+    """Hash the files that no submission may change."""
+    watched = [temporary / "marker", *(course.root / "tests").rglob("*.py")]
+    watched += (course.root / "solutions").rglob("*.py")
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in watched}
+
+
+def _children_of_this_process() -> set[int]:
+    """List the processes that this one has started and not yet reaped."""
+    lists = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for path in lists for pid in path.read_text("ascii").split()}
+
+
+def _processes_in(folder: Path) -> list[int]:
+    """List the processes that work in *folder* or have mounted one there, whatever their parent."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            mounts, current = (process / "mountinfo").read_text(), (process / "cwd").readlink()
+        except OSError:  # it has ended, or belongs to another user
+            continue
+        if f" {folder}/" in mounts or current.is_relative_to(folder):
+            found.append(int(process.name))
+    return found
+
+
+# One repetition each: too long to keep as files.
+LONG_MODULES = {
+    "chains_attributes": "import torch\n\na = torch.nn\n" + "a = a.a.a.a.a.a.a.a\n" * 40_000,
+    "chains_minus_signs": "SelfAttentionV1 = " + "-" * 100_000 + "1\n",
+    "nests_parentheses": "SelfAttentionV1 = " + "(" * 100_000 + "0" + ")" * 100_000 + "\n",
+}
+# Members of an archive that no honest program writes.
+ARCHIVES: dict[str, Callable[[zipfile.ZipFile], None]] = {
+    "packs_a_bomb": lambda packed: packed.writestr(MODULE, ZEROS),
+    "packs_paths_outside": lambda packed: packed.writestr(f"../../{MODULE}", "import os\n"),
+}

@@ -1,0 +1,118 @@
+"""What docs/deployment.md needs: the Dockerfile, and a .gitignore for what the documents create."""
+
+import re
+import shlex
+import subprocess
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from autograder.exports import formats
+from autograder.gradescope import bundle
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+DATA = {".csv", ".db", ".json", ".tsv", ".xlsx", ".xml", ".zip"}
+OUTPUTS = {"--json", "--report", "--out", "-o", "--to", ">"}  # the next word is written
+# Folders that nbgrader's commands and the collection of submissions fill.
+FILLED = {"submitted", "downloaded", "autograded", "feedback"}
+EXAMPLES = ("submitted/ada/01_a/a.py", "feedback/ada/01_a/lab.html", ".course-secret")
+
+
+def copied() -> list[str]:
+    """List the files and folders that the Dockerfile copies from the repository."""
+    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
+    copies = [shlex.split(line)[1:-1] for line in lines if line.startswith("COPY ")]
+    return [name for names in copies for name in names]
+
+
+def created_by_documents() -> set[str]:
+    """List the paths that commands of the documents write, or expect from an LMS."""
+    found = {*EXAMPLES, bundle.FILE, *(form.file for form in formats.FORMATS.values())}
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for block in BLOCK.findall(text):
+            found |= data_of_commands(block)
+        paths = (path for path in CODE.findall(text) if path.partition("/")[0] in FILLED)
+        found |= {path for path in paths if "/" in path and " " not in path}
+    return {path for path in found if not (ROOT / path).exists()}
+
+
+def data_of_commands(block: str) -> set[str]:
+    """List the words of a console block that name data, such as the one after `--json`."""
+    words = shlex.split(block.replace("$ ", ""), comments=True)
+    after_options = [new for old, new in pairwise(words) if old in OUTPUTS]
+    data = [word for word in words if Path(word).suffix in DATA]
+    own = [word for word in (*after_options, *data) if not word.startswith(("/", "-", "~"))]
+    return {word for word in own if word.partition("/")[0] != ".."}
+
+
+@pytest.fixture(scope="module")
+def not_ignored(tmp_path_factory: pytest.TempPathFactory):
+    """Return a function that lists which paths git would add to a commit of the course."""
+    folder = tmp_path_factory.mktemp("clone")
+    (folder / ".gitignore").write_bytes((ROOT / ".gitignore").read_bytes())
+    subprocess.run(["git", "init", "-q", folder], check=True)  # noqa: S603, S607  # the system's git
+
+    def check(paths):
+        folders = {path for path in paths if not Path(path).suffix and not path.startswith(".")}
+        names = {path: f"{path.rstrip('/')}/x" if path in folders else path for path in paths}
+        command = ["git", "-C", folder, "check-ignore", "--no-index", *names.values()]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # likewise
+        ignored = done.stdout.splitlines()
+        return sorted(path for path, name in names.items() if name not in ignored)
+
+    return check
+
+
+def test_the_image_gets_files_that_exist():
+    """A file that moved would show only when somebody builds the image."""
+    assert copied() != []
+    assert [name for name in copied() if not (ROOT / name).exists()] == []
+
+
+def test_the_image_gets_what_the_package_is_built_from():
+    """The project's metadata name files that its build reads."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+    assert {project["readme"], *project["license-files"], "constraints.txt"} <= {*copied()}
+
+
+def test_the_builder_gets_nothing_but_that():
+    """No submission and no solution is sent to the builder of the image."""
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+
+    assert "*" in lines
+    assert {line[1:] for line in lines if line.startswith("!")} == {*copied()}
+
+
+def test_the_image_does_not_run_as_root():
+    """The last user of the Dockerfile is an unprivileged one."""
+    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
+    users = [line.split()[1] for line in lines if line.startswith("USER ")]
+
+    assert users[-1:] not in ([], ["root"], ["0"])
+
+
+def test_git_ignores_all_that_the_documents_create(not_ignored):
+    """Submissions, grades and names of students can not be committed by accident."""
+    created = created_by_documents()
+
+    assert {"results.json", "students.csv", "pages", "gradescope.zip"} <= created
+    assert not_ignored(created) == []
+
+
+def test_git_keeps_the_files_of_the_course(not_ignored):
+    """What belongs to the course is not mistaken for the work of a class."""
+    course = [
+        "source/01_a/public.json",
+        "assignments/01_a/fingerprints.json",
+        "examples/submitted/ada/01_a/a.py",
+        "course.toml",
+    ]
+
+    assert not_ignored(course) == sorted(course)

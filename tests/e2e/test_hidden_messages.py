@@ -1,0 +1,147 @@
+"""No word and no number of a worker reaches the text beside a check with hidden inputs.
+
+A module that answers every request with words and numbers of its own stands in for the worker.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from autograder import course as courses
+from autograder.grading.suite_runner import SuiteRunner, open_suites
+from autograder.results import CheckResult
+from autograder.sandbox.protocol import (
+    DictValue,
+    OpaqueValue,
+    Problem,
+    Reply,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from autograder.sandbox.tensors import decode_tensor, encode_tensor
+from autograder.submission import Code, Submission
+from autograder.suite.in_process import ReferenceChannel, solution_channel
+from tests.e2e.test_by_heart import ByHeart, zeros
+
+COURSE = courses.load(Path(__file__).parents[2])
+WORD, NUMBER = "CANARY", 0.1875
+SETUP = {"has", "load", "mode", "replace"}  # answers have no words; without them nothing follows
+
+
+def renamed(value: Value) -> Value:
+    """Replace names by words and numbers by another one."""
+    if isinstance(value, TensorValue):
+        return encode_tensor(decode_tensor(zeros(value)).float() + NUMBER, 1 << 26)
+    if isinstance(value, DictValue):
+        return DictValue({f"{name} {WORD} 7": renamed(item) for name, item in value.items.items()})
+    return value
+
+
+def scaled(value: Value) -> Value:
+    """Replace names by words, and multiply every number."""
+    if isinstance(value, TensorValue):
+        return encode_tensor(decode_tensor(value).detach() * NUMBER, 1 << 26)
+    if isinstance(value, DictValue):
+        return DictValue({f"{name} {WORD} 7": scaled(item) for name, item in value.items.items()})
+    return value
+
+
+ANSWERS = {
+    "opaque": lambda _value: OpaqueValue(f"a {WORD}"),
+    "text": lambda _value: WORD,
+    "several": lambda value: TupleValue((value, WORD, OpaqueValue(WORD))),
+    "renamed": renamed,
+}
+PROBLEMS = [
+    Problem(kind=kind, type=WORD, text=f"{WORD} {NUMBER}", place=WORD, code=WORD)
+    for kind in ("raised", "missing", "bad-output", "not-implemented", "out-of-disk")
+]
+
+
+class Talker(ByHeart):
+    """A module that answers with words."""
+
+    def __init__(self, solution: ReferenceChannel, stage: courses.Stage, answer: object) -> None:
+        super().__init__(solution, stage.module)
+        self._answer = answer
+
+    def ask(self, verb: str, **fields: object) -> Reply:
+        """Answer with a word, except where nothing would follow."""
+        reply = self._solution.ask(verb, **fields)
+        if verb in SETUP or (verb == "new" and callable(self._answer)):
+            return reply
+        if isinstance(self._answer, Problem):
+            return Reply(number=0, problem=self._answer)
+        return Reply(number=0, value=self._answer(reply.value))
+
+
+Results = Callable[..., list[CheckResult]]
+
+
+@pytest.fixture(scope="module")
+def hidden_results() -> Iterator[Results]:
+    """Grades talkers in every stage; returns the results of checks with hidden inputs."""
+    with ExitStack() as opened:
+
+        @cache
+        def runner(*, diagnose: bool) -> SuiteRunner:
+            return opened.enter_context(open_suites(COURSE, COURSE.stages, diagnose=diagnose))
+
+        @cache
+        def solution(stage: courses.Stage) -> ReferenceChannel:
+            return ReferenceChannel(solution_channel(stage.solution))
+
+        def grade(answer: object, *, diagnose: bool) -> list[CheckResult]:
+            suites = runner(diagnose=diagnose)
+            return [
+                check
+                for stage in COURSE.stages
+                for check in graded(suites, stage, Talker(solution(stage), stage, answer))
+            ]
+
+        yield grade
+
+
+def graded(runner: SuiteRunner, stage: courses.Stage, talker: Talker) -> list[CheckResult]:
+    """Grade *talker* as a submission to *stage*; list its checks with hidden inputs."""
+    layers = {check.name: check.spec.layer for check in runner.checks(stage.name)}
+    code = Code(kind="module", cells=(b"",), label="talker.py")
+    submission = Submission(student="x", stage=stage.name, code=code)
+    result = runner.grade_submission(submission, talker)
+    checks = [check for exercise in result.exercises for check in exercise.checks]
+    return [check for check in checks if layers[check.name].hidden]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(pytest.param(answer, id=name) for name, answer in ANSWERS.items()),
+        *(pytest.param(problem, id=problem.kind) for problem in PROBLEMS),
+    ],
+)
+def test_hidden_checks_repeat_nothing(answer, hidden_results: Results):
+    """Whatever kind of answer comes, the sentence is one of the suite's own."""
+    results = hidden_results(answer, diagnose=False)
+    texts = [check.message for check in results]
+
+    assert any(texts)
+    assert not [text for text in texts if WORD in text or re.search(r"\d\.\d", text)]
+    assert not [check.name for check in results if check.grid]
+
+
+def test_hidden_checks_repeat_nothing_in_their_diagnosis(
+    hidden_results: Results, monkeypatch: pytest.MonkeyPatch
+):
+    """What describes a wrong tensor, where no misconception does, names no name and no number."""
+    monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
+    answers = (renamed, scaled)
+    results = [one for answer in answers for one in hidden_results(answer, diagnose=True)]
+    texts = [str(check.diagnosis) for check in results if check.diagnosis]
+
+    assert texts
+    assert not [text for text in texts if WORD in text or str(NUMBER) in text]

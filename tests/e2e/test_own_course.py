@@ -1,0 +1,32 @@
+"""A course of one's own, as docs/course.md makes it: some stages, and a new one."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.kit.commands import run_process
+
+
+def test_a_course_of_some_stages_and_a_new_one_holds(tmp_path: Path, pytestconfig: pytest.Config):
+    """The stages are built like those of the whole course; the skeleton is verified as it is."""
+    folder = tmp_path / "mine"
+    made = run_process(pytestconfig.rootpath, f"autograder new-course --stages 02,05 {folder}")
+    assert made.code == 0, made.output
+    line = (
+        "autograder new-stage 11_layer_norm && autograder release && autograder verify --stage 11"
+    )
+    ended = run_process(folder, line)
+
+    assert ended.output.endswith("Everything holds.\n"), ended.output  # no stage is stale or leaks
+    assert "11_layer_norm: stub 0, solution 10" in ended.output
+
+
+def test_the_imports_of_the_page_for_authors_work(pytestconfig: pytest.Config):
+    """docs/author.md lists what a suite imports."""
+    page = (pytestconfig.rootpath / "docs" / "author.md").read_text("utf-8")
+    block = re.search(r"(?ms)^## What a suite imports$.*?^```python\n(.*?)^```", page)[1]
+    names: dict[str, object] = {}
+    exec(block, names)  # noqa: S102  # imports of a page of ours
+
+    assert {"check", "expect", "agrees", "avoids", "pytest", "torch"} <= names.keys()

@@ -1,0 +1,24 @@
+"""Hidden suite of stage 00: the first line, which gives no points."""
+
+import torch
+
+from autograder.suite.checks import check
+from autograder.suite.compare import agrees
+
+SIZE = 5  # numbers in a vector
+
+
+@check("mix", points=5, layer="probe")
+def test_mixes_half_and_half(student, probe):
+    """Each number is halfway between the number of a and the number of b."""
+    a, b = probe.normal(SIZE), probe.normal(SIZE)
+
+    agrees(student.call("mix", a, b), torch.lerp(a, b, 0.5), "The mixture")
+
+
+@check("mix", points=5, layer="laws")
+def test_a_vector_with_itself_stays_as_it_is(student, probe):
+    """A vector mixed with itself is that vector."""
+    a = probe.normal(SIZE)
+
+    agrees(student.call("mix", a, a), a, "The mixture of a vector with itself")

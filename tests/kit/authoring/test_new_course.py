@@ -1,0 +1,151 @@
+"""`autograder new-course`: some stages of a course in a folder of their own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring import release
+from autograder.authoring.new_course import new_course, with_stages
+from autograder.course import Course
+from autograder.errors import CourseError, UsageError
+from autograder.suite import documented
+from tests.factories import CELLS, DOCUMENTED_TOML, HIDDEN, SOLUTION, STAGE_TOML, cell, notebook
+from tests.kit.commands import forget_suites
+
+TITLES = {"01_tiny": 'Ti"ny 1', "02_tiny": "Tiny 2", "03_tiny": "Tiny 3"}
+NEEDS = {"01_tiny": [], "02_tiny": ["01_tiny"], "03_tiny": ["02_tiny"]}
+TOUR = """# Tiny
+
+See stage 01, and stages 02 and 03. Stage 02 was first.
+Back to [stage 01](../01_tiny/lab.ipynb) or to [stage 02](../02_tiny/lab.ipynb)."""
+
+
+@pytest.fixture
+def three(write_course) -> Course:
+    """Three stages that build on each other; the lab of the third mentions all of them."""
+    tensors = DOCUMENTED_TOML.replace('["01_tiny"]', '["01_tiny", "03_tiny"]')
+    files = {"tests/hidden/documented.toml": tensors + documented_of_the_second()}
+    for name, title in TITLES.items():
+        text = STAGE_TOML.replace("Tiny things", title.replace('"', '\\"'))
+        needs = f"minutes = 5\nprerequisites = {json.dumps(NEEDS[name])}"
+        files[f"source/{name}/stage.toml"] = text.replace("minutes = 5", needs)
+    files["source/03_tiny/lab.ipynb"] = notebook(cell("markdown", TOUR), *CELLS[1:]).decode()
+    files["solutions/03_tiny/tiny.py"] = SOLUTION.replace("Two tiny", "As in stage 02, two tiny")
+    return write_course(files, stages=tuple(TITLES))
+
+
+def documented_of_the_second() -> str:
+    """A documented tensor that only the second stage uses."""
+    _, tensor, _ = DOCUMENTED_TOML.split("[[tensor]]")
+    text = tensor.replace("tiny.numbers", "tiny.second").replace("01_tiny", "02_tiny")
+    return "\n[[tensor]]" + text
+
+
+@pytest.fixture
+def made(three: Course, tmp_path: Path) -> Course:
+    """The first and the third stage."""
+    with forget_suites():
+        return new_course(three, ["3", "01_tiny"], tmp_path / "mine").course
+
+
+def test_the_stages_keep_the_order_of_the_course(made: Course):
+    """They keep their names, in whatever order they were asked for."""
+    assert made.file.stages == ("01_tiny", "03_tiny")
+
+
+def test_what_students_receive_is_built(made: Course):
+    """Nothing is stale, and no line of a solution is in a file for students."""
+    with forget_suites():
+        assert release.stale(made) == ()
+    assert [*release.leaks(made)] == []
+
+
+def test_a_prerequisite_that_is_missing_gives_way_to_its_own(made: Course):
+    """The third stage needs the second, which needs the first."""
+    assert made.stage("03").file.prerequisites == ("01_tiny",)
+
+
+def test_documented_tensors_are_those_of_the_stages(made: Course):
+    """A tensor that only another stage uses stays away."""
+    text = made.documented.read_text("utf-8")
+
+    assert "tiny.numbers" in text
+    assert "tiny.second" not in text
+
+
+def test_a_course_may_use_no_documented_tensor(three: Course, tmp_path: Path):
+    """What is left of documented.toml can be read."""
+    path = three.documented
+    path.write_text(path.read_text("utf-8").replace('"02_tiny"', '"03_tiny"'), "utf-8")
+    stage = three.root / "tests/hidden/02_tiny/test_tiny.py"
+    _, _, undocumented = HIDDEN.partition("\n\n\n")[2].partition("\n\n\n")
+    stage.write_text(HIDDEN.partition("\n\n\n")[0] + "\n\n\n" + undocumented, "utf-8")
+    with forget_suites():
+        made = new_course(three, ["02"], tmp_path / "mine").course
+
+    assert documented.read(made.documented) == {}
+
+
+def test_a_picture_is_copied(three: Course, tmp_path: Path):
+    """A file that is no text stays as it is."""
+    (three.root / "source/01_tiny/picture.png").write_bytes(b"\x89PNG\xff")
+    with forget_suites():
+        made = new_course(three, ["01"], tmp_path / "mine").course
+
+    assert (made.stages[0].assignment / "picture.png").read_bytes() == b"\x89PNG\xff"
+
+
+def test_a_lab_mentions_no_stage_that_is_missing(made: Course):
+    """Its title stands in place of its number, and the first cell says what that means."""
+    first = json.loads(made.stage("03").lab.read_text("utf-8"))["cells"][0]
+    text = "".join(first["source"])
+
+    assert "See stage 01, and “Tiny 2” and stage 03. “Tiny 2” was first." in text
+    assert "topics that this course leaves out: “Tiny 2”." in text
+
+
+def test_a_title_can_not_end_a_text(three: Course, tmp_path: Path):
+    """A quotation mark in a title would end a string of the lab, a solution or stage.toml."""
+    with forget_suites():
+        made = new_course(three, ["03"], tmp_path / "mine")
+
+    assert made.mentioned == ("Tiny 1", "Tiny 2")
+    assert "As in “Tiny 2”, two tiny" in made.course.stages[0].stub.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        pytest.param(["09"], "no stage '09'", id="unknown"),
+        pytest.param([], "Name the stages", id="none"),
+    ],
+)
+def test_stages_that_are_not_there_are_refused(three: Course, tmp_path: Path, wanted, words):
+    """The message says which, before anything is written."""
+    with pytest.raises(UsageError, match=words):
+        new_course(three, wanted, tmp_path / "mine")
+
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_folder_that_holds_something_is_refused(three: Course, tmp_path: Path):
+    """No file of the instructor is overwritten."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("mine")
+
+    with pytest.raises(UsageError, match="not an empty folder"):
+        new_course(three, ["01"], tmp_path / "mine")
+
+
+def test_stages_in_an_unusual_form_are_not_guessed():
+    """A key in quotes is TOML, too; then the author edits the file."""
+    with pytest.raises(CourseError, match="list them yourself"):
+        with_stages('"stages" = ["01_tiny"]\n', ["02_tiny"])
+
+
+def test_a_link_to_a_lab_that_is_not_there_is_text(made: Course):
+    """The others stay links."""
+    text = made.stage("03_tiny").lab.read_text("utf-8")
+
+    assert "[stage 01](../01_tiny/lab.ipynb) or to “Tiny 2”." in text

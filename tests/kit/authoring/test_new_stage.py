@@ -1,0 +1,87 @@
+"""`autograder new-stage`: a skeleton that is a stage already."""
+
+import pytest
+
+from autograder import course as courses
+from autograder.authoring import release, verify
+from autograder.authoring.new_stage import new_stage
+from autograder.course import Course
+from autograder.errors import CourseError, UsageError
+from autograder.sandbox.supervisor import ForkServer
+from tests.kit.commands import forget_suites
+
+
+def test_a_skeleton_holds_as_it_is(
+    tiny: Course, lent_fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
+):
+    """Built and verified, the new stage has no finding before its author writes a word."""
+    monkeypatch.setattr(verify, "ForkServer", lambda *_arguments: lent_fork_server)
+    new_stage(tiny, "02_layer_norm")
+    course = courses.load(tiny.root)
+    with forget_suites():
+        release.build(course)
+        report = verify.verify(course, course.stage("02"))
+
+    assert report.findings == ()
+    assert report.lines[0] == (
+        "02_layer_norm: stub 0, solution 10, 1 misconceptions caught and named, "
+        "1 correct variants right"
+    )
+
+
+def test_every_written_file_is_named(tiny: Course):
+    """The author reads which files to edit; the stage is last in course.toml."""
+    written = {path.relative_to(tiny.root).as_posix() for path in new_stage(tiny, "02_layer_norm")}
+
+    assert {
+        "course.toml",
+        "solutions/02_layer_norm/layer_norm.py",
+        "source/02_layer_norm/lab.ipynb",
+        "source/02_layer_norm/stage.toml",
+        "tests/hidden/02_layer_norm/test_layer_norm.py",
+    } <= written
+    assert courses.load(tiny.root).file.stages == ("01_tiny", "02_layer_norm")
+
+
+def test_no_word_of_the_templates_is_left(tiny: Course):
+    """Names, numbers and titles are filled in."""
+    texts = [path.read_text("utf-8") for path in new_stage(tiny, "02_layer_norm")]
+
+    assert not [text for text in texts for word in ("MODULE", "NUMBER", "TITLE") if word in text]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        pytest.param("layer_norm", "such as 11_your_stage", id="without-a-number"),
+        pytest.param("02_../up", "such as 11_your_stage", id="a-path"),
+        pytest.param("02_torch", "would hide", id="a-library"),
+        pytest.param("02_class", "would hide", id="a-keyword"),
+        pytest.param("01_layer_norm", "share a number or a module", id="a-number-of-another"),
+        pytest.param("02_tiny", "share a number or a module", id="a-module-of-another"),
+    ],
+)
+def test_a_name_that_can_not_be_used_is_refused(tiny: Course, name: str, words: str):
+    """The message says what a name looks like, and nothing is written."""
+    before = sorted(tiny.root.rglob("*"))
+    with pytest.raises(UsageError, match=words):
+        new_stage(tiny, name)
+
+    assert sorted(tiny.root.rglob("*")) == before
+
+
+def test_a_folder_that_exists_is_never_overwritten(tiny: Course):
+    """What an author began stays as it is."""
+    (tiny.root / "solutions/02_layer_norm").mkdir()
+
+    with pytest.raises(UsageError, match="exists already"):
+        new_stage(tiny, "02_layer_norm")
+
+
+def test_comments_among_the_stages_are_kept(tiny: Course):
+    """Where a comment would be lost, the author lists the stage."""
+    listing = tiny.root / "course.toml"
+    listing.write_text(listing.read_text().replace("[", "[  # the first week\n", 1))
+
+    with pytest.raises(CourseError, match="list '02_layer_norm' there yourself"):
+        new_stage(courses.load(tiny.root), "02_layer_norm")

@@ -1,0 +1,69 @@
+"""What `nbgrader generate_feedback` leaves out of a student's page."""
+
+import json
+from collections.abc import Callable
+
+import nbformat
+import pytest
+
+from autograder.course import Course
+from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.feedback_cells import ShortenFeedback
+from tests.factories import SOLUTION, STAGE, TOUR, HandIn, Made, WriteBook, cell
+
+Shorten = Callable[..., list[str]]
+
+
+@pytest.fixture
+def shorten(course: Course, graded: Made, hand_in: HandIn, write: WriteBook) -> Shorten:
+    """Grade ada with a lab; return the texts of the cells that her page keeps."""
+
+    def run(lab: bytes, stage: str = STAGE) -> list[str]:
+        write(graded(), ada=hand_in(lab=lab))
+        setup = NbgraderSetup.of_course(course)
+        notebook = nbformat.read(setup.autograded("ada", STAGE) / "lab.ipynb", as_version=4)
+        step = ShortenFeedback(config=setup.config)
+        kept, _ = step.preprocess(notebook, {"nbgrader": {"assignment": stage}})
+        return [item.source for item in kept.cells]
+
+    return run
+
+
+def test_lessons_and_the_module_are_left_out(shorten: Shorten, answered: Callable[..., bytes]):
+    """What has points or an answer stays, in its order."""
+    kept = shorten(answered(why="Because."))
+
+    assert [text for text in kept if "lab.check" in text or text == "Because."] == [
+        'lab.check("double")',
+        "Because.",
+        'lab.check("Scale")',
+    ]
+    assert not [text for text in kept if text in {TOUR, "x = torch.ones(2)"} or SOLUTION in text]
+
+
+def test_a_cell_that_the_student_wrote_stays(shorten: Shorten, released: dict):
+    """Also a lesson that was changed."""
+    own = [cell("code", "x = torch.zeros(2)"), cell("markdown", "A thought.")]
+    kept = shorten(json.dumps({**released, "cells": [*released["cells"], *own]}).encode())
+
+    assert kept[-2:] == ["x = torch.zeros(2)", "A thought."]
+
+
+def test_an_unknown_assignment_keeps_its_lessons(shorten: Shorten, answered: Callable[..., bytes]):
+    """It is no stage of the course, so it has no lab to compare with."""
+    assert TOUR in shorten(answered(), stage="homework")
+
+
+def test_a_lab_that_is_missing_keeps_the_lessons(
+    shorten: Shorten, answered: Callable[..., bytes], course: Course
+):
+    """The page is longer, and complete."""
+    lab = answered()
+    shorten(lab)
+    course.stage(STAGE).lab.rename(course.root / "moved.ipynb")
+    setup = NbgraderSetup.of_course(course)
+    notebook = nbformat.read(setup.autograded("ada", STAGE) / "lab.ipynb", as_version=4)
+    step = ShortenFeedback(config=setup.config)
+    kept, _ = step.preprocess(notebook, {"nbgrader": {"assignment": STAGE}})
+
+    assert TOUR in [item.source for item in kept.cells]

@@ -1,0 +1,47 @@
+"""The warnings of `nbgrader generate_feedback` about pages that are early."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from tests.factories import CONFIG, STAGE, HandIn, Made, WriteBook, WriteLab, query
+from tests.kit.commands import run
+
+
+@pytest.fixture(autouse=True)
+def configured(course: Course) -> None:
+    """Configure nbgrader as the course does."""
+    (course.root / "nbgrader_config.py").write_text(CONFIG, "utf-8")
+
+
+def generate(root: Path) -> list[str]:
+    """Generate the feedback; return the warnings about students."""
+    output = run(root, "nbgrader", "generate_feedback", STAGE, "--force")
+    return [line for line in output.splitlines() if "WARNING" in line and f", {STAGE}: " in line]
+
+
+def test_answers_that_wait_are_named(
+    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered
+):
+    """The page shows them without points, until they are graded by hand."""
+    write(graded("ada"), graded("bob"), ada=hand_in(lab=answered(why="Since x + x.")))
+    early = generate(course.root)
+    query(course.root, "update grade set manual_score = 2 where auto_score is null")
+
+    assert len(early) == 1
+    assert f"ada, {STAGE}: not graded by hand yet, so the page shows 0 points: why." in early[0]
+    assert generate(course.root) == []
+
+
+def test_grades_by_other_points_are_named(
+    course: Course, write: WriteBook, graded: Made, write_lab: WriteLab
+):
+    """The page would show old points of new ones."""
+    write(graded("ada"))
+    write_lab(points={"double": 8.0, "Scale": 5.0})
+    write(graded("bob"))
+    warnings = [line for line in generate(course.root) if "ada" in line]
+
+    assert len(warnings) == 1
+    assert "graded when other points were given for double. Grade" in warnings[0]

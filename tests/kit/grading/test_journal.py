@@ -1,0 +1,289 @@
+"""The journal: no run begins anew, and the record is that of an undisturbed run."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.course import Course
+from autograder.errors import UsageError
+from autograder.grading.journal import Journal, grade_with_journal, journal_of
+from autograder.grading.provenance import Provenance
+from autograder.results import Results, Status, SubmissionResult, to_json
+from autograder.submission.collect import find
+from autograder.submission.lazy_submissions import LazySubmissions
+from tests.factories import SOLUTION, without_times
+
+STUDENTS = ("ada", "bea", "cleo", "dora")
+
+
+@pytest.fixture
+def class_(tmp_path: Path) -> Path:
+    """A folder with the hand-ins of a class."""
+    folder = tmp_path / "class"
+    for student in STUDENTS:
+        (folder / student).mkdir(parents=True)
+        (folder / student / "tiny.py").write_text(f"{SOLUTION}\n# {student}\n")
+    return folder
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """Where the record would be."""
+    return tmp_path / "results.json"
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replace the grading, which takes long; collects the students that it is asked to grade."""
+    students: list[str] = []
+
+    def grade(
+        course: Course,
+        submissions: LazySubmissions,
+        *,
+        isolation: str,
+        jobs: int | None,
+        on_result: Callable[[SubmissionResult], None],
+    ) -> Results:
+        del jobs
+        provenance = Provenance(course, isolation)
+        results = []
+        for submission in submissions:
+            if (course.root / f"stop-{submission.student}").exists():
+                raise KeyboardInterrupt
+            students.append(submission.student)
+            broken = (course.root / f"break-{submission.student}").exists()
+            result = SubmissionResult(
+                student=submission.student,
+                stage=submission.stage,
+                status=Status.GRADER_ERROR if broken else Status.GRADED,
+                score=None if broken else 10.0,
+                max_score=10.0,
+                sha256=submission.sha256,
+            )
+            results.append(provenance.begin(submission)(result))
+            on_result(results[-1])
+        return Results(course=course.id, isolation=isolation, submissions=tuple(results))
+
+    monkeypatch.setattr("autograder.grading.grade.grade", grade)
+    return students
+
+
+@pytest.fixture
+def run(tiny: Course, class_: Path, record: Path) -> Callable[..., Results]:
+    """Grade the class as a new process would."""
+
+    def grade(*, fresh: bool = False) -> Results:
+        submissions = LazySubmissions.of([find(class_, tiny.stages)])
+        with Journal(record, fresh=fresh) as journal:
+            return grade_with_journal(tiny, submissions, journal, isolation="process")
+
+    return grade
+
+
+def test_a_regrade_with_nothing_changed_judges_nobody(run, judged: list[str]):
+    """The record is the same, with its times."""
+    first = run()
+    again = run()
+
+    assert judged == [*STUDENTS]
+    assert to_json(again) == to_json(first)
+
+
+def test_a_regrade_judges_only_what_changed(run, judged: list[str], class_: Path):
+    """A new hand-in of one student costs one grading."""
+    run()
+    del judged[:]
+    (class_ / "bea" / "tiny.py").write_text("x = 1\n")
+    results = run()
+
+    assert judged == ["bea"]
+    assert [result.student for result in results.submissions] == [*STUDENTS]
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(run, judged: list[str], tiny: Course):
+    """Its record equals that of an undisturbed one but for the times."""
+    (tiny.root / "stop-cleo").touch()
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    (tiny.root / "stop-cleo").unlink()
+    resumed = run()
+
+    assert judged == [*STUDENTS]
+    assert to_json(without_times(resumed)) == to_json(without_times(run(fresh=True)))
+
+
+def test_fresh_judges_all_again(run, judged: list[str]):
+    """And the journal holds the new results only."""
+    run()
+    run(fresh=True)
+
+    assert judged == [*STUDENTS, *STUDENTS]
+
+
+def test_no_grade_is_never_used_again(run, judged: list[str], tiny: Course):
+    """What the grader failed on is judged again."""
+    (tiny.root / "break-bea").touch()
+    first = run()
+    (tiny.root / "break-bea").unlink()
+    second = run()
+
+    assert [first.submissions[1].score, second.submissions[1].score] == [None, 10.0]
+    assert judged == [*STUDENTS, "bea"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "again"),
+    [
+        pytest.param(lambda text: text[:-40], ["dora"], id="half-written"),
+        pytest.param(lambda text: text + b'{"stu', [], id="torn-behind"),
+        pytest.param(lambda text: text[:-1], [], id="without-its-end"),
+        pytest.param(lambda text: text + b"\0" * 4096, [], id="zeros-after-a-power-cut"),
+        pytest.param(lambda text: text + b"\xff\xfe{}\n", [], id="no-text"),
+        pytest.param(lambda text: text.replace(b'"ada"', b'"ada', 1), ["ada"], id="damaged"),
+        pytest.param(
+            lambda text: text.replace(b'"journal":1', b'"journal":0', 1), [*STUDENTS], id="version"
+        ),
+        pytest.param(lambda _text: b"notes of mine\n", [*STUDENTS], id="no-journal"),
+    ],
+)
+def test_what_can_not_be_read_is_judged_again(
+    run, judged: list[str], record: Path, damage: Callable[[bytes], bytes], again: list[str]
+):
+    """Everything else is used, and the next run has all."""
+    run()
+    del judged[:]
+    journal_of(record).write_bytes(damage(journal_of(record).read_bytes()))
+    run()
+    run()
+
+    assert judged == again
+
+
+def test_outdated_lines_are_dropped_in_the_end(run, judged: list[str], class_: Path, record: Path):
+    """The journal does not grow with each regrade; students who are not graded now stay."""
+    run()
+    for number in range(7):
+        (class_ / "bea" / "tiny.py").write_text(f"x = {number}\n")
+        run()
+    lines = journal_of(record).read_bytes().splitlines()
+
+    assert len(lines) <= 1 + 2 * len(STUDENTS)
+    (class_ / "bea" / "tiny.py").unlink()
+    (class_ / "bea").rmdir()
+    del judged[:]
+    run()
+    assert not judged
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from autograder.grading.journal import Journal
+with Journal(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def other_run(record: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Another process that writes the same journal."""
+    with subprocess.Popen(  # noqa: S603  # this Python, on the lines above
+        [sys.executable, "-c", HOLD, str(record)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def test_two_runs_into_one_record_are_refused(
+    run, judged: list[str], other_run: "subprocess.Popen[str]"
+):
+    """The second one says so and harms nothing; after a kill there is no lock to remove."""
+    with pytest.raises(UsageError, match="Another run grades into"):
+        run()
+    other_run.kill()
+    other_run.wait()
+    run()
+
+    assert judged == [*STUDENTS]
+
+
+def test_a_disk_that_fills_up_costs_no_result(
+    run, tiny: Course, class_: Path, record: Path, judged: list[str]
+):
+    """The record is complete, the fault is named, and the next run judges what is missing."""
+    with Journal(record) as journal:
+        journal._stream = FullAfter(journal._stream, most=1)
+        submissions = LazySubmissions.of([find(class_, tiny.stages)])
+        results = grade_with_journal(tiny, submissions, journal, isolation="process")
+    run()
+
+    assert len(results.submissions) == len(STUDENTS)
+    assert journal.fault == "No space left on device"
+    assert judged == [*STUDENTS, "bea", "cleo", "dora"]
+
+
+class FullAfter:
+    """A file on a disk with space for some more lines, and for half of the next one."""
+
+    def __init__(self, stream, most: int) -> None:
+        self._stream = stream
+        self._left = most
+
+    def write(self, data: bytes) -> int:
+        """Write all, then half, then nothing."""
+        self._left -= 1
+        if self._left >= 0:
+            return self._stream.write(data)
+        if self._left == -1:
+            return self._stream.write(data[: len(data) // 2])
+        raise OSError(28, "No space left on device")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+
+def test_the_journal_may_be_read_by_those_who_may_read_the_record(run, judged, record: Path):
+    """It holds the same personal data."""
+    run()
+    record.touch()
+
+    assert judged
+    assert journal_of(record).stat().st_mode == record.stat().st_mode
+
+
+def test_a_result_of_another_code_is_not_used(
+    tiny: Course, class_: Path, record: Path, judged: list[str]
+):
+    """A file that changes between listing and grading is kept under what was graded."""
+    with Journal(record) as journal:
+        submissions = LazySubmissions.of([find(class_, tiny.stages)])
+        original = (class_ / "ada" / "tiny.py").read_text()
+        (class_ / "ada" / "tiny.py").write_text("x = 1\n")
+        grade_with_journal(tiny, submissions, journal, isolation="process")
+    (class_ / "ada" / "tiny.py").write_text(original)
+    with Journal(record) as journal:
+        submissions = LazySubmissions.of([find(class_, tiny.stages)])
+        grade_with_journal(tiny, submissions, journal, isolation="process")
+
+    assert judged == [*STUDENTS, "ada"]
+
+
+def test_a_result_without_an_audit_is_not_kept(record: Path, submission):
+    """Nobody could say later what decided it."""
+    with Journal(record) as journal:
+        journal.add(submission())
+        journal.add(replace(submission(), status=Status.GRADER_ERROR))
+
+    assert journal_of(record).read_bytes().count(b"\n") == 1

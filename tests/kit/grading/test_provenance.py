@@ -1,0 +1,151 @@
+"""The digests by which a journal knows whether a grade still holds."""
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autograder import course as courses
+from autograder.course import Course
+from autograder.grading import provenance
+from autograder.grading.provenance import Provenance
+from autograder.results import Status, SubmissionResult
+
+BOTH = ("01_tiny", "02_tiny")
+
+
+@pytest.fixture(autouse=True)
+def _without_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AUTOGRADER_COURSE_SECRET", raising=False)
+
+
+@pytest.fixture
+def two(write_course) -> Course:
+    """A course of two stages."""
+    return write_course(stages=BOTH)
+
+
+def key(course: Course, isolation: str = "full", digest: str = "code") -> str:
+    """The key of a submission of the first stage, as a new run finds the course."""
+    return Provenance(courses.load(course.root), isolation).key("01_tiny", digest)
+
+
+def append(path: str, text: str = "\n# changed\n") -> Callable[[Path], object]:
+    """Append *text* to a file of the course."""
+    return lambda root: (root / path).write_text((root / path).read_text() + text)
+
+
+def write(path: str, text: str = "new") -> Callable[[Path], object]:
+    """Write a new file into the course."""
+    return lambda root: (root / path).write_text(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(append("tests/hidden/01_tiny/test_tiny.py"), id="suite"),
+        pytest.param(append("tests/hidden/01_tiny/misconceptions.py"), id="misconceptions"),
+        pytest.param(append("solutions/01_tiny/tiny.py"), id="solution"),
+        pytest.param(append("source/01_tiny/stage.toml"), id="stage"),
+        pytest.param(append("tests/hidden/documented.toml"), id="documented"),
+        pytest.param(write("tests/hidden/conftest.py"), id="shared-fixtures"),
+        pytest.param(append("course.toml", "\n[limits]\ncall_seconds = 4.0\n"), id="limits"),
+        pytest.param(append("course.toml", "\n[reveal]\ndocumented_values = false\n"), id="reveal"),
+        pytest.param(write(".course-secret"), id="secret"),
+    ],
+)
+def test_what_decides_a_grade_changes_the_key(two: Course, change: Callable[[Path], object]):
+    """A result from before is not used again."""
+    before = key(two)
+    change(two.root)
+
+    assert key(two) != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(append("tests/hidden/02_tiny/test_tiny.py"), id="suite-of-another-stage"),
+        pytest.param(append("solutions/02_tiny/tiny.py"), id="solution-of-another-stage"),
+        pytest.param(write("source/01_tiny/hints.toml", 'double = ["a", "b", "c"]'), id="hints"),
+        pytest.param(write("results.json"), id="record"),
+    ],
+)
+def test_what_decides_no_grade_changes_no_key(two: Course, change: Callable[[Path], object]):
+    """A regrade judges only what changed."""
+    before = key(two)
+    change(two.root)
+
+    assert key(two) == before
+
+
+def test_isolation_and_submission_are_in_the_key(two: Course):
+    """So is whether mistakes are named."""
+    undiagnosed = Provenance(two, "full", diagnose=False).key("01_tiny", "code")
+
+    assert len({key(two), key(two, "process"), key(two, digest="other"), undiagnosed}) == 4
+
+
+@pytest.mark.parametrize("kind", ["package", "source"])
+def test_the_kit_and_what_is_installed_are_in_the_key(
+    kind: str, two: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A new version of torch, or of the kit, judges everybody again."""
+    (tmp_path / "kit").mkdir()
+    monkeypatch.setattr(provenance, "KIT", tmp_path / "kit")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = key(two)
+    (tmp_path / "torch-9.dist-info").mkdir() if kind == "package" else None
+    (tmp_path / "kit" / "grade.py").touch() if kind == "source" else None
+
+    assert key(two) != before
+
+
+def test_the_secret_itself_is_nowhere(two: Course):
+    """The settings are part of the record, and hold not even its digest."""
+    public = Provenance(two, "full").settings
+    (two.root / ".course-secret").write_text("hush")
+
+    assert Provenance(two, "full").settings == public
+
+
+def test_the_submission_that_is_read_decides(submit):
+    """Who, which stage, the code, its kind, and the remarks of collecting."""
+    one = submit("x = 1")
+    others = [
+        submit("x = 2"),
+        submit("x = 1", student="bert"),
+        submit("x = 1", stage="02_tiny"),
+        submit("x =", " 1"),
+        msgspec.structs.replace(one, notices=("renamed",)),
+        msgspec.structs.replace(one, student="caf\udce9"),  # a name that is not UTF-8
+    ]
+
+    assert submit("x = 1").digest == one.digest
+    assert len({one.digest, *(other.digest for other in others)}) == 7
+
+
+def test_a_clock_that_is_set_back_makes_no_negative_time(
+    two: Course, submit, monkeypatch: pytest.MonkeyPatch
+):
+    """The date is what the clock says; the seconds are measured by another one."""
+
+    class Earlier(dt.datetime):
+        @classmethod
+        def now(cls, tz: dt.tzinfo | None = None) -> dt.datetime:
+            return dt.datetime(1999, 1, 1, tzinfo=tz)
+
+    end = Provenance(two, "full").begin(submit("x = 1"))
+    monkeypatch.setattr(provenance, "datetime", Earlier)
+    monkeypatch.setattr(provenance.time, "time", lambda: 0.0)
+    result = SubmissionResult(
+        student="alice", stage="01_tiny", status=Status.GRADED, score=1.0, max_score=1.0
+    )
+    audit = end(result).audit
+
+    assert audit is not None
+    assert (audit.judged, audit.isolation) == ("1999-01-01T00:00:00Z", "full")
+    assert 0 <= audit.seconds < 60
+    assert audit.key == Provenance(two, "full").key("01_tiny", submit("x = 1").digest)

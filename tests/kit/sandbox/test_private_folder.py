@@ -1,0 +1,124 @@
+"""The private folder: no file escapes its limits, wherever and however it is made."""
+
+import subprocess
+import sys
+
+import pytest
+
+from autograder.course import Limits
+from autograder.sandbox import private_folder
+from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.session import Session
+from autograder.sandbox.supervisor import ForkServer
+
+needs_mount = pytest.mark.skipif(
+    detect_capabilities().level != "full" or not private_folder.is_available(),
+    reason="this system gives a process no mounts of its own",
+)
+LIMITS = Limits(disk_mib=2, files=20)
+HIDING = b"""
+import os
+
+def deleted():
+    "Write MiB into files that are deleted but open; return how many."
+    files = []
+    for number in range(9):
+        files.append(open("deleted", "wb", buffering=0))
+        os.unlink("deleted")
+        try:
+            files[-1].write(bytes(1 << 20))
+        except OSError:
+            break
+    return number
+
+def deep():
+    "Nest folders beyond 4096 bytes of path; return how many there are."
+    for number in range(99):
+        try:
+            os.mkdir("d" * 250)
+        except OSError:
+            return number
+        os.chdir("d" * 250)
+
+def saved():
+    "Save and load as a demo does."
+    import torch
+    import matplotlib.pyplot as plt
+    plt.plot([1, 2])
+    plt.savefig("a.png")
+    torch.save({"weight": torch.eye(2)}, "model.pt")
+    return torch.load("model.pt")["weight"].sum().item()
+"""
+WITHOUT = """
+import sys
+from autograder.sandbox import private_folder, syscalls
+def refuse(flags): raise PermissionError
+syscalls.unshare = refuse
+print(private_folder.is_available())
+"""
+
+
+@pytest.fixture(scope="module")
+def fork_server():
+    """A fork server with a small private folder."""
+    with ForkServer("full", LIMITS) as server:
+        server.wait_ready()
+        yield server
+
+
+@pytest.fixture
+def session(fork_server):
+    """A module that hides files."""
+    session = Session(fork_server, "hiding", (HIDING,), notebook=False)
+    yield session
+    session.close()
+
+
+@needs_mount
+def test_deleted_files_count(session):
+    """A file that is open keeps its bytes within the limit."""
+    assert session.ask("call", name="deleted").value == LIMITS.disk_mib
+
+
+@needs_mount
+def test_folders_count_however_deep_they_are(session):
+    """No path is too long for the limit."""
+    assert session.ask("call", name="deep").value == LIMITS.files
+
+
+@needs_mount
+def test_demos_plot_and_save():
+    """What honest labs write fits into the default limits."""
+    with ForkServer("full", Limits()) as server:
+        server.wait_ready()
+        session = Session(server, "hiding", (HIDING,), notebook=False)
+        value = session.ask("call", name="saved").value
+        session.close()
+
+    assert value == 2.0
+
+
+@needs_mount
+def test_nothing_is_written_to_the_disk(session):
+    """The folder that the supervisor made stays empty, so a killed run leaves no bytes."""
+    session.ask("call", name="saved")
+
+    assert session._worker is not None
+    assert list(session._worker.private.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs namespaces")
+def test_a_system_without_namespaces_is_recognized():
+    """Then a worker may write nothing, which `autograder doctor` says."""
+    done = subprocess.run(  # noqa: S603  # our own script
+        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout == "False\n", done.stderr
+
+
+def test_there_is_none_off_linux(monkeypatch):
+    """Elsewhere the answer is False, not an error."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+
+    assert private_folder.is_available.__wrapped__() is False

@@ -1,0 +1,94 @@
+"""Stand-ins: numbers that show everything that an exercise gave to another."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from autograder.sandbox.stand_ins import StandIn, mix
+
+A, B = torch.tensor([[0.5, -1.5], [3.0, 7.0]]), torch.tensor([1.0, 2.0, -4.0])
+
+
+class Scale(nn.Module):
+    """Multiplies by a weight."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor(factor))
+
+    def forward(self, x: Tensor, power: int = 1) -> Tensor:
+        """Scale *x*."""
+        return self.weight * x**power
+
+
+def outer(a: Tensor, b: Tensor) -> Tensor:
+    """Every product of a number in *a* and one in *b*."""
+    return a.flatten()[:, None] * b
+
+
+@pytest.mark.parametrize("shape", [(2,), (4, 3), (7,), (1,), (5, 5)])
+def test_every_number_counts(shape: tuple[int, ...]):
+    """A change of any number in any argument changes the answer, whatever its shape."""
+    right = mix([A, B, 3], shape)
+    changed = [A.clone() for _ in range(4)]
+    for index, other in enumerate(changed):
+        other.view(-1)[index] += 0.1
+
+    assert right.shape == shape
+    assert not any(torch.allclose(mix([other, B, 3], shape), right) for other in changed)
+    assert not torch.allclose(mix([A, B.flip(0), 3], shape), right)
+    assert not torch.allclose(mix([A, B, 4], shape), right)
+
+
+def test_gradients_flow_through_a_stand_in():
+    """What uses the answer can be trained as with the right one."""
+    x = A.clone().requires_grad_()
+    mix([x, B], (3,)).sum().backward()
+
+    assert x.grad is not None
+    assert (x.grad != 0).all()
+
+
+def test_a_stand_in_answers_in_the_shape_of_a_right_answer():
+    """It learns the shape from the right code, and takes arguments by position or by name."""
+    namespace: dict[str, object] = {"outer": outer}
+    learning = StandIn(namespace, "outer", {})
+    namespace["outer"](A, B)
+    learning.remove()
+    stand_in = StandIn(namespace, "outer", learning.learned)
+    by_name = namespace["outer"](b=B, a=A)
+
+    assert by_name.shape == (4, 3)
+    assert not torch.equal(by_name, outer(A, B))
+    assert torch.equal(by_name, namespace["outer"](A, B))
+
+    stand_in.remove()
+    assert namespace["outer"] is outer
+
+
+def test_a_stand_in_for_a_class_shows_its_sizes_and_weights():
+    """Modules with other arguments or other weights give other numbers, until it is removed."""
+    stand_in = StandIn(
+        {"Scale": Scale}, "Scale", {"2x2 1 True 2.0": (2, 2), "2x2 1 True 3.0": (2, 2)}
+    )
+    two, three = Scale(2.0), Scale(3.0)
+    loaded = Scale(3.0)
+    loaded.weight.data.fill_(2.0)
+    answers = [module(A) for module in (two, three, loaded)]
+    stand_in.remove()
+
+    assert not torch.allclose(answers[0], answers[1])
+    assert not torch.allclose(answers[0], answers[2])
+    assert torch.equal(Scale(2.0)(A), 2 * A)
+
+
+def test_what_no_right_code_does_is_not_answered():
+    """An argument of another shape, or of another kind, is an error."""
+    namespace: dict[str, object] = {"outer": outer}
+    stand_in = StandIn(namespace, "outer", {"2x2 3": (4, 3)})
+
+    with pytest.raises(KeyError):
+        namespace["outer"](B, B)
+    with pytest.raises(TypeError):
+        namespace["outer"](A, [1.0])
+    stand_in.remove()

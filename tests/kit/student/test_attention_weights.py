@@ -1,0 +1,40 @@
+"""The attention picture of each stage, computed by the stage's solution in a worker."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.course import load
+from autograder.sandbox.supervisor import ForkServer
+from autograder.student.attention_weights import attention_weights
+from autograder.submission import Code
+
+ROOT = Path(__file__).parents[3]
+STAGES = load(ROOT).stages
+
+
+def module(text: str) -> Code:
+    """Return *text* as a learner's module."""
+    return Code(kind="module", cells=(text.encode(),), label="module.py")
+
+
+@pytest.mark.parametrize("stage", [pytest.param(stage, id=stage.name) for stage in STAGES])
+def test_every_row_of_a_picture_sums_to_one(stage, fork_server: ForkServer):
+    """Right code gives attention weights, of the shape that the tokens ask for."""
+    weights = attention_weights(fork_server, stage, module(stage.solution.read_text("utf-8")))
+
+    assert weights is not None
+    assert [sum(row) for row in weights] == pytest.approx([1.0] * len(weights), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("import os\nos._exit(1)", id="crash"),
+        pytest.param("def causal_mean_softmax(x): return x[:, :3]", id="shape"),
+    ],
+)
+def test_code_that_is_not_right_gives_no_picture(text: str, fork_server: ForkServer):
+    """Nothing is raised, and nothing of a wrong shape is shown."""
+    assert attention_weights(fork_server, STAGES[1], module(text)) is None

@@ -1,0 +1,131 @@
+"""A bug hunt from the first picture to a test that catches every mistake."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Limits, handout
+from autograder.errors import UsageError
+from autograder.reports.terminal import render
+from autograder.sandbox.supervisor import ForkServer
+from autograder.student.hunt import Hunt
+
+CHANGES = (("dim=-1)", "dim=-2)"), ("keys.shape[-1] ** 0.5", "1"), ("W_key(x)", "W_query(x)"))
+STAYS = """
+import torch
+from self_attention import SelfAttention_v2
+
+def test_equal_values_stay():
+    attention = SelfAttention_v2(3, 2)
+    attention.W_value.register_forward_hook(lambda *_: torch.ones(4, 2))
+    assert torch.allclose(attention(torch.randn(4, 3)), torch.ones(4, 2))
+"""
+AS_BEFORE = """
+import torch
+from self_attention import SelfAttention_v2
+
+def test_result():
+    torch.manual_seed(789)
+    attention, x = SelfAttention_v2(3, 2), 9 * torch.eye(3)
+    q, k, v = (layer.weight.T for layer in (attention.W_query, attention.W_key, attention.W_value))
+    weights = torch.softmax(x @ q @ (x @ k).T / 2**0.5, dim=1)
+    assert torch.allclose(attention(x), weights @ x @ v)
+"""
+
+
+def small_changes(text, _lines):
+    """Change the code in three ways, each of which shows in the picture."""
+    return [(new, text.replace(old, new)) for old, new in CHANGES]
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[ForkServer]:
+    """A fork server for the reader's own code, which is not confined as a class is."""
+    with ForkServer("process", Limits(call_seconds=20.0)) as running:
+        running.wait_ready()
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _lent_server(own_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lend it to every hunt."""
+    lent = copy.copy(own_server)
+    lent.wait_ready = lambda _user=0: None
+    lent.close = lambda: None
+    monkeypatch.setattr("autograder.student.hunt.ForkServer.of_own_code", lambda _limits: lent)
+
+
+@pytest.fixture
+def hunt(handed_out: Path, solution: str) -> Iterator[Hunt]:
+    """A hunt in a stage that is done, outside of any course."""
+    (handed_out / "self_attention.py").write_text(solution)
+    own = handout(handed_out)
+    with closing(Hunt(own, own.stages[0], small_changes)) as opened:
+        yield opened
+
+
+def step(hunt: Hunt, answer: int | None = None) -> str:
+    """Do the next step; return what is shown."""
+    return render(hunt.go_on(answer, 80).parts, 80, colour=False)
+
+
+def test_see_mend_and_catch(hunt: Hunt, solution: str):
+    """The picture, a wrong answer, the right one, not mended, mended, three tests."""
+    hunt.begin()
+    state = hunt._known
+    hunt._fill_bank(state)
+    softmax = next(one for one in state.mistakes if "-2" in one.change)
+    state.mistakes.sort(key=lambda one: one is not softmax)
+    state.choices = [0, 4]  # rows that do not sum to one; a negative weight
+    hunt.module.write_text(softmax.text)
+    asked, refused, seen = step(hunt), step(hunt, 2), step(hunt, 1)
+    open_still = step(hunt)
+    hunt.module.write_text(solution)
+    mended = step(hunt)
+    test = hunt.folder / "test_hunt.py"
+    test.write_text("def test_nothing():\n    assert False")
+    failing = step(hunt)
+    test.write_text(STAYS)
+    some = step(hunt)
+    test.write_text(AS_BEFORE)
+
+    assert "What is wrong in this picture?\n  1  Some row does not sum to one." in asked
+    assert "Not quite. The smallest weight is 0." in refused
+    assert "✓ Right. Some row does not sum to one." in seen
+    assert "Softmax runs along the columns" in open_still
+    assert "Now write a test" in mended
+    assert "does not pass on your own module" in failing
+    assert "Your test catches 1 of 3 mistakes." in some
+    assert "catches 3 of 3 mistakes" in step(hunt)
+
+
+def test_a_hunt_goes_on_where_it_stopped(hunt: Hunt):
+    """Its state is in a file; a damaged one begins a new hunt."""
+    hunt.begin()
+    again = Hunt(hunt._own, hunt._stage, small_changes)
+    (hunt.folder / ".hunt.json").write_text("{")
+
+    assert again._state == hunt._state
+    assert Hunt(hunt._own, hunt._stage, small_changes).is_new
+
+
+def test_nothing_but_the_mistake_differs_from_ones_own_code(hunt: Hunt, solution: str):
+    """Comments and layout of the other exercises stay."""
+    hunt.begin()
+    wrong = hunt.module.read_text()
+    before = solution[: solution.index("class SelfAttention_v2")]
+
+    assert wrong != solution
+    assert wrong.startswith(before)
+
+
+def test_a_stage_that_is_not_done_has_no_hunt(handed_out: Path):
+    """The stub is no right code that could be changed."""
+    own = handout(handed_out)
+    with closing(Hunt(own, own.stages[0], small_changes)) as opened, pytest.raises(UsageError) as e:
+        opened.begin()
+
+    assert "a stage that is done" in str(e.value)

@@ -1,0 +1,206 @@
+"""A learner's own folder: `start`, where it is found, `reset` and `solution`."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.authoring.release import build
+from autograder.cli import app
+from autograder.course import Course
+from autograder.errors import UsageError
+from autograder.student import learner_folder
+from autograder.student.progress import PROGRESS_FILE, Progress, find_task, tasks
+
+WORK = "def double(x):\n    return x + x  # mine\n"
+
+
+@pytest.fixture
+def course(write_course) -> Course:
+    """Two stages, built."""
+    course = write_course(stages=("01_tiny", "02_more"))
+    build(course)
+    return course
+
+
+@pytest.fixture
+def own(course: Course, tmp_path: Path) -> Path:
+    """A learner's folder, just made."""
+    return learner_folder.start(course.root, tmp_path / "own").folder
+
+
+@pytest.fixture
+def run(own: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run a command in the learner's folder; return its exit code and output."""
+    monkeypatch.chdir(own)
+
+    def invoke(*words: str):
+        result = CliRunner().invoke(app, list(words))
+        return result.exit_code, result.output
+
+    return invoke
+
+
+def test_start_copies_what_students_receive(course: Course, own: Path):
+    """Every stage, and nothing that is an instructor's."""
+    stage = own / "01_tiny"
+
+    assert {path.name for path in stage.iterdir()} == {
+        path.name for path in course.stages[0].assignment.iterdir()
+    }
+    assert (own / PROGRESS_FILE).is_file()
+    assert not list(own.rglob("misconceptions.py"))
+
+
+def test_a_second_start_keeps_work_and_adds_what_is_missing(course: Course, own: Path):
+    """It says what it kept, and replaces what nobody has edited."""
+    (own / "01_tiny" / "tiny.py").write_text(WORK)
+    (own / "02_more" / "stage.toml").unlink()
+    changed = course.stages[1].assignment / "tiny.py"
+    changed.write_text("# newer\n" + changed.read_text())
+    done = learner_folder.start(course.root, own)
+
+    assert (own / "01_tiny" / "tiny.py").read_text() == WORK
+    assert done.kept == [Path("01_tiny/tiny.py")]
+    assert done.added == [Path("02_more/stage.toml")]
+    assert done.replaced == [Path("02_more/tiny.py")]
+
+
+def test_the_files_of_the_course_are_renewed_and_a_copy_is_kept(course: Course, own: Path):
+    """A suite and its numbers must fit together; an edit of them is not lost."""
+    suite = own / "01_tiny" / "test_public.py"
+    suite.write_text("# mine\n")
+    learner_folder.start(course.root, own)
+    (copy,) = (own / "copies" / "01_tiny").iterdir()
+
+    assert suite.read_bytes() == course.stages[0].public_suite.read_bytes()
+    assert copy.read_text() == "# mine\n"
+
+
+def test_an_unpacked_zip_is_enough(course: Course, tmp_path: Path):
+    """There is no course around it; the copy stands beside the stages."""
+    unpacked = shutil.copytree(course.root / "assignments", tmp_path / "unpacked")
+    done = learner_folder.start(unpacked)
+
+    assert done.folder == unpacked / "my-work"
+    assert learner_folder.find(unpacked).root == done.folder
+    assert learner_folder.find(done.folder / "01_tiny").root == done.folder
+
+
+@pytest.mark.parametrize("name", ["", "assignments", "assignments/01_tiny", "source/01_tiny"])
+def test_the_folders_of_the_course_are_nobodys_own(course: Course, name: str):
+    """`release` writes there."""
+    with pytest.raises(UsageError, match="`autograder release` writes there"):
+        learner_folder.start(course.root, course.root / name)
+    with pytest.raises(UsageError, match="`autograder start`"):
+        learner_folder.find(course.root / name)
+
+
+def test_a_folder_without_stages_says_where_to_start(tmp_path: Path):
+    """The message names the command."""
+    with pytest.raises(UsageError, match="`autograder start`"):
+        learner_folder.find(tmp_path)
+    with pytest.raises(UsageError, match="cloned or unpacked"):
+        learner_folder.start(tmp_path)
+
+
+def test_reset_gives_one_exercise_back(own: Path):
+    """The others stay as they are, and the whole file is kept as a copy."""
+    module = own / "01_tiny" / "tiny.py"
+    stub = module.read_text()
+    solved = stub.replace("raise NotImplementedError", "return x + x  # mine", 1)
+    solved += "\n\nMINE = 1\n"
+    module.write_text(solved)
+    handout = learner_folder.find(own)
+    copy = learner_folder.reset(handout, tasks(handout)[0])
+
+    assert module.read_text() == stub + "\n\nMINE = 1\n"
+    assert copy is not None
+    assert copy.read_text() == solved
+
+
+@pytest.mark.parametrize("text", ["def broken(", None], ids=["syntax-error", "deleted"])
+def test_reset_of_a_module_that_can_not_be_read_gives_it_back(own: Path, text):
+    """Nothing can be found in it."""
+    module = own / "01_tiny" / "tiny.py"
+    stub = module.read_text()
+    module.write_text(text) if text else module.unlink()
+    handout = learner_folder.find(own)
+    learner_folder.reset(handout, tasks(handout)[0])
+
+    assert module.read_text() == stub
+
+
+def test_reset_of_an_exercise_that_was_deleted_adds_it(own: Path):
+    """The rest of the file stays."""
+    module = own / "01_tiny" / "tiny.py"
+    module.write_text("MINE = 1\n")
+    handout = learner_folder.find(own)
+    learner_folder.reset(handout, tasks(handout)[0])
+
+    assert module.read_text().startswith("MINE = 1\n\n\ndef double")
+
+
+def test_the_place_of_an_exercise_is_its_line(own: Path):
+    """Next to the learner's own module."""
+    handout = learner_folder.find(own)
+    file, line = learner_folder.location(tasks(handout)[0])
+
+    assert file == own / "01_tiny" / "tiny.py"
+    assert file.read_text().splitlines()[line - 1].startswith("def double")
+
+
+def test_hint_next_and_progress(run):
+    """They name the exercise, and show one more hint each time."""
+    assert "hint 1 of 3" in run("hint")[1]
+    assert "hint 2 of 3" in run("hint", "double")[1]
+    assert "hint 1 of 3" in run("hint", "1/double", "1")[1]
+    assert "Next: double" in run("next")[1]
+    assert "0 of 4 exercises" in run("progress")[1]
+    assert run("hint", "triple")[0] == 2
+
+
+def test_a_check_is_progress(own: Path):
+    """What passed is remembered, once `start` or `watch` has begun to keep progress."""
+    file = own / "01_tiny" / "tiny.py"
+    learner_folder.remember(file, "01_tiny", ["double"])
+    (own / PROGRESS_FILE).rename(own / "elsewhere.json")
+    learner_folder.remember(file, "01_tiny", ["Scale"])
+
+    assert not (own / PROGRESS_FILE).exists()
+    assert "01_tiny/Scale" not in (own / "elsewhere.json").read_text()
+    assert "01_tiny/double" in (own / "elsewhere.json").read_text()
+
+
+def test_a_reset_exercise_is_open_again(run, own: Path):
+    """Progress forgets it."""
+    learner_folder.remember(own / "01_tiny" / "tiny.py", "01_tiny", ["double", "Scale"])
+    code, output = run("reset", "1/double")
+
+    assert code == 0, output
+    assert "Your file as it was" in output
+    assert Progress.read(own).passed == {"01_tiny/Scale"}
+
+
+def test_a_solution_is_for_who_has_solved_it_or_gives_up(run, own: Path, course: Course):
+    """Giving up is remembered; without solutions there is nothing to show."""
+    here = ("--course", str(course.root))
+    refused = run("solution", "1/double", *here)
+    shown = run("solution", "1/double", "--i-give-up", *here)
+
+    assert refused[0] == 2
+    assert "--i-give-up" in refused[1]
+    assert shown[1].startswith("def double")
+    assert "SOLUTION" not in shown[1]
+    assert Progress.read(own).gave_up == {"01_tiny/double"}
+    assert run("solution", "1/double", *here) == shown
+    assert "stay with your instructor" in run("solution", "1/double")[1]
+
+
+def test_a_solution_is_read_from_the_clone_around_the_folder(course: Course):
+    """No option is needed there."""
+    handout = learner_folder.find(learner_folder.start(course.root).folder)
+    task = find_task(handout, Progress.read(handout.root), "1/double")
+
+    assert learner_folder.solution(task).startswith("def double")

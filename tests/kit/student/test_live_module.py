@@ -1,0 +1,92 @@
+"""A module in a notebook: what is used is always the file as it was saved last."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.student.live_module import LiveModule, NotReadyError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A student's module."""
+    path = tmp_path / "my_stage.py"
+    path.write_text("answer = 1\n")
+    return path
+
+
+def test_a_saved_file_is_used_at_once(file: Path):
+    """Without a new import, also within the same second and of the same length."""
+    module = LiveModule(file)
+    before = module.answer
+    file.write_text("answer = 2\n")
+
+    assert (before, module.answer) == (1, 2)
+
+
+def test_an_unchanged_file_runs_once(file: Path):
+    """Two uses see the same objects, so that a layer made by one fits the other."""
+    file.write_text("answer = object()\n")
+    module = LiveModule(file)
+
+    assert module.answer is module.answer
+
+
+def test_a_name_that_was_deleted_is_gone(file: Path):
+    """Nothing of the file before is left."""
+    module = LiveModule(file)
+    assert module.answer == 1
+    file.write_text("other = 2\n")
+
+    with pytest.raises(NotReadyError, match=r"my_stage\.py defines no `answer`"):
+        _ = module.answer
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("x = (\n", r"my_stage\.py, line 1: '\(' was never closed\.", id="syntax"),
+        pytest.param("import numpyy\n", r"No module named 'numpyy', line 1 of my", id="import"),
+        pytest.param("x = 1\nexit(3)\n", r"stops when it is imported: SystemExit: 3", id="exit"),
+        pytest.param("\0", r"null bytes", id="no-text"),
+    ],
+)
+def test_a_file_that_can_not_run_says_why_in_one_line(file: Path, text: str, words: str):
+    """No traceback, and nothing that ran before takes its place."""
+    module = LiveModule(file)
+    assert module.answer == 1
+    file.write_text(text)
+
+    with pytest.raises(NotReadyError, match=words) as caught:
+        _ = module.answer
+    assert "\n" not in str(caught.value)
+    assert caught.value._render_traceback_() == [str(caught.value)]
+
+
+def test_a_mended_file_runs_again(file: Path):
+    """Saving is enough."""
+    file.write_text("x = (\n")
+    module = LiveModule(file)
+    with pytest.raises(NotReadyError):
+        _ = module.answer
+    file.write_text("answer = 3\n")
+
+    assert module.answer == 3
+
+
+def test_a_lost_file_is_named(file: Path):
+    """Its folder shows where it is looked for."""
+    module = LiveModule(file)
+    file.unlink()
+
+    with pytest.raises(NotReadyError, match=r"my_stage\.py can't be read"):
+        _ = module.answer
+
+
+def test_a_notebook_can_show_and_complete_a_module(file: Path):
+    """Private names are not the student's; IPython asks for many of them."""
+    module = LiveModule(file)
+
+    assert "answer" in dir(module)
+    assert not hasattr(module, "_repr_html_")
+    assert "as it was saved last" in repr(module)

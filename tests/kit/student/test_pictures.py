@@ -1,0 +1,238 @@
+"""Heatmaps beside each other, and diagrams of shapes."""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from matplotlib import colors
+from torch import Tensor
+
+from autograder.student.pictures import Panels, heatmaps, shapes
+
+WORDS = ("Your", "journey", "starts")
+WEIGHTS = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [0.0, 0.0, 1.0]])
+INF = float("inf")
+
+Draw = Callable[..., Any]
+
+
+class Drawn(NamedTuple):
+    """What a cell shows, and the axes of all its panels."""
+
+    panels: Panels
+    axes: list[Any]
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was displayed."""
+    displayed: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", displayed.append)
+    return displayed
+
+
+@pytest.fixture
+def draw(shown: list[Any]) -> Draw:
+    """Draw heatmaps and return what was shown."""
+
+    def heatmaps_of(*arguments: Any, **options: Any) -> Drawn:
+        heatmaps(*arguments, **options)
+        (panels,) = shown
+        assert "<img " in panels._repr_html_()  # no font, label or layout of ours is beyond it
+        return Drawn(panels, [axis for figure in panels.figures for axis in figure.axes])
+
+    return heatmaps_of
+
+
+def labels(ticks: list[Any]) -> list[str]:
+    """The words on an axis, in order."""
+    return [tick.get_text() for tick in ticks]
+
+
+def numbers(axis: Any) -> list[str]:
+    """The text of the cells, row by row."""
+    return [text.get_text() for text in axis.texts]
+
+
+def colours(axis: Any) -> list[str]:
+    """The colours of these numbers."""
+    return [text.get_color() for text in axis.texts]
+
+
+def image(axis: Any) -> Any:
+    """The cells of a panel."""
+    (cells,) = axis.images
+    return cells
+
+
+def test_words_stand_on_both_axes(draw: Draw):
+    """The rows ask, the columns are looked at, under the title."""
+    (axis,) = draw({"weights": WEIGHTS}, WORDS).axes
+
+    assert labels(axis.get_xticklabels()) == list(WORDS)
+    assert labels(axis.get_yticklabels()) == list(WORDS)
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("key: looked at", "query: asks")
+    assert axis.get_title() == "weights"
+
+
+def test_keys_may_be_other_words_than_queries(draw: Draw):
+    """In cross-attention a translation looks at its original."""
+    (axis,) = draw({"weights": torch.rand(2, 3)}, ["I", "go"], WORDS).axes
+
+    assert labels(axis.get_yticklabels()) == ["I", "go"]
+    assert labels(axis.get_xticklabels()) == list(WORDS)
+
+
+def test_row_i_is_the_query_and_column_j_the_key(draw: Draw):
+    """The first row is on top, and numbers are in their own cells."""
+    (axis,) = draw({"weights": WEIGHTS}, WORDS).axes
+    places = {text.get_position(): text.get_text() for text in axis.texts}
+
+    assert places[2, 0] == "0.25"
+    assert places[2, 1] == "0.70"
+    assert axis.get_ylim() == (2.5, -0.5)
+    assert image(axis).get_array().tolist() == WEIGHTS.tolist()
+
+
+def test_panels_share_one_colour_scale(draw: Draw):
+    """Two heads can be compared: the same colour is the same weight."""
+    left, right = draw({"a": WEIGHTS / 2, "b": WEIGHTS}, WORDS).axes
+
+    assert image(left).get_clim() == image(right).get_clim() == (0.0, 1.0)
+    assert [axis.get_title() for axis in (left, right)] == ["a", "b"]
+
+
+def test_scores_below_zero_are_on_the_scale(draw: Draw):
+    """It reaches as far below 0 as above it; weights, never negative, begin at 0."""
+    scores = torch.tensor([[-2.0, 1.0], [0.5, 3.0]])
+    (axis,) = draw({"scores": scores}, WORDS[:2]).axes
+
+    assert image(axis).get_clim() == (-3.0, 3.0)
+
+
+def test_numbers_can_be_read_on_dark_cells(draw: Draw):
+    """White on dark, black on light."""
+    (axis,) = draw({"weights": torch.tensor([[0.0, 1.0]])}, ["a"], ["b", "c"]).axes
+
+    assert colours(axis) == ["black", "white"]
+    assert numbers(axis) == ["0.00", "1.00"]
+
+
+def test_digits_can_be_chosen(draw: Draw):
+    """Counts need none."""
+    (axis,) = draw({"counts": torch.tensor([[3, 14]])}, ["a"], ["b", "c"], digits=0).axes
+
+    assert numbers(axis) == ["3", "14"]
+
+
+@pytest.mark.parametrize("entry", [-INF, INF, float("nan")], ids=str)
+def test_what_is_not_finite_stays_white(draw: Draw, entry: float):
+    """It is readable text, and does not change the scale."""
+    (axis,) = draw({"masked": torch.tensor([[entry, 0.5]])}, ["a"], ["b", "c"]).axes
+
+    assert numbers(axis) == [str(entry), "0.50"]
+    assert colours(axis)[0] == "black"
+    assert image(axis).get_array().mask.tolist() == [[True, False]]
+    assert image(axis).get_cmap().get_bad()[3] == 0.0  # as the page behind it
+    assert image(axis).get_clim() == (0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(torch.full((2, 2), -INF), id="all-masked"),
+        pytest.param(torch.zeros(2, 2), id="all-zero"),
+        pytest.param(-torch.ones(2, 2), id="all-alike-and-negative"),
+        pytest.param(torch.eye(2, dtype=torch.bool), id="truths"),
+        pytest.param(torch.eye(2, dtype=torch.float64, requires_grad=True), id="with-a-gradient"),
+        pytest.param([[1, 0], [0, 1]], id="lists"),
+    ],
+)
+def test_any_table_of_numbers_can_be_drawn(draw: Draw, table: Tensor):
+    """What a lab or a student hands over needs no preparation."""
+    (axis,) = draw({"table": table}, WORDS[:2]).axes
+
+    assert len(numbers(axis)) == 4
+    assert set(colours(axis)) <= {"black", "white"}
+
+
+def test_many_tokens_have_colours_only(draw: Draw):
+    """Numbers would not fit."""
+    words = [f"w{number}" for number in range(11)]
+    (axis,) = draw({"weights": torch.rand(11, 11)}, words).axes
+
+    assert numbers(axis) == []
+    assert labels(axis.get_xticklabels()) == words
+
+
+@pytest.mark.parametrize(
+    "shape", [(2, 3), (3, 2), (1, 3, 3), (3,), ()], ids=lambda shape: str(tuple(shape))
+)
+def test_a_shape_that_the_tokens_do_not_fit_is_refused(shown: list[Any], shape: tuple[int, ...]):
+    """The message names the panel and both shapes; nothing is drawn."""
+    with pytest.raises(ValueError, match="one row per query, one column per key") as caught:
+        heatmaps({"weights": torch.rand(shape)}, WORDS)
+
+    assert str(caught.value).startswith(f"'weights' has shape {shape}, the tokens need (3, 3)")
+    assert shown == []
+
+
+def test_panels_go_below_each_other_on_a_narrow_page(draw: Draw):
+    """Each is an image of its own, which fits a screen of 400 pixels, and says what it shows."""
+    page = draw({"a < b": WEIGHTS, "b": WEIGHTS}, WORDS).panels._repr_html_()
+    widths = [int(width) for width in re.findall(r'width="(\d+)"', page)]
+
+    assert page.startswith('<div style="display:flex;flex-wrap:wrap')
+    assert len(widths) == 2
+    assert max(widths) < 400
+    assert 'alt="a &lt; b"' in page
+
+
+def test_panels_have_a_text_for_viewers_without_pictures(draw: Draw):
+    """It names them."""
+    assert repr(draw({"a": WEIGHTS, "b": WEIGHTS}, WORDS).panels) == "Pictures: a, b"
+
+
+def test_the_given_tensor_is_left_alone(draw: Draw):
+    """Students go on to compute with it."""
+    weights = WEIGHTS.clone().requires_grad_()
+    weights.data[0, 1] = -INF
+    before = weights.detach().clone()
+    draw({"weights": weights}, WORDS)
+
+    assert torch.equal(weights, before)
+    assert weights.grad is None
+
+
+def test_cells_of_one_colour_map_grow_darker(draw: Draw):
+    """Also printed in black and white, more is darker."""
+    (axis,) = draw({"weights": WEIGHTS}, WORDS).axes
+    shades = image(axis).get_cmap()([0.0, 0.25, 0.5, 0.75, 1.0])
+    brightness = [value for *_, value in colors.rgb_to_hsv(shades[:, :3]).tolist()]
+
+    assert brightness == sorted(brightness, reverse=True)
+
+
+def test_shapes_stand_in_rows_with_steps_between():
+    """The diagram is a picture that grows with its rows, in the colours of the page."""
+    diagram = shapes({"q": "(T, d)", "k": "(T, d)"}, "dot products", {"scores": "(T, T)"})
+    page = diagram._repr_html_()
+
+    assert page.count("<rect ") == 3
+    assert page.count("<path ") == 1
+    assert 'fill="currentColor"' in page
+    assert "max-width:340px" in page
+
+
+def test_shapes_can_be_read_as_text():
+    """One line for each row and each step."""
+    diagram = shapes({"q": "(T, d)", "k": "(T, d)"}, "dot products", {"scores": "(T, T)"})
+
+    assert repr(diagram) == "q (T, d)   k (T, d)\n  | dot products\nscores (T, T)"
+
+
+def test_words_of_a_diagram_are_escaped():
+    """A shape may hold any character."""
+    assert "<b>" not in shapes({"<b>": "a & b"}, "<b>")._repr_html_()

@@ -1,0 +1,122 @@
+"""Progress of a learner: what is kept, what comes next, and files that are not as they were."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from autograder.errors import UsageError
+from autograder.student.progress import (
+    PROGRESS_FILE,
+    Progress,
+    Task,
+    by_stage,
+    find_task,
+    first_open,
+    progress_lines,
+    tasks,
+)
+
+
+@pytest.fixture
+def course(write_course) -> Course:
+    """Two stages with exercises of the same names."""
+    return write_course(stages=("01_tiny", "02_more"))
+
+
+@pytest.fixture
+def progress(tmp_path: Path) -> Progress:
+    """Nothing done yet."""
+    return Progress(tmp_path / PROGRESS_FILE)
+
+
+def test_what_is_saved_is_read_again(progress: Progress, tmp_path: Path):
+    """Passed exercises, hints and exercises given up."""
+    progress.passed.add("01_tiny/double")
+    progress.gave_up.add("01_tiny/Scale")
+    progress.hints["01_tiny/double"] = 2
+    progress.save()
+
+    assert Progress.read(tmp_path) == progress
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(None, id="deleted"),
+        pytest.param("", id="empty"),
+        pytest.param('{"passed": ["01_tiny/do', id="half-written"),
+        pytest.param("[1, 2]", id="a-list"),
+        pytest.param('{"passed": 3, "hints": [1], "gave_up": null}', id="other-types"),
+        pytest.param("[" * 100_000, id="deeply-nested"),
+        pytest.param('{"passed": [1, {}], "hints": {"a": -1, "b": "x"}}', id="other-entries"),
+    ],
+)
+def test_a_file_that_can_not_be_read_is_no_error(progress: Progress, tmp_path: Path, text):
+    """The learner begins again; whatever passes is found by the next check."""
+    if text is not None:
+        progress.file.write_text(text)
+    found = Progress.read(tmp_path)
+
+    assert (found.passed, found.gave_up, found.hints) == (set(), set(), {})
+
+
+def test_fields_of_another_version_are_kept(progress: Progress, tmp_path: Path):
+    """An older program does not lose what a newer one has written, nor fail for what is absent."""
+    progress.file.write_text('{"format_version": 9, "passed": ["a/b"], "hunted": ["a"]}')
+    Progress.read(tmp_path).save()
+    found = json.loads(progress.file.read_bytes())
+
+    assert found["hunted"] == ["a"]
+    assert found["passed"] == ["a/b"]
+
+
+def test_a_folder_that_can_not_be_written_is_one_message(tmp_path: Path):
+    """It says which file."""
+    with pytest.raises(UsageError, match="can't be written to"):
+        Progress(tmp_path / "gone" / PROGRESS_FILE).save()
+
+
+def test_one_more_hint_each_time(progress: Progress, course: Course):
+    """There are three; an earlier one can be read again without showing more."""
+    task = tasks(course)[0]
+
+    assert [progress.next_hint(task) for _ in range(4)] == [1, 2, 3, 3]
+    assert progress.next_hint(task, 1) == 1
+    assert progress.hints[task.key] == 3
+
+
+def test_the_first_open_exercise_comes_next(progress: Progress, course: Course):
+    """Behind a given one, else from the start; none when all are passed."""
+    every = tasks(course)
+    progress.passed = {every[0].key, every[2].key}
+
+    assert first_open(course, progress) == every[1]
+    assert first_open(course, progress, every[1]) == every[3]
+    progress.passed = {task.key for task in every}
+    assert first_open(course, progress) is None
+
+
+def test_an_exercise_is_found_by_name_and_by_stage(progress: Progress, course: Course):
+    """Of several of one name it is the first that is open."""
+    progress.passed = {"01_tiny/double"}
+
+    assert find_task(course, progress, "double").key == "02_more/double"
+    assert find_task(course, progress, "1/double").key == "01_tiny/double"
+    assert find_task(course, progress, "").key == "01_tiny/Scale"
+    with pytest.raises(UsageError, match=r"no exercise 'triple' here\. Exercises: double, Scale"):
+        find_task(course, progress, "triple")
+
+
+def test_minutes_left_shrink_with_each_exercise(progress: Progress, course: Course):
+    """A stage's exercises count alike."""
+    stage = course.stages[0]
+    before = [item.minutes_left for item in by_stage(course, progress)]
+    progress.passed = {Task(stage, stage.exercises[0]).key}
+    after = [item.minutes_left for item in by_stage(course, progress)]
+
+    assert before[0] == stage.file.minutes
+    assert after[0] < before[0]
+    assert after[1] == before[1]
+    assert "1 of 4 exercises" in [*progress_lines(course, progress)][-1]

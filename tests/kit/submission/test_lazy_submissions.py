@@ -1,0 +1,72 @@
+"""A class of any size: each submission is read when its turn comes."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.errors import UsageError
+from autograder.submission.collect import find
+from autograder.submission.lazy_submissions import LazySubmissions, stages_with_code
+from tests.kit.submission.conftest import SOLVED
+
+
+@pytest.fixture
+def lazy(write, class_, stages) -> LazySubmissions:
+    """Two students, the first with two stages, and one who handed in a text."""
+    write("alice/01_averaging/averaging.py", SOLVED)
+    write("alice/02_self_attention/self_attention.py", SOLVED)
+    write("bob/02_self_attention/self_attention.py", SOLVED)
+    write("carl/02_self_attention/notes.txt")
+    return LazySubmissions.of([find(class_, stages)])
+
+
+def test_it_holds_what_collecting_yields(lazy: LazySubmissions, class_, stages):
+    """In the same order, any number of times."""
+    eager = list(find(class_, stages).submissions())
+
+    assert [one.digest for one in lazy] == [one.digest for one in eager]
+    assert [one.digest for one in lazy.outlines] == [one.digest for one in eager]
+    assert len(lazy) == len(eager) == 4
+
+
+def test_each_is_read_anew(lazy: LazySubmissions, write):
+    """None stays in memory."""
+    before = lazy[2].module
+    lazy[0]
+    write("bob/02_self_attention/self_attention.py", b"x = 1\n")
+
+    assert (before, lazy[2].module) == (SOLVED, b"x = 1\n")
+
+
+def test_a_part_of_it_is_lazy_too(lazy: LazySubmissions):
+    """By indices, or by a slice."""
+    some, rest = lazy.subset([2, 0]), lazy[1:]
+
+    assert [one.student for one in some] == ["bob", "alice"]
+    assert isinstance(rest, LazySubmissions)
+    assert [one.stage for one in rest.outlines][:2] == ["02_self_attention"] * 2
+
+
+def test_a_change_is_made_at_each_reading(lazy: LazySubmissions):
+    """Such as the time of late work."""
+    changed = lazy.changed_by(lambda one: replace(one, is_late=True))
+
+    assert [one.is_late for one in changed] == [True] * 4
+    assert not lazy[0].is_late
+
+
+def test_the_stages_with_code_are_known_without_reading(lazy: LazySubmissions, class_):
+    """So that only their suites are collected."""
+    for path in sorted(class_.rglob("*.py")):
+        path.unlink()
+
+    assert stages_with_code(lazy) == {"01_averaging", "02_self_attention"}
+
+
+def test_files_that_are_gone_stop_the_run(lazy: LazySubmissions, class_: Path):
+    """A student must not get 0 points because a folder was moved meanwhile."""
+    (class_ / "bob" / "02_self_attention" / "self_attention.py").unlink()
+
+    with pytest.raises(UsageError, match="bob 02_self_attention changed while"):
+        lazy[2]

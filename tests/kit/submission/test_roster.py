@@ -1,0 +1,97 @@
+"""The roster says which student of the course a name in a download is."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import UsageError
+from autograder.submission.names import parse_download_name
+from autograder.submission.roster import Roster
+
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Homework (7)\n"
+    "    Points Possible,,,,,10\n"
+    '"Lovelace, Ada",101,s101,ada@example.org,A,\n'
+    '"Turing, Alan",102,,alan,A,\n'
+    '"Student, Test",103,,,A,\n'
+)
+STUDENTS = (
+    "id,first_name,last_name,email,lms_user_id\n"
+    "s101,Ada,Lovelace,ada@example.org,101\n"
+    "s102,Alan,Turing,,\n"
+)
+Read = Callable[..., Roster]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Read a roster with some content."""
+
+    def read_text(text: str, known: tuple[str, ...] = ()) -> Roster:
+        file = tmp_path / "roster.csv"
+        file.write_text(text, "utf-8")
+        return Roster.read(file, known)
+
+    return read_text
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "student"),
+    [
+        pytest.param(CANVAS, "lovelaceada_101_9_x.py", "s101", id="canvas-number"),
+        pytest.param(CANVAS, "turingalan_LATE_102_9_x.py", "alan", id="canvas-login"),
+        pytest.param(CANVAS, "studenttest_103_9_x.py", "103", id="canvas-without-ids"),
+        pytest.param(CANVAS, "ada@example.org", "s101", id="canvas-email"),
+        pytest.param(CANVAS, "Ada Lovelace_77_assignsubmission_file_", "s101", id="full-name"),
+        pytest.param(STUDENTS, "lovelaceada_101_9_x.py", "s101", id="students-number"),
+        pytest.param(STUDENTS, "Alan Turing_77_assignsubmission_file_", "s102", id="students-name"),
+        pytest.param(STUDENTS, "s102", "s102", id="students-id"),
+        pytest.param(STUDENTS, "turingalan_999_9_x.py", None, id="another-number"),
+        pytest.param(STUDENTS, "Ada Lovelace_101_assignsubmission_file_", "s101", id="not-moodles"),
+        pytest.param(CANVAS, "alan_555_9_x.py", None, id="a-name-that-is-a-login"),
+        pytest.param(CANVAS, "eve_555_9_s101_101_9_x.py", None, id="number-in-the-file-name"),
+    ],
+)
+def test_finds_a_student(read: Read, text: str, name: str, student: str | None):
+    """By Canvas's number; elsewhere by id, address or full name."""
+    person = read(text).find(parse_download_name(name))
+
+    assert (person.student if person else None) == student
+
+
+def test_the_gradebook_chooses_among_canvas_ids(read: Read):
+    """Whoever imported logins keeps them, although Canvas has SIS ids, too."""
+    roster = read(CANVAS, known=("ada@example.org",))
+
+    assert [person.student for person in roster.people] == ["ada@example.org", "alan", "103"]
+
+
+def test_keeps_names_for_the_gradebook(read: Read):
+    """Formgrader and exports show them."""
+    person = read(CANVAS).people[0]
+
+    assert (person.first_name, person.last_name) == ("Ada", "Lovelace")
+    assert (person.email, person.number) == ("ada@example.org", "101")
+
+
+def test_two_people_of_one_name_are_not_guessed(read: Read):
+    """Moodle's numbers are of one assignment, so only the name could tell."""
+    roster = read("id,first_name,last_name\na,Ada,L\nb,Ada,L\n")
+
+    assert roster.find(parse_download_name("Ada L_7_assignsubmission_file_")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param("name,points\nAda,1\n", "is no roster: its columns are", id="other-file"),
+        pytest.param("", "is no roster: its columns are none", id="empty"),
+        pytest.param("id\na\na\n", "has two students with the id a", id="one-id-twice"),
+        pytest.param('id\n"a\n', "is not a CSV file", id="open-quote"),
+    ],
+)
+def test_refuses_what_is_no_roster(read: Read, text: str, says: str):
+    """The message names the file and what to use instead."""
+    with pytest.raises(UsageError, match=says):
+        read(text)

@@ -1,0 +1,164 @@
+"""Files and folders are written completely, or stay as they are."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.disk import OwnedFolder, replace_file, replacing_folder, require_space
+
+
+def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path):
+    """The folder holds the new file only."""
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"old")
+    replace_file(file, b"new")
+
+    assert file.read_bytes() == b"new"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The disk may be full in the middle of it."""
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"old")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", _full)
+        with pytest.raises(OSError, match="No space"):
+            replace_file(file, b"new")
+
+    assert file.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path: Path):
+    """What the old one held is gone."""
+    folder = tmp_path / "deep" / "folder"
+    folder.mkdir(parents=True)
+    (folder / "old.txt").touch()
+    with replacing_folder(folder) as new:
+        (new / "new.txt").touch()
+
+    assert [path.name for path in folder.iterdir()] == ["new.txt"]
+    assert [path.name for path in folder.parent.iterdir()] == ["folder"]
+
+
+def test_an_exception_leaves_the_old_folder(tmp_path: Path):
+    """Nothing of the new one stays."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "old.txt").touch()
+    with pytest.raises(ZeroDivisionError), replacing_folder(folder) as new:
+        (new / "new.txt").write_text(str(1 / 0))
+
+    assert [path.name for path in folder.iterdir()] == ["old.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_folder_that_can_not_be_made_has_no_space(tmp_path: Path):
+    """A file stands where the folder should be."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(OSError, match="file"):
+        require_space(tmp_path / "file" / "folder")
+    require_space(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+OWN = """
+import os, shutil, sys
+from autograder.disk import OwnedFolder
+folder = OwnedFolder(shutil.rmtree).path
+(folder / "submission-1").mkdir()
+if len(sys.argv) == 1 or os.fork():
+    print(folder, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files of our own."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return folder
+
+
+@pytest.fixture
+def start_owner(temporary: Path) -> Iterator[Callable[..., tuple["subprocess.Popen[str]", Path]]]:
+    """Start a process that owns a folder; return both."""
+    del temporary  # it is in the environment
+    started = []
+
+    def start(*words: str) -> tuple["subprocess.Popen[str]", Path]:
+        process = subprocess.Popen(  # noqa: S603  # this Python, on the lines above
+            [sys.executable, "-c", OWN, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        assert process.stdout is not None
+        return process, Path(process.stdout.readline().strip())
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_the_folder_of_a_killed_process_is_removed_by_the_next(start_owner):
+    """As soon as the process is gone, and not before."""
+    owner, folder = start_owner()
+    OwnedFolder(shutil.rmtree).close()
+    before = folder.exists()
+    owner.kill()
+    owner.wait()
+    OwnedFolder(shutil.rmtree).close()
+
+    assert (before, folder.exists()) == (True, False)
+
+
+def test_a_folder_stays_while_a_fork_of_its_process_lives(start_owner):
+    """A grading process may still be at work in it."""
+    owner, folder = start_owner("fork")
+    owner.kill()
+    owner.wait()
+    OwnedFolder(shutil.rmtree).close()
+    before = folder.exists()
+    owner.communicate()  # closes the pipe, so that the fork ends
+    while folder.exists():
+        OwnedFolder(shutil.rmtree).close()
+
+    assert before
+
+
+@pytest.mark.parametrize("name", ["autograder-private-mine", "autograder-notes"])
+def test_a_folder_that_may_be_somebody_s_stays(temporary: Path, name: str):
+    """It has another name, or holds other files."""
+    (temporary / name).mkdir()
+    (temporary / name / "thesis.tex").touch()
+    (temporary / "autograder-private-link").symlink_to(temporary / name)
+    OwnedFolder(shutil.rmtree).close()
+
+    assert (temporary / name / "thesis.tex").exists()
+    assert {path.name for path in temporary.iterdir()} == {name, "autograder-private-link"}
+
+
+def test_an_owned_folder_can_be_passed_but_not_listed(temporary: Path):
+    """A worker runs as another user, and needs no names of others' folders."""
+    folder = OwnedFolder(shutil.rmtree)
+    mode = folder.path.stat().st_mode & 0o777
+    folder.close()
+
+    assert mode == 0o711
+    assert list(temporary.iterdir()) == []
+
+
+def _full(*_arguments: object) -> int:
+    raise OSError(28, "No space left on device")
