@@ -1,0 +1,219 @@
+"""Kills processes of a run at random moments: python -m benchmarks.kills [KILLS] [SUBMISSIONS].
+
+Supervisor, grading processes, fork servers and workers get SIGKILL; the same command is run until
+it is done. The record must equal that of an undisturbed run but for the times, and nothing may be
+left: no process, no temporary folder. The moments are drawn from a fixed seed.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from pathlib import Path
+
+from autograder.course import find_root, load
+from autograder.reports.difference import compare, difference_lines
+from autograder.results import from_json, to_json
+from tests.factories import without_times
+
+ROLES = ("supervisor", "worker", "grading process", "fork server")
+POLL_SECONDS = 0.005
+END_SECONDS = 20.0  # for the processes of a killed run to notice; a busy machine needs some
+SEED = 123
+
+
+@dataclass
+class Disturbed:
+    """What happened until the class was graded."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    runs: int = 0
+    rounds: int = 0  # the class was graded as a whole, and begun anew for more kills
+    wrong_records: int = 0
+    left_processes: int = 0
+    left_files: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Scene:
+    """A class to be graded, and where everything of its runs lies."""
+
+    course: Path
+    class_: Path
+    home: Path
+
+    @property
+    def record(self) -> Path:
+        """Where the record is."""
+        return self.home / "out" / "results.json"
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Start a run, whose temporary files are in a folder of their own."""
+        temporary = self.home / "tmp"
+        self.record.parent.mkdir(exist_ok=True)
+        temporary.mkdir(exist_ok=True)
+        temporary.chmod(0o711)  # a worker passes through it
+        command = [sys.executable, "-m", "autograder", "grade", self.class_, "--json", self.record]
+        return subprocess.Popen(  # noqa: S603  # our own command
+            [*command, "--course", self.course, "--jobs", "2"],
+            cwd=self.course,
+            env=os.environ | {"TMPDIR": str(temporary)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def graded(self) -> bytes:
+        """Return the record without its times."""
+        return to_json(without_times(from_json(self.record.read_bytes())))
+
+    def forget(self) -> None:
+        """Remove the record and its journal."""
+        for path in self.record.parent.iterdir():
+            path.unlink()
+
+    def left(self) -> list[str]:
+        """List the files that no run should leave."""
+        own = {self.record, self.record.with_name(self.record.name + ".journal")}
+        found = [*(self.home / "tmp").iterdir(), *self.record.parent.iterdir()]
+        return [str(path) for path in found if path not in own]
+
+
+def undisturbed(scene: Scene) -> bytes:
+    """Return the record of a run that nobody disturbs."""
+    code = scene.start().wait()
+    if code:
+        sys.exit(f"The undisturbed run ended with exit code {code}.")
+    graded = scene.graded()
+    scene.forget()
+    return graded
+
+
+def disturb(scene: Scene, expected: bytes, roles: Sequence[str], pause: float) -> Disturbed:
+    """Grade the class; kill one process of each of *roles* after at most *pause* seconds each."""
+    happened, left = Disturbed(), deque(roles)
+    draw = random.Random(SEED)  # noqa: S311  # the same moments each time
+    seen: set[int] = set()
+    while True:
+        run = scene.start()
+        happened.runs += 1
+        while run.poll() is None:
+            if not left:
+                run.wait()
+            elif pid := _wait_for(run, left[0], draw.uniform(0, pause), draw, seen):
+                os.kill(pid, signal.SIGKILL)
+                happened.kills[left.popleft()] += 1
+        if happened.runs > 2 * len(roles) + 10:
+            sys.exit(f"The command was run {happened.runs} times and has not graded all.")
+        if run.returncode:
+            continue
+        happened.rounds += 1
+        if (graded := scene.graded()) != expected:
+            happened.wrong_records += 1
+            for line in difference_lines(compare(from_json(expected), from_json(graded))):
+                print(line)
+        if not left:
+            break
+        scene.forget()
+    happened.left_processes = _count_left(seen)
+    happened.left_files = scene.left()
+    return happened
+
+
+def _wait_for(
+    run: "subprocess.Popen[bytes]", role: str, pause: float, draw: random.Random, seen: set[int]
+) -> int:
+    """Return a process of *role* after *pause* seconds, or once there is one; 0: the run ended."""
+    time.sleep(pause)
+    while run.poll() is None:
+        found = processes(run.pid)
+        seen.update(pid for pids in found.values() for pid in pids)
+        if pids := found[role]:
+            return draw.choice(pids)
+        time.sleep(POLL_SECONDS)
+    return 0
+
+
+def processes(supervisor: int) -> dict[str, list[int]]:
+    """Return the processes of a run by their role."""
+    parents = _parents()
+    children = [pid for pid, parent in parents.items() if parent == supervisor]
+    servers = [pid for pid in children if _is_fork_server(pid)]
+    return {
+        "supervisor": [supervisor],
+        "fork server": servers,
+        "grading process": [pid for pid in children if pid not in servers],
+        "worker": [pid for pid, parent in parents.items() if parent in servers],
+    }
+
+
+def _parents() -> dict[int, int]:
+    """Return the parent of each process that still runs."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if fields[0] != "Z":
+            found[int(folder.name)] = int(fields[1])
+    return found
+
+
+def _is_fork_server(pid: int) -> bool:
+    try:
+        return b"autograder.sandbox.fork_server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def _count_left(seen: set[int]) -> int:
+    """Count the processes of all runs that have not ended in time."""
+    deadline = time.monotonic() + END_SECONDS
+    while (left := seen & _parents().keys()) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+    return len(left)
+
+
+def write_class(folder: Path, stage: str, count: int) -> Path:
+    """Write *count* hand-ins of *stage*: most are right, some are not, and some crash."""
+    course = load(find_root(Path(__file__).parent))
+    one = course.stage(stage)
+    solution, stub = one.solution.read_text("utf-8"), one.stub.read_text("utf-8")
+    kinds = [solution] * 7 + [stub, "import no_such_package\n", "import os\nos._exit(3)\n"]
+    for number, text in enumerate(islice(cycle(kinds), count)):
+        path = folder / f"student{number:03}" / one.name / one.solution.name
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{text}\n\nSTUDENT = {number}\n", "utf-8")
+    return folder
+
+
+def main(kills: int = 100, count: int = 200) -> None:
+    """Kill and print what came of it."""
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+        home = Path(folder)
+        home.chmod(0o711)  # a worker passes through it
+        class_ = write_class(home / "class", "04", count)
+        scene = Scene(find_root(Path(__file__).parent), class_, home)
+        begin = time.monotonic()
+        expected = undisturbed(scene)
+        alone = time.monotonic() - begin
+        happened = disturb(scene, expected, list(islice(cycle(ROLES), kills)), pause=alone / 20)
+    each = ", ".join(f"{number} x {role}" for role, number in sorted(happened.kills.items()))
+    print(f"{count} submissions of stage 04, {sum(happened.kills.values())} kills: {each}")
+    print(f"  the command was run {happened.runs} times and graded all {happened.rounds} times")
+    print(f"  records that differ but for the times   {happened.wrong_records}")
+    print(f"  processes left                          {happened.left_processes}")
+    print(f"  files left                              {len(happened.left_files)}")
+    if happened.wrong_records or happened.left_processes or happened.left_files:
+        sys.exit("\n".join(["Something was lost or left.", *happened.left_files]))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:3]))
