@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from tests.browser import formgrader
 from tests.browser.server import Server, jupyter_lab
-from tests.browser.submissions import ELSEWHERE, STAGE, submit_class
+from tests.browser.submissions import ELSEWHERE, STAGE, Expected, expected, submit_class
 
 ROOT = Path(__file__).parents[2]
 COURSE = ("course.toml", "nbgrader_config.py", "solutions", "source", "assignments", "tests/hidden")
@@ -84,6 +84,12 @@ def graded(course: Path, run: Run) -> Path:
     submit_class(course, ROOT / "examples" / "submitted")
     run("autograder", "grade", "submitted", "--stage", STAGE, "--gradebook", "--report", "reports")
     return course
+
+
+@pytest.fixture(scope="session")
+def alan() -> Expected:
+    """What is shown of alan's first exercise."""
+    return expected(ROOT, "alan", "SelfAttentionV1")
 
 
 @pytest.fixture(scope="session")

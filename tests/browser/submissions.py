@@ -1,7 +1,9 @@
 """The submissions of the class in these tests: the example class's modules, and answered labs."""
 
 import json
+import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
 from playwright.sync_api import Page
 
@@ -13,6 +15,30 @@ STARTING = "Without a negative number every score grows with the *size* of a key
 # This id is allowed: file systems accept it, and `autograder` does not change it.
 MALLORY = "mallory' onerror='alert(1)' &lt;script&gt;alert(2)&lt;"
 ELSEWHERE = "http://elsewhere.invalid"  # reading a page must send no request
+
+
+class Expected(NamedTuple):
+    """What the pages must show of a submission with a mistake, by its record and the course."""
+
+    score: str
+    points: str  # of the exercise
+    mistake: str
+    hint: str
+
+
+def expected(root: Path, student: str, exercise: str) -> Expected:
+    """Return what *student* must see of *exercise*: the expected result of the example class."""
+    path = root / "examples" / "expected" / student / f"{STAGE}.json"
+    record = json.loads(path.read_text("utf-8"))
+    hints = tomllib.loads((root / "source" / STAGE / "hints.toml").read_text("utf-8"))
+    (graded,) = (one for one in record["exercises"] if one["name"] == exercise)
+    diagnoses = [check["diagnosis"] for check in graded["checks"] if check["diagnosis"]]
+    return Expected(
+        score=f"{record['score']:g}",
+        points=f"{graded['score']:g}",
+        mistake=diagnoses[0]["title"],
+        hint=hints[exercise][0],
+    )
 
 
 def submit_class(root: Path, examples: Path) -> None:

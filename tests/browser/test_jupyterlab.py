@@ -3,7 +3,7 @@
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Photograph
-from tests.browser.submissions import MALLORY, STAGE
+from tests.browser.submissions import MALLORY, STAGE, Expected
 
 
 def test_its_menu_leads_to_formgrader_and_to_the_course(page: Page, photograph: Photograph):
@@ -30,10 +30,12 @@ def test_a_lab_opens_with_its_grade_cells_locked(page: Page, photograph: Photogr
     photograph("jupyterlab_lab")
 
 
-def test_a_graded_notebook_opens_with_readable_feedback(page: Page, photograph: Photograph):
+def test_a_graded_notebook_opens_with_readable_feedback(
+    page: Page, alan: Expected, photograph: Photograph
+):
     """JupyterLab removes some of the style; the text and the numbers stay."""
     page.goto(f"/doc/tree/autograded/alan/{STAGE}/lab.ipynb")
-    mistake = page.locator("blockquote", has_text="The scores go into softmax unscaled.").first
+    mistake = page.locator("blockquote", has_text=f"{alan.mistake}.").first
     tables = page.locator(".jp-OutputArea table", has_text="journey")
 
     expect(mistake).to_be_attached()
