@@ -34,7 +34,7 @@ class Panels:
 
     def _repr_html_(self) -> str:
         both = zip(self.figures, self._titles, strict=True)
-        images = "".join(_image(figure, title) for figure, title in both)
+        images = "".join(_figure(figure, title) for figure, title in both)
         return f'<div style="display:flex;flex-wrap:wrap;gap:8px">{images}</div>'
 
 
@@ -57,12 +57,12 @@ class Diagram:
         for part in self._parts:
             drawn.append(_step(part, top) if isinstance(part, str) else _boxes(part, top))
             top += ARROW if isinstance(part, str) else BOX
-        size = f'viewBox="0 0 {WIDTH} {top + 2}" style="width:100%;max-width:{WIDTH}px"'
-        label = f'role="img" aria-label="{escape(repr(self))}"'
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {label} fill="currentColor" '
-            f'font-family="sans-serif" font-size="14">{"".join(drawn)}</svg>'
+        size = f'width="{WIDTH}" height="{top + 2}" viewBox="0 0 {WIDTH} {top + 2}"'
+        svg = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" '
+            f'font-size="14"><rect width="100%" height="100%" fill="white"/>{"".join(drawn)}</svg>'
         )
+        return _image("svg+xml", svg.encode(), repr(self), WIDTH)
 
 
 def shapes(*parts: Mapping[str, str] | str) -> Diagram:
@@ -149,15 +149,22 @@ def _write_numbers(axis: Any, table: Any, dark_from: float, digits: int) -> None
             axis.text(column, row, f"{entry:.{digits}f}", ha="center", va="center", color=colour)
 
 
-def _image(figure: Any, title: str) -> str:
-    """Return *figure* as an element of a page, no wider than the page."""
+def _figure(figure: Any, title: str) -> str:
+    """Return *figure* as an element of a page."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=DOTS * SHARP)
-    data = base64.b64encode(file.getvalue()).decode()
-    width = round(figure.get_figwidth() * DOTS)
+    return _image("png", file.getvalue(), title, round(figure.get_figwidth() * DOTS))
+
+
+def _image(kind: str, data: bytes, alternative: str, width: int) -> str:
+    """Return a picture as an element of a page, no wider than the page.
+
+    Jupyter shows it in a notebook that it does not trust, too; of inline SVG only the text is left.
+    """
+    encoded = base64.b64encode(data).decode()
     return (
-        f'<img src="data:image/png;base64,{data}" alt="{escape(title)}" width="{width}" '
-        'style="max-width:100%;height:auto">'
+        f'<img src="data:image/{kind};base64,{encoded}" alt="{escape(alternative)}" '
+        f'width="{width}" style="max-width:100%;height:auto">'
     )
 
 
@@ -181,6 +188,6 @@ def _boxes(row: Mapping[str, str], top: int) -> str:
 def _step(text: str, top: int) -> str:
     """Return an arrow down with *text* beside it as SVG."""
     return (
-        f'<path d="M40 {top}v{ARROW - 8}m-5 -6l5 6l5 -6" fill="none" stroke="currentColor"/>'
+        f'<path d="M40 {top}v{ARROW - 8}m-5 -6l5 6l5 -6" fill="none" stroke="black"/>'
         f'<text x="56" y="{top + 18}" font-size="13">{escape(text)}</text>'
     )

@@ -69,6 +69,10 @@ for _name in {names!r}:
 METADATA = {"nbgrader", "deletable", "editable"}  # the last two lock a cell in Jupyter
 LAB_FOLDERS = ("source", "assignments")
 CODE = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
+CODE_ONLY = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$", re.DOTALL)
+INLINE = re.compile(r"\$([^$]+)\$")
+COMMAND = re.compile(r"\\[a-zA-Z]+\s*|\\.|[{}_^ ]")
+LONGEST_FORMULA = 36  # characters without commands: 300 pixels
 HTML = re.compile(r"<[/!a-z]", re.IGNORECASE)
 LINK = re.compile(r"\]\(\s*<?([^)\s>]*)|^\s*\[[^\]]+\]:\s*(\S+)", re.MULTILINE)
 IMAGE = re.compile(r"!\[")
@@ -404,6 +408,14 @@ def test_a_lab_begins_with_the_lab(stage: Stage, lab: NotebookNode):
 def test_a_lab_draws_the_shapes(lab: NotebookNode):
     """One diagram shows the way from the inputs to the result."""
     assert sum(cell.source.startswith("shapes(") for cell in lab.cells) == 1
+
+
+def test_formulas_in_a_line_fit_a_narrow_screen(lab: NotebookNode):
+    """A formula does not break: a long sum is several formulas, with signs between them."""
+    texts = (CODE_ONLY.sub("", cell.source) for cell in lab.cells if cell.cell_type == "markdown")
+    formulas = [formula for text in texts for formula in INLINE.findall(text)]
+
+    assert [one for one in formulas if len(COMMAND.sub("", one)) > LONGEST_FORMULA] == []
 
 
 def test_a_lab_says_how_long_the_stage_takes(stage: Stage, lab: NotebookNode):

@@ -1,16 +1,19 @@
 """Heatmaps beside each other, and diagrams of shapes."""
 
+import base64
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
 
 import pytest
 import torch
 from matplotlib import colors
 from torch import Tensor
 
-from autograder.student.pictures import Panels, heatmaps, shapes
+from autograder.student.pictures import Diagram, Panels, heatmaps, shapes
 
+SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ("Your", "journey", "starts")
 WEIGHTS = torch.tensor([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [0.0, 0.0, 1.0]])
 INF = float("inf")
@@ -215,15 +218,32 @@ def test_cells_of_one_colour_map_grow_darker(draw: Draw):
     assert brightness == sorted(brightness, reverse=True)
 
 
-def test_shapes_stand_in_rows_with_steps_between():
-    """The diagram is a picture that grows with its rows, in the colours of the page."""
-    diagram = shapes({"q": "(T, d)", "k": "(T, d)"}, "dot products", {"scores": "(T, T)"})
-    page = diagram._repr_html_()
+def svg(diagram: Diagram) -> ET.Element:
+    """Return the picture of *diagram*."""
+    encoded = diagram._repr_html_().partition("base64,")[2].partition('"')[0]
+    return ET.fromstring(base64.b64decode(encoded))  # noqa: S314  # our own
 
-    assert page.count("<rect ") == 3
-    assert page.count("<path ") == 1
-    assert 'fill="currentColor"' in page
-    assert "max-width:340px" in page
+
+def test_shapes_stand_in_rows_with_steps_between():
+    """The diagram is a picture that fits a narrow screen."""
+    diagram = shapes({"q": "(T, d)", "k": "(T, d)"}, "dot products", {"scores": "(T, T)"})
+    drawn = svg(diagram)
+
+    assert [text.text for text in drawn.iter(f"{SVG}text")] == [
+        *("q", "(T, d)", "k", "(T, d)"),
+        "dot products",
+        *("scores", "(T, T)"),
+    ]
+    assert len(list(drawn.iter(f"{SVG}path"))) == 1
+    assert int(drawn.attrib["width"]) < 400
+
+
+def test_a_diagram_is_an_image_with_its_text_beside_it():
+    """Jupyter removes inline SVG from a notebook that it does not trust, and keeps images."""
+    page = shapes({"q": "(T, d)"})._repr_html_()
+
+    assert page.startswith('<img src="data:image/svg+xml;base64,')
+    assert 'alt="q (T, d)"' in page
 
 
 def test_shapes_can_be_read_as_text():
@@ -235,4 +255,7 @@ def test_shapes_can_be_read_as_text():
 
 def test_words_of_a_diagram_are_escaped():
     """A shape may hold any character."""
-    assert "<b>" not in shapes({"<b>": "a & b"}, "<b>")._repr_html_()
+    diagram = shapes({"<b>": "a & b"}, "<b>")
+
+    assert "<b>" not in diagram._repr_html_()
+    assert [text.text for text in svg(diagram).iter(f"{SVG}text")] == ["<b>", "a & b", "<b>"]
