@@ -31,6 +31,11 @@ EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
 CELL_SECONDS = 20.0  # far above what a cell of a lab needs; a loop without end is stopped
 UNWRITTEN = {"", "YOUR ANSWER HERE", "*Write your answer here.*"}
 SCHEME = ("### BEGIN MARK SCHEME", "### END MARK SCHEME")  # `release` leaves it out
+NO_MODEL_ANSWER = (
+    "There is no model answer here: in a class, an instructor reads what you wrote. "
+    "If you learn alone, work in a folder inside the course's repository, as `autograder start` "
+    "makes one there: this cell then shows what a full answer says."
+)
 
 
 class NotPassedError(AssertionError):
@@ -147,7 +152,7 @@ class Lab:
         """
         scheme = self._mark_scheme(answer)
         if not scheme:
-            return ModelAnswer("Your instructor reads this answer; there is no model answer here.")
+            return ModelAnswer(NO_MODEL_ANSWER)
         if self._own_answer(answer) in UNWRITTEN:
             return ModelAnswer(
                 "Write your own answer first, save this notebook, and run this cell again: "
