@@ -60,9 +60,9 @@ class Scene:
         self.record.parent.mkdir(exist_ok=True)
         temporary.mkdir(exist_ok=True)
         temporary.chmod(0o711)  # a worker passes through it
-        command = [sys.executable, "-m", "autograder", "grade", self.class_, "--json", self.record]
+        words = ("-m", "autograder", "grade", self.class_, "--json", self.record)
         return subprocess.Popen(  # noqa: S603  # our own command
-            [*command, "--course", self.course, "--jobs", "2"],
+            [sys.executable, *map(str, words), "--course", str(self.course), "--jobs", "2"],
             cwd=self.course,
             env=os.environ | {"TMPDIR": str(temporary)},
             stdout=subprocess.DEVNULL,

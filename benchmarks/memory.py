@@ -70,7 +70,7 @@ def measure(class_: str, record: str, known: str = "") -> None:
         from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch
 
         results = from_json(Path(known).read_bytes()).submissions
-        grading.grade_one = lambda _runner, _server, one, _client: _quick(results, one)
+        grading.grade_one = lambda *words: _quick(results, words[2])
     begin = time.monotonic()
     course = str(find_root(Path(__file__).parent))
     words = ["grade", class_, "--json", record, "--course", course]

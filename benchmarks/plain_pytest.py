@@ -128,43 +128,77 @@ def main(folders: list[str]) -> None:
     torch.softmax(torch.rand(4, 4), dim=-1)
     prepare_forks()
     gc.freeze()
-    for folder in folders:
+    for folder in map(Path, folders):
         parent = os.getpid()
+        (is_confined, confined), (may_start, start) = os.pipe(), os.pipe()
         child = os.fork()
         if not child:
-            _run(Path(folder), parent)
+            os.close(is_confined)
+            os.close(start)
+            _run(folder, parent, confined, may_start)
             return  # it ends as any Python process does
-        _wait(child)
+        os.close(confined)
+        os.close(may_start)
+        _wait(child, _private_folder(child, is_confined), start, folder)
+        os.close(is_confined)
 
 
-def _run(folder: Path, parent: int) -> None:
-    """Run the tests in *folder*, and write what they earned."""
+def _private_folder(child: int, is_confined: int) -> int | None:
+    """Open the folder that *child* alone sees, once it is confined; None if it never is."""
+    if not os.read(is_confined, 1):
+        return None
+    return os.open(f"/proc/{child}/cwd", os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _run(folder: Path, parent: int, confined: int, may_start: int) -> None:
+    """Run the tests in *folder*, once *may_start* was closed, and write what they earned."""
     policy = SandboxPolicy(
         isolation="full",
         readable=readable_roots(),
         private=str(folder),
         memory_bytes=512 * MIB,
         file_bytes=16 * MIB,
+        files=1000,
     )
-    os.chdir(folder)
+    files = {path.relative_to(folder): path.read_bytes() for path in _files(folder)}
     private = dict.fromkeys(("HOME", "TMPDIR"), str(folder))
     os.environ.update(private, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")  # the kit has a plugin itself
-    confine(policy, parent)
+    confine(policy, parent)  # into an empty folder
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    os.write(confined, b"!")
+    os.read(may_start, 1)
+    os.close(confined)
+    os.close(may_start)
     plugin = Score()
     pytest.main(["-q", "-p", "no:cacheprovider", SUITE], plugins=[plugin])
     earned = MOST * plugin.passed / plugin.all if plugin.all else 0.0
     Path(RESULTS).write_bytes(msgspec.json.encode({"score": earned, "max_score": MOST}))
 
 
-def _wait(child: int) -> None:
-    """Wait for *child*, and kill it when its time is up."""
+def _files(folder: Path) -> list[Path]:
+    """List the files in *folder*, also those of its folders."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def _wait(child: int, private: int | None, start: int, folder: Path) -> None:
+    """Let *child* start, kill it when its time is up, and copy its results from *private*."""
+    os.close(start)
     deadline = time.monotonic() + SECONDS
     while not os.waitpid(child, os.WNOHANG)[0]:
         if time.monotonic() > deadline:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            return
+            break
         time.sleep(0.01)
+    if private is None:
+        return
+    with suppress(OSError):
+        found = os.open(RESULTS, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=private)
+        with open(found, "rb") as file:  # noqa: PTH123  # a descriptor
+            (folder / RESULTS).write_bytes(file.read(MIB))
+    os.close(private)
 
 
 if __name__ == "__main__":
