@@ -28,7 +28,8 @@ class HiddenInputs:
 
     def normal(self, *shape: int, scale: float = 1.0) -> Tensor:
         """Draw from N(0, scale²)."""
-        return torch.randn(*shape, generator=self._generator) * scale
+        drawn = torch.randn(*shape, generator=self._generator)
+        return drawn if scale == 1.0 else drawn * scale
 
     def uniform(self, *shape: int) -> Tensor:
         """Draw from [0, 1)."""
