@@ -53,7 +53,7 @@ class SuiteContext:
         spec = spec_of(item)
         if isinstance(channel, Session) and spec is not None:
             channel.begin(spec.exercise)
-        self.last_student = Student(channel, self.inputs(item).seed)
+        self.last_student = Student(channel, self.probe(item).seed)
         return self.last_student
 
     def reference(self, item: pytest.Item) -> Student:
@@ -62,8 +62,8 @@ class SuiteContext:
         A public suite has its replies from its record.
         """
         if is_public(item):
-            return Student(self.record(item).channel(item.name), self.inputs(item).seed)
-        return Student(self.reference_channel(self.stage(item)), self.inputs(item).seed)
+            return Student(self.record(item).channel(item.name), self.probe(item).seed)
+        return Student(self.reference_channel(self.stage(item)), self.probe(item).seed)
 
     def reference_channel(self, stage: Stage) -> ReferenceChannel:
         """Return the channel of `reference`; a check may use that of `solution` meanwhile."""
@@ -85,7 +85,7 @@ class SuiteContext:
             self.documented_tensors = documented.read(self._course(item).documented)
         return self.documented_tensors
 
-    def inputs(self, item: pytest.Item) -> HiddenInputs:
+    def probe(self, item: pytest.Item) -> HiddenInputs:
         """Return the source of inputs of the check *item*: public ones for a public suite."""
         stage = self.stage(item)
         if is_public(item):  # a student's folder may have any name, its module has not
@@ -128,9 +128,9 @@ class RecordingContext(SuiteContext):
     def reference(self, item: pytest.Item) -> Student:
         """Return a proxy of the solution whose requests and replies are kept."""
         self.recorder = ExchangeRecorder(self.reference_channel(self.stage(item)))
-        return Student(self.recorder, self.inputs(item).seed)
+        return Student(self.recorder, self.probe(item).seed)
 
-    def inputs(self, item: pytest.Item) -> HiddenInputs:
+    def probe(self, item: pytest.Item) -> HiddenInputs:
         """Return the source of public inputs."""
         return HiddenInputs(PUBLIC_SEED, self.stage(item).module, item.name)
 

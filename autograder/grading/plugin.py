@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the first check imports torch, not every start of pytest
     from autograder.suite.student_proxy import Student
 
 CONTEXT = pytest.StashKey["SuiteContext"]()
+FIXTURES = pytest.StashKey[tuple[str, ...]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,8 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark that `@check` sets."""
+    """Register the mark that `@check` sets, and the fixtures."""
     config.addinivalue_line("markers", "check(spec): a check of an exercise; write @check(...)")
+    config.pluginmanager.register(CheckFixtures(config), "autograder-fixtures")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -55,7 +57,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Tell the context which check its fixtures are for; the first check opens the context."""
+    """Give a check the values of its fixtures; the first check opens the context."""
     if not item.get_closest_marker("check"):
         return
     config = item.config
@@ -65,37 +67,53 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         options = config.getoption("--submission"), config.getoption("--isolation")
         standalone = config.stash[CONTEXT] = StandaloneContext(*options)
         config.add_cleanup(standalone.opened.close)
-    config.stash[CONTEXT].item = item
+    context = config.stash[CONTEXT]
+    context.item = item
+    if isinstance(item, pytest.Function):
+        fixtures = _own_fixtures(item)
+        item.funcargs.update((name, getattr(context, name)(item)) for name in fixtures)
 
 
-@pytest.fixture(scope="session")
-def context(pytestconfig: pytest.Config) -> "SuiteContext":
-    """The context of the session."""
-    return pytestconfig.stash[CONTEXT]
+def _own_fixtures(item: pytest.Function) -> tuple[str, ...]:
+    """Name the fixtures of this plugin that *item* asks for, and that no suite replaces.
+
+    pytest makes no fixture whose value is there already, which would take longer than the value.
+    """
+    if FIXTURES not in item.stash:
+        known = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # there is no public way to ask
+        names = [name for name in item.fixturenames if name in CheckFixtures.NAMES]
+        item.stash[FIXTURES] = tuple(name for name in names if len(known[name]) == 1)
+    return item.stash[FIXTURES]
 
 
-# These ask for no `request`: pytest would make a new fixture of it for each of them.
+class CheckFixtures:
+    """The fixtures of checks, for other fixtures and for plain functions of pytest."""
 
+    NAMES = frozenset({"student", "reference", "documented", "probe"})
 
-@pytest.fixture
-def student(context: "SuiteContext") -> "Student":
-    """The student's module, in another process."""
-    return context.student(context.item)
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
 
+    @pytest.fixture
+    def student(self) -> "Student":
+        """The student's module, in another process."""
+        return self._context.student(self._context.item)
 
-@pytest.fixture
-def reference(context: "SuiteContext") -> "Student":
-    """The instructor's solution of the same stage, with the same methods as `student`."""
-    return context.reference(context.item)
+    @pytest.fixture
+    def reference(self) -> "Student":
+        """The instructor's solution of the same stage, with the same methods as `student`."""
+        return self._context.reference(self._context.item)
 
+    @pytest.fixture
+    def documented(self) -> "DocumentedTensors":
+        """The documented tensors by name."""
+        return self._context.documented(self._context.item)
 
-@pytest.fixture
-def documented(context: "SuiteContext") -> "DocumentedTensors":
-    """The documented tensors by name."""
-    return context.documented(context.item)
+    @pytest.fixture
+    def probe(self) -> "HiddenInputs":
+        """The source of inputs of this check: hidden ones, or public ones in a public suite."""
+        return self._context.probe(self._context.item)
 
-
-@pytest.fixture
-def probe(context: "SuiteContext") -> "HiddenInputs":
-    """The source of inputs of this check: hidden ones, or public ones in a public suite."""
-    return context.inputs(context.item)
+    @property
+    def _context(self) -> "SuiteContext":
+        return self._config.stash[CONTEXT]

@@ -39,12 +39,13 @@ from autograder.sandbox.protocol import (
     Reply,
     Request,
     Statement,
+    TensorValue,
     Verb,
 )
 from autograder.sandbox.stand_ins import StandIn, shapes_of
 from autograder.sandbox.statements import Failure, StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
-from autograder.sandbox.tensors import Encoder, decode
+from autograder.sandbox.tensors import DTYPES, Encoder, decode, decode_tensor, tensor_bytes
 
 MAX_REBOUND = 10  # names of classes, of all problems; more is no mistake of a student's
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Cannot allocate memory")
@@ -84,15 +85,14 @@ class RequestExecutor:
             self._objects.clear()
         args = [decode(value, self.find) for value in request.args]
         kwargs = {key: decode(value, self.find) for key, value in request.kwargs.items()}
-        before = [arg.clone() if isinstance(arg, Tensor) else None for arg in args]
         if request.seed is not None:
             # torch.manual_seed does the same, and formats three stack traces for absent devices
             torch.default_generator.manual_seed(request.seed)
         result = VERBS[request.verb](Call(self, request, args, kwargs))
         changed = tuple(
             index
-            for index, (arg, copy) in enumerate(zip(args, before, strict=True))
-            if isinstance(arg, Tensor) and copy is not None and _differs(arg, copy)
+            for index, (arg, sent) in enumerate(zip(args, request.args, strict=True))
+            if isinstance(sent, TensorValue) and isinstance(arg, Tensor) and _differs(arg, sent)
         )
         value = Encoder(self._keep, self._max_bytes).encode(result)
         return Reply(number=request.number, value=value, changed=changed)
@@ -388,9 +388,13 @@ def _backward(
     return gradients | dict(zip(wanted, found, strict=True))
 
 
-def _differs(after: Tensor, before: Tensor) -> bool:
-    if after.shape != before.shape or after.dtype != before.dtype:
+def _differs(after: Tensor, sent: TensorValue) -> bool:
+    """Whether the argument *after* a call has other values than when it was *sent*."""
+    if tuple(after.shape) != sent.shape or after.dtype != DTYPES[sent.dtype]:
         return True
+    if tensor_bytes(after) == sent.data:
+        return False
+    before = decode_tensor(sent)
     same = (after == before) | ((after != after) & (before != before))  # noqa: PLR0124  # NaN equals itself here
     return not bool(same.all())
 

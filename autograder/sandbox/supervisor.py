@@ -263,7 +263,7 @@ class CpuDeadline:
 
     def __init__(self, pid: int, seconds: float, most: float, proc: Path = Path("/proc")) -> None:
         self.seconds = seconds
-        self._folder = proc / str(pid)
+        self._process = proc, str(pid)
         self._before: tuple[float, float] | None = None
         self._start = time.monotonic()
         self._deadline = self._start + min(seconds, most)
@@ -285,10 +285,11 @@ class CpuDeadline:
 
     def _used_and_waited(self) -> tuple[float, float]:
         """Return the seconds that its threads have run, and that its first one waited to run."""
+        folder = Path(*self._process)
         try:
-            stat = (self._folder / "stat").read_text("ascii", "replace")
+            stat = (folder / "stat").read_text("ascii", "replace")
             fields = stat.rpartition(")")[2].split()
-            waited = (self._folder / "schedstat").read_text("ascii").split()[1]
+            waited = (folder / "schedstat").read_text("ascii").split()[1]
             ticks = int(fields[11]) + int(fields[12])
             return ticks / os.sysconf("SC_CLK_TCK"), int(waited) / 1e9
         except (OSError, IndexError, ValueError):  # not Linux, or the worker has just ended
@@ -301,6 +302,22 @@ class Allowance:
 
     size: int  # in bytes
     parts: int = protocol.MAX_PARTS
+    _uncounted: list[bytes] = field(default_factory=list)
+
+    def take(self, body: bytes) -> None:
+        """Subtract *body*, which is no longer than what is left.
+
+        Raises ``BadMessageError`` for more parts than are left, and for a text that is too long.
+        Every part has a byte at least, so bodies are counted only once together they have so many
+        bytes that they may have too many parts.
+        """
+        self.size -= len(body)
+        self._uncounted.append(body)
+        if len(body) <= protocol.MAX_TEXT_BYTES and sum(map(len, self._uncounted)) <= self.parts:
+            return
+        for one in self._uncounted:
+            self.parts -= protocol.count_parts(one, self.parts)
+        self._uncounted.clear()
 
 
 @dataclass(eq=False)
@@ -391,8 +408,7 @@ class Worker:
             msg = f"it announces a message of {size} bytes"
             raise BadMessageError(msg)
         body = self._receive(size, deadline)
-        allowance.size -= size
-        allowance.parts -= protocol.count_parts(body, allowance.parts)
+        allowance.take(body)
         reply = protocol.unpack(protocol.REPLIES, body)
         types = protocol.VALUE_TYPES.get(verb) if verb else None
         if reply.number != number or (

@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 _END = object()
-_DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_FOREIGN = (ast.alias, ast.ImportFrom, ast.keyword)  # names of modules, arguments of others
 # What does not run, and the name that an import gets, which stands for the imported one.
 _LAYOUT = frozenset(("asname", "ctx", "kind", "type_comment", "type_ignores"))
 
@@ -24,11 +25,10 @@ def syntax_digest(trees: Sequence[ast.Module | None]) -> str:
     if len(known) < len(trees) or not any(_statements(tree.body) for tree in known):
         return ""
     names = _Names(known)
-    digest = hashlib.sha256()
-    for statement in (item for tree in known for item in tree.body):
-        for word in _words([statement], names):
-            digest.update(word.encode("utf-8", "surrogatepass") + b"\0")
-    return digest.hexdigest()
+    statements = (item for tree in known for item in tree.body)
+    words = (word for statement in statements for word in _words([statement], names))
+    text = "".join(f"{word}\0" for word in words)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class _Names:
@@ -63,8 +63,8 @@ class _Names:
 
     def replaced(self, node: ast.AST, name: str) -> str:
         """Return what stands for *name* in *node*."""
-        if isinstance(node, ast.alias | ast.ImportFrom | ast.keyword):
-            return name  # of a module, or of an argument of another's function
+        if isinstance(node, _FOREIGN):
+            return name
         if isinstance(node, ast.Attribute):
             return self._number(name) if name in self._attributes else name
         if isinstance(node, ast.Name) and name not in self._bound:
@@ -97,8 +97,9 @@ def _words(waiting: list[object], names: _Names) -> Iterator[str]:
 
 def _children(node: ast.AST, names: _Names) -> Iterator[object]:
     """Yield each field's name and value; not the empty ones, which each Python adds to."""
-    for field, value in ast.iter_fields(node):
-        if field in _LAYOUT or value is None or value == []:
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if value is None or field in _LAYOUT or value == []:
             continue
         yield field
         if isinstance(value, str):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +14,9 @@ _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _INTEGERS = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 _DTYPES = (*_FLOATS, *_INTEGERS, torch.complex64, torch.complex128)
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in _DTYPES}
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+# numpy makes and reads small arrays in a third of torch's time; it has no bfloat16.
+_ARRAYS = {name: np.dtype("int16" if name == "bfloat16" else name) for name in DTYPES}
 MAX_DIMENSIONS = 16  # torch itself works to 64; no exercise needs more than 4
 MAX_DEPTH = 8  # of lists in lists; the list of definitions, our own deepest reply, has 4
 
@@ -22,11 +26,19 @@ def encode_tensor(tensor: Tensor, max_bytes: int) -> TensorValue | OpaqueValue:
     kind = _unsupported_kind(tensor, max_bytes)
     if kind:
         return OpaqueValue(kind)
-    plain = torch.empty(tensor.numel(), dtype=tensor.dtype, device="cpu")
-    plain.copy_(tensor.detach().reshape(-1))  # `contiguous` may leave one number a stride of 2
-    data = plain.view(torch.uint8).numpy().tobytes() if plain.numel() else b""
-    name = str(tensor.dtype).removeprefix("torch.")
-    return TensorValue(name, tuple(tensor.shape), data, bool(tensor.requires_grad))
+    return TensorValue(
+        _NAMES[tensor.dtype], tuple(tensor.shape), tensor_bytes(tensor), bool(tensor.requires_grad)
+    )
+
+
+def tensor_bytes(tensor: Tensor) -> bytes:
+    """Return the row-major bytes of a dense CPU tensor, whatever its strides are."""
+    plain = tensor.detach()
+    if plain.dtype is torch.bfloat16:  # numpy has no such type
+        plain = plain.view(torch.int16)
+    elif plain.is_conj() or plain.is_neg():  # torch has not yet computed what it shows
+        plain = plain.resolve_conj().resolve_neg()
+    return plain.numpy().tobytes()
 
 
 def _unsupported_kind(tensor: Tensor, max_bytes: int) -> str:
@@ -37,7 +49,7 @@ def _unsupported_kind(tensor: Tensor, max_bytes: int) -> str:
         return f"a tensor of layout {tensor.layout}"
     if tensor.device.type != "cpu":
         return f"a tensor on device {tensor.device.type!r}"
-    if str(tensor.dtype).removeprefix("torch.") not in DTYPES:
+    if tensor.dtype not in _NAMES:
         return f"a tensor of dtype {tensor.dtype}"
     if tensor.numel() * tensor.element_size() > max_bytes:
         return f"a tensor of shape {tuple(tensor.shape)}, too large to send"
@@ -56,7 +68,8 @@ def decode_tensor(value: TensorValue) -> Tensor:
     if value.requires_grad and not (dtype.is_floating_point or dtype.is_complex):
         msg = f"no {value.dtype} tensor has gradients"
         raise BadMessageError(msg)
-    return _build(value, dtype).requires_grad_(value.requires_grad)
+    tensor = _build(value, dtype)
+    return tensor.requires_grad_() if value.requires_grad else tensor
 
 
 def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
@@ -64,7 +77,9 @@ def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
         msg = "a bool tensor holds bytes other than 0 and 1"
         raise BadMessageError(msg)
     if value.data:
-        return torch.frombuffer(bytearray(value.data), dtype=dtype).reshape(value.shape)
+        array = np.frombuffer(value.data, _ARRAYS[value.dtype]).reshape(value.shape).copy()
+        tensor = torch.from_numpy(array)
+        return tensor.view(dtype) if dtype is torch.bfloat16 else tensor
     try:
         return torch.empty(value.shape, dtype=dtype)
     except (RuntimeError, TypeError):  # an axis beyond 63 bits beside one of size 0
