@@ -9,7 +9,7 @@ from autograder import course as courses
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from tests.e2e.fresh_mistakes import Program, kinds, programs, submit
 
 COURSE = courses.load(Path(__file__).parents[2])
@@ -22,15 +22,10 @@ Graded = dict[str, list[ExerciseResult]]
 
 
 @pytest.fixture(scope="module")
-def graded() -> Graded:
+def graded(fork_server: ForkServer) -> Graded:
     """Grade the exercises with mistakes, and all of a right program, without a diagnosis."""
-    level = choose_isolation(None, COURSE.root)
     found: Graded = {one.id: [] for one in PROGRAMS}
-    with (
-        ForkServer(level, COURSE.limits) as fork_server,
-        open_suites(COURSE, COURSE.stages, diagnose=False) as runner,
-    ):
-        fork_server.wait_ready()
+    with open_suites(COURSE, COURSE.stages, diagnose=False) as runner:
         for one in PROGRAMS:
             submission = submit(COURSE, one)
             for exercise in {mistake.exercise for mistake in one.mistakes} or {""}:
