@@ -2,10 +2,18 @@
 
 import pytest
 
-# These files share a fixture that runs all wrong programs of the course.
+# These files share a fork server, and most of them a fixture that runs all wrong programs.
 GRADE_CLASS = tuple(
     f"tests/e2e/test_{name}.py"
-    for name in ("carried_errors", "real_files", "rewrites", "unknown_mistakes")
+    for name in (
+        "carried_errors",
+        "course_secret",
+        "examples",
+        "fresh_mistakes",
+        "real_files",
+        "rewrites",
+        "unknown_mistakes",
+    )
 )
 
 

@@ -12,10 +12,9 @@ import msgspec
 import msgspec.structs
 import pytest
 
-from autograder.course import SECRET_VARIABLE
-from autograder.results import SubmissionResult, from_json
+from autograder.results import SubmissionResult
 from autograder.sandbox.isolation import detect_capabilities
-from tests.kit.commands import run
+from autograder.submission import collect
 
 ROOT = Path(__file__).parents[2]
 SUBMITTED = ROOT / "examples" / "submitted"
@@ -30,14 +29,9 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """Grade the class from the command line, once; results by student and stage."""
-    file = tmp_path_factory.mktemp("examples") / "results.json"
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv(SECRET_VARIABLE, raising=False)
-        # One job: each would run the wrong programs anew, and the other core has tests of its own.
-        run(ROOT, "autograder", "grade", str(SUBMITTED), "--json", str(file), "--jobs", "1")
-    graded = from_json(file.read_bytes()).submissions
+def results(course, grade_class):
+    """Grade the class once; results by student and stage."""
+    graded = grade_class([*collect(SUBMITTED, course.stages)])
     by_key = {(result.student, result.stage): result for result in graded}
     if os.environ.get(UPDATE):
         write_expected(by_key)
