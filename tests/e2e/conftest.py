@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring import release
@@ -47,8 +48,9 @@ def course(pytestconfig: pytest.Config) -> Course:
 
 @pytest.fixture(scope="session")
 def fork_server(course: Course) -> Iterator[ForkServer]:
-    """A fork server with the limits of the course."""
-    with ForkServer(choose_isolation(None, course.root), course.limits) as running:
+    """A fork server with the limits of the course, but for endless loops, which use up theirs."""
+    limits = replace(course.limits, call_seconds=1.0)
+    with ForkServer(choose_isolation(None, course.root), limits) as running:
         running.wait_ready()
         yield running
 
