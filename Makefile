@@ -5,11 +5,12 @@ BIN := .venv/bin
 READY := .venv/.installed
 # Each file runs on one core, so that its fixtures are built once; see tests/conftest.py.
 TWO_CORES := -n 2 --dist loadfile
-# Otherwise the files with the fewest tests come last, and one core waits for the longest of them.
-LONGEST_FIRST := --no-loadscope-reorder tests/e2e tests/kit tests/hidden
+# The end-to-end tests, which take longest, come first; by default the files with the fewest tests
+# come last, and one core waits for the longest of them.
+TESTS := $(TWO_CORES) --no-loadscope-reorder tests --ignore tests/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-quick test-browser hostile fuzz lint mutation clean
+.PHONY: help setup grade test test-quick test-nightly test-browser hostile fuzz lint mutation clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,10 +23,13 @@ grade: $(READY)  ## Grade the example class into build/results.json
 	$(BIN)/autograder grade examples/submitted --json build/results.json
 
 test: lint  ## Check everything, as CI does
-	$(BIN)/python -m pytest $(TWO_CORES) $(LONGEST_FIRST)
+	$(BIN)/python -m pytest $(TESTS)
 
 test-quick: lint  ## Check everything but what spans packages (tests/e2e)
-	$(BIN)/python -m pytest $(TWO_CORES) tests/hidden tests/kit
+	$(BIN)/python -m pytest $(TESTS) --ignore tests/e2e
+
+test-nightly: $(READY)  ## Prove for every case what make test proves for some
+	$(BIN)/python -m pytest $(TESTS) -m nightly
 
 test-browser: $(READY)  ## Test JupyterLab and formgrader in Chromium; screenshots in build/browser
 	$(BIN)/python -m pytest tests/browser --shots build/browser

@@ -1,11 +1,23 @@
-"""Which tests run on the same core."""
+"""Which tests run on the same core, and how long a test with drawn inputs may take."""
 
 import pytest
+from hypothesis import settings
 
-# These files share a fixture that runs all wrong programs of the course.
+settings.register_profile("kit", deadline=None)  # a busy machine is no failure
+settings.load_profile("kit")
+
+# These files share a fork server, and most of them a fixture that runs all wrong programs.
 GRADE_CLASS = tuple(
     f"tests/e2e/test_{name}.py"
-    for name in ("carried_errors", "real_files", "rewrites", "unknown_mistakes")
+    for name in (
+        "carried_errors",
+        "course_secret",
+        "examples",
+        "fresh_mistakes",
+        "real_files",
+        "rewrites",
+        "unknown_mistakes",
+    )
 )
 
 

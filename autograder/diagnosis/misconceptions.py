@@ -5,6 +5,7 @@ suite detects the mistake; the supervisor runs it, to recognise the mistake in a
 """
 
 import ast
+import functools
 import importlib.util
 from pathlib import Path
 from textwrap import dedent
@@ -86,6 +87,7 @@ def read(path: Path) -> tuple[Misconception, ...]:
     return found
 
 
+@functools.lru_cache(maxsize=100)  # of each exercise there are some twenty misconceptions
 def _extent(solution: str, name: str) -> tuple[int, int]:
     """Find the lines of definition *name*, including the markers inside it."""
     for node in ast.parse(solution).body:

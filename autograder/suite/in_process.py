@@ -48,7 +48,7 @@ class LocalChannel:
     @functools.cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """The definitions in the source, and the names that they use."""
-        return definitions(parse((self._code,)))
+        return _definitions_in(self._code)
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Do one request; what the code prints and what it warns of is dropped."""
@@ -139,6 +139,13 @@ class _TensorRecorder(TorchFunctionMode):
         if isinstance(result, Tensor) and len(self.tensors) < MAX_TENSORS:
             self.tensors.append((getattr(func, "__name__", ""), result.detach()))
         return result
+
+
+@functools.lru_cache(
+    maxsize=2_000
+)  # a course has some 900 wrong programs; `verify` runs each twice
+def _definitions_in(code: bytes) -> tuple[Definition, ...]:
+    return definitions(parse((code,)))
 
 
 def request_of(verb: Verb, fields: dict[str, object]) -> Request:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring import release
@@ -40,15 +41,25 @@ GradeClass = Callable[[Sequence[Submission]], list[SubmissionResult]]
 
 
 @pytest.fixture(scope="session")
-def grade_class(pytestconfig: pytest.Config) -> Iterator[GradeClass]:
+def course(pytestconfig: pytest.Config) -> Course:
+    """The course itself."""
+    return courses.load(courses.find_root(pytestconfig.rootpath))
+
+
+@pytest.fixture(scope="session")
+def fork_server(course: Course) -> Iterator[ForkServer]:
+    """A fork server with the limits of the course, but for endless loops, which use up theirs."""
+    limits = replace(course.limits, call_seconds=1.0)
+    with ForkServer(choose_isolation(None, course.root), limits) as running:
+        running.wait_ready()
+        yield running
+
+
+@pytest.fixture(scope="session")
+def grade_class(course: Course, fork_server: ForkServer) -> Iterator[GradeClass]:
     """Grades submissions of the course itself; the suites and the wrong programs are kept."""
-    course = courses.load(courses.find_root(pytestconfig.rootpath))
-    level = choose_isolation(None, course.root)
-    with (
-        ForkServer(level, course.limits) as fork_server,
-        open_suites(course, course.stages) as all_,
-    ):
-        fork_server.wait_ready()
+    with pytest.MonkeyPatch.context() as environment, open_suites(course, course.stages) as all_:
+        environment.delenv(courses.SECRET_VARIABLE, raising=False)  # messages hold drawn numbers
         yield lambda class_: [grade_one(all_, fork_server, one) for one in class_]
 
 

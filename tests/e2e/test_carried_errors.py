@@ -5,10 +5,12 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from autograder.course import Course, Grading, find_root, load
+from autograder.course import Course, Grading
 from autograder.diagnosis import misconceptions
-from autograder.grading.grade import grade
+from autograder.grading.grade import grade_one
+from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult, SubmissionResult
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass
 
@@ -181,12 +183,6 @@ NEW_MISTAKE = "that no misconception knows"
 
 
 @pytest.fixture(scope="module")
-def course(pytestconfig: pytest.Config) -> Course:
-    """The course itself."""
-    return load(find_root(pytestconfig.rootpath))
-
-
-@pytest.fixture(scope="module")
 def graded(course: Course, grade_class: GradeClass) -> dict[str, SubmissionResult]:
     """Grade everybody at once; the results by student."""
     class_ = [
@@ -334,11 +330,12 @@ def test_a_second_mistake_costs_too(graded: dict[str, SubmissionResult], student
     assert graded[student].carried == 0
 
 
-def test_a_course_can_turn_it_off(course: Course):
+def test_a_course_can_turn_it_off(course: Course, fork_server: ForkServer):
     """Then the mistake costs in both exercises."""
     strict = Course(course.root, replace(course.file, grading=Grading(carry_forward=False)))
     submission = submitted(course, WRAPPER_09, "ada", wrong(course, WRAPPER_09))
-    result = grade(strict, [submission], jobs=1).submissions[0]
+    with open_suites(strict, [strict.stage(submission.stage)]) as runner:
+        result = grade_one(runner, fork_server, submission)
     upper = both(result, WRAPPER_09)[1]
 
     assert upper.score < upper.max_score

@@ -2,21 +2,15 @@
 
 import pytest
 
-from autograder.course import SECRET_VARIABLE, Course, find_root, load
+from autograder.course import SECRET_VARIABLE, Course
 from autograder.diagnosis.misconceptions import read
-from autograder.grading.grade import grade
+from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import Results
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite.in_process import solution_channel
 
 STAGE = "04"
-
-
-@pytest.fixture(scope="module")
-def course(pytestconfig: pytest.Config) -> Course:
-    """The course itself."""
-    return load(find_root(pytestconfig.rootpath))
 
 
 def test_two_secrets_give_different_inputs(course: Course, monkeypatch: pytest.MonkeyPatch):
@@ -31,12 +25,16 @@ def test_two_secrets_give_different_inputs(course: Course, monkeypatch: pytest.M
     assert all(answers[0][name] != answers[1][name] for name in answers[0])
 
 
-def test_two_secrets_give_the_same_grades(course: Course, monkeypatch: pytest.MonkeyPatch):
+def test_two_secrets_give_the_same_grades(
+    course: Course, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
+):
     """Right and wrong submissions earn the same points under any secret."""
     graded = []
     for secret in ("one", "another", ""):
         monkeypatch.setenv(SECRET_VARIABLE, secret)
-        graded.append(_grades(grade(course, _class(course), diagnose=False)))
+        with open_suites(course, [course.stage(STAGE)], diagnose=False) as runner:
+            results = [grade_one(runner, fork_server, one) for one in _class(course)]
+        graded.append({result.student: result.score for result in results})
 
     assert graded[0] == graded[1] == graded[2]
 
@@ -66,7 +64,3 @@ def _class(course: Course) -> list[Submission]:
         )
         for name, text in texts.items()
     ]
-
-
-def _grades(results: Results) -> dict[str, float | None]:
-    return {result.student: result.score for result in results.submissions}

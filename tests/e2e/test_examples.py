@@ -6,16 +6,15 @@ After an intended change, write the expected results again and read what changed
 """
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import msgspec.structs
 import pytest
 
-from autograder.results import SubmissionResult, from_json
+from autograder.results import SubmissionResult
 from autograder.sandbox.isolation import detect_capabilities
+from autograder.submission import collect
 
 ROOT = Path(__file__).parents[2]
 SUBMITTED = ROOT / "examples" / "submitted"
@@ -30,16 +29,9 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """Grade the class from the command line, once; results by student and stage."""
-    file = tmp_path_factory.mktemp("examples") / "results.json"
-    command = [sys.executable, "-m", "autograder", "grade", SUBMITTED, "--json", file]
-    public = {key: value for key, value in os.environ.items() if key != "AUTOGRADER_COURSE_SECRET"}
-    run = subprocess.run(  # noqa: S603  # our own command on our own files
-        [*command, "--jobs", "2"], cwd=ROOT, env=public, capture_output=True, check=False
-    )
-    assert run.returncode == 0, run.stderr.decode()
-    graded = from_json(file.read_bytes()).submissions
+def results(course, grade_class):
+    """Grade the class once; results by student and stage."""
+    graded = grade_class([*collect(SUBMITTED, course.stages)])
     by_key = {(result.student, result.stage): result for result in graded}
     if os.environ.get(UPDATE):
         write_expected(by_key)

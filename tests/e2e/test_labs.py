@@ -5,13 +5,13 @@ One kernel runs all labs, because starting one is slow: it imports torch, and it
 
 import ast
 import asyncio
+import functools
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 import nbformat
 import pytest
@@ -28,23 +28,26 @@ from autograder.grading.suite_runner import open_suites
 COURSE = courses.load(Path(__file__).parents[2])
 CELL_SECONDS = 120  # a kernel's first check waits for torch, on a busy machine
 OPENING = """
-import functools, gc
+import functools
 import matplotlib.pyplot
-from autograder.student import lab
-gc.freeze()  # what is imported now: each `%reset` would look through it
+from autograder.student import lab, pictures
 lab.ForkServer = functools.cache(lab.ForkServer)  # one for all labs of this kernel
+pictures.draw = pictures._image
 """
 LOOP_SECONDS = 0.05  # of each cell that meets a loop without end
 LONG_SECONDS = 60  # of every other cell, on a busy machine
 FRESH = """
+import gc
+gc.freeze()  # `%reset` would look through all that was imported and made before
 %reset -f
 import os, sys
 os.chdir({folder!r})
 sys.modules.pop("test_public", None)  # of the previous lab; a student has one lab per kernel
 from autograder.student import lab, pictures
 lab.CELL_SECONDS = {seconds}
-pictures.SHARP = 0.5  # saves time
+pictures.SHARP = 0.5  # saves time, as does what the next lines leave out
 lab.heatmaps = pictures.heatmaps if {drawn} else (lambda *_tables, **_words: None)
+pictures._image = pictures.draw if {drawn} else (lambda *_picture: "")
 """
 WRONG_SHAPES = """
 
@@ -82,24 +85,42 @@ PAPER_OR_LAB = re.compile(
 )
 
 
-class Tour(NamedTuple):
-    """A lab after runs from top to bottom: before, during and after the student's work.
+# Any cell that uses the student's code outside `lab.needs` fails beside the stub already. Beside
+# other unfinished code `lab.needs` prints another line, as tests/kit/student/test_lab.py shows; so
+# on each push one lab of functions and one of classes meet such code, and each night all labs do.
+UNFINISHED = pytest.mark.parametrize(
+    "stage",
+    [
+        pytest.param(
+            stage,
+            marks=[] if stage.name.startswith(("02", "04")) else pytest.mark.nightly,
+            id=stage.name,
+        )
+        for stage in COURSE.every_stage
+    ],
+)
 
-    The three in the middle leave the checks out: these never run student code in the kernel.
-    """
-
-    stub: NotebookNode
-    syntax_error: NotebookNode
-    loop: NotebookNode
-    wrong_shapes: NotebookNode
-    solution: NotebookNode
+RunLab = Callable[[str, str], NotebookNode]
+Tour = Callable[[str], NotebookNode]
 
 
 @pytest.fixture(scope="module")
-def tours() -> dict[str, Tour]:
-    """Every lab that students receive, after its runs."""
-    with TemporaryDirectory() as folder:  # short: a socket's path has 108 characters
-        return asyncio.run(run_all(Path(folder)))
+def run_lab() -> Iterator[RunLab]:
+    """Runs the lab of a stage from top to bottom beside a module of ``module_text``, once."""
+    with (
+        TemporaryDirectory() as short,  # a socket's path has 108 characters
+        asyncio.Runner() as loop,
+    ):
+        folder = Path(short)
+        client = loop.run(start_kernel(folder))
+
+        @functools.cache
+        def run_once(stage: str, module: str) -> NotebookNode:
+            return loop.run(run(COURSE.stage(stage), client, folder / module / stage, module))
+
+        yield run_once
+        loop.run(client.km.shutdown_kernel(now=True))
+        client.kc.stop_channels()
 
 
 @pytest.fixture(params=COURSE.every_stage, ids=lambda stage: stage.name)
@@ -109,9 +130,9 @@ def stage(request: pytest.FixtureRequest) -> Stage:
 
 
 @pytest.fixture
-def tour(stage: Stage, tours: dict[str, Tour]) -> Tour:
-    """The lab of the stage, after its runs."""
-    return tours[stage.name]
+def tour(stage: Stage, run_lab: RunLab) -> Tour:
+    """Runs the lab of the stage beside a module."""
+    return functools.partial(run_lab, stage.name)
 
 
 @pytest.fixture(params=LAB_FOLDERS)
@@ -128,60 +149,51 @@ def points() -> dict[str, dict[str, float]]:
         return {stage.name: runner.points(stage) for stage in stages}
 
 
-async def run_all(folder: Path) -> dict[str, Tour]:
-    """Run all labs one after the other in a kernel."""
+async def start_kernel(folder: Path) -> NotebookClient:
+    """Start the kernel in which all labs run, without a history of its inputs."""
     kernel = AsyncKernelManager(
         kernel_name="python3", transport="ipc", connection_file=str(folder / "kernel.json")
     )
     await kernel.start_kernel(
-        env=os.environ | {"IPYTHONDIR": str(folder / "ipython"), "OMP_NUM_THREADS": "1"}
+        extra_arguments=["--HistoryManager.enabled=False"],
+        env=os.environ | {"IPYTHONDIR": str(folder / "ipython"), "OMP_NUM_THREADS": "1"},
     )
     opening = new_notebook(cells=[new_code_cell(OPENING)])
     client = NotebookClient(opening, km=kernel, timeout=CELL_SECONDS, allow_errors=True)
-    try:
-        await client.async_execute()
-        return {
-            stage.name: await run(stage, client, folder / stage.name)
-            for stage in COURSE.every_stage
-        }
-    finally:
-        await kernel.shutdown_kernel(now=True)
-        client.kc.stop_channels()
+    await client.async_execute()
+    return client
 
 
-async def run(stage: Stage, client: NotebookClient, folder: Path) -> Tour:
-    """Run the lab of *stage* in *folder*, each time with another module beside it."""
+async def run(stage: Stage, client: NotebookClient, folder: Path, module: str) -> NotebookNode:
+    """Run every cell of the lab of *stage* in *folder*, also after one that fails.
+
+    Only the stub and the solution meet the checks, which never run student code in the kernel, and
+    only the solution's pictures are drawn.
+    """
     shutil.copytree(stage.assignment, folder)
-    module = folder / f"{stage.module}.py"
-    stub, solution = module.read_text("utf-8"), stage.solution.read_text("utf-8")
-    names = [exercise.name for exercise in stage.exercises]
-    modules = {
-        "stub": stub,
-        "syntax_error": f"{solution}\ndef broken(\n",
-        "loop": stub.replace("raise NotImplementedError", "while True: pass"),
-        "wrong_shapes": solution + WRONG_SHAPES.format(names=names),
-        "solution": solution,
-    }
-    runs = {}
-    for name, text in modules.items():
-        module.write_text(text, "utf-8")
-        seconds = LOOP_SECONDS if name == "loop" else LONG_SECONDS
-        checked, drawn = name in {"stub", "solution"}, name == "solution"
-        runs[name] = await run_once(folder, client, seconds, checked=checked, drawn=drawn)
-    return Tour(**runs)
-
-
-async def run_once(
-    folder: Path, client: NotebookClient, seconds: float, *, checked: bool, drawn: bool
-) -> NotebookNode:
-    """Run every cell of the lab in *folder*, also after one that fails."""
+    (folder / f"{stage.module}.py").write_text(module_text(stage, module), "utf-8")
     client.nb = nbformat.read(folder / "lab.ipynb", as_version=4)
+    seconds = LOOP_SECONDS if module == "loop" else LONG_SECONDS
+    drawn, checked = module == "solution", module in {"stub", "solution"}
     fresh = new_code_cell(FRESH.format(folder=str(folder), seconds=seconds, drawn=drawn))
     cells = [
         cell for cell in client.nb.cells if checked or not cell.source.startswith("lab.check(")
     ]
     client.nb.cells = [fresh, *filter(is_code, cells)]
     return await client.async_execute()
+
+
+def module_text(stage: Stage, module: str) -> str:
+    """Return the module of *stage* before, during or after the student's work."""
+    stub, solution = (path.read_text("utf-8") for path in (stage.stub, stage.solution))
+    names = [exercise.name for exercise in stage.exercises]
+    return {
+        "stub": stub,
+        "syntax error": f"{solution}\ndef broken(\n",
+        "loop": stub.replace("raise NotImplementedError", "while True: pass"),
+        "wrong shapes": solution + WRONG_SHAPES.format(names=names),
+        "solution": solution,
+    }[module]
 
 
 def read(folder: str, stage: Stage) -> NotebookNode:
@@ -261,59 +273,62 @@ def needed(notebook: NotebookNode) -> Iterator[str]:
 
 def test_every_cell_runs_with_the_solution(tour: Tour):
     """With the solution there is no error, no cell waits for code, and there are pictures."""
-    text = printed(tour.solution)
+    text = printed(tour("solution"))
 
-    assert problems(tour.solution) == []
+    assert problems(tour("solution")) == []
     assert "could not run with" not in text
     assert "this cell runs once" not in text
     assert "was stopped" not in text
-    assert pictures(tour.solution) > 0
+    assert pictures(tour("solution")) > 0
 
 
 def test_the_solution_completes_every_exercise(stage: Stage, tour: Tour):
     """With the solution the first line of each grade cell says that its exercise is complete."""
-    first_lines = [text.partition("\n")[0] for text in check_texts(tour.solution)]
+    first_lines = [text.partition("\n")[0] for text in check_texts(tour("solution"))]
 
     assert first_lines == [f"✓ {exercise.name}: complete." for exercise in stage.exercises]
 
 
 def test_every_cell_runs_with_the_stub(tour: Tour):
     """With the stub there is no error, and cells that need code say which."""
-    text = printed(tour.stub)
+    text = printed(tour("stub"))
 
-    assert problems(tour.stub) == []
+    assert problems(tour("stub")) == []
     assert "could not run with" not in text
     assert "this cell runs once" in text
 
 
 def test_the_stub_completes_no_exercise(stage: Stage, tour: Tour):
     """With the stub each grade cell says that its exercise is not written yet."""
-    first_lines = [text.partition("\n")[0] for text in check_texts(tour.stub)]
+    first_lines = [text.partition("\n")[0] for text in check_texts(tour("stub"))]
 
     assert first_lines == [f"· {exercise.name}: not written yet." for exercise in stage.exercises]
 
 
+@UNFINISHED
 def test_every_cell_runs_with_a_syntax_error(stage: Stage, tour: Tour):
     """Each cell that needs code says in one line where the error is; nothing old runs instead."""
-    lines = printed(tour.syntax_error).splitlines()
+    lines = printed(tour("syntax error")).splitlines()
     waiting = [line for line in lines if line.startswith("This cell waits for ")]
     last = len(stage.solution.read_text("utf-8").splitlines()) + 2
 
-    assert problems(tour.syntax_error) == []
-    assert len(waiting) == uses(tour.syntax_error)
+    assert problems(tour("syntax error")) == []
+    assert len(waiting) == uses(tour("syntax error"))
     assert all(f"{stage.module}.py, line {last}: '(' was never closed" in line for line in waiting)
 
 
+@UNFINISHED
 def test_every_cell_runs_with_an_endless_loop(tour: Tour):
     """Each cell that meets the loop is stopped, and names its line."""
-    assert problems(tour.loop) == []
-    assert f"This cell was stopped after {LOOP_SECONDS} s, in line " in printed(tour.loop)
+    assert problems(tour("loop")) == []
+    assert f"This cell was stopped after {LOOP_SECONDS} s, in line " in printed(tour("loop"))
 
 
+@UNFINISHED
 def test_every_cell_runs_with_wrong_shapes(tour: Tour):
     """What does not fit is described in one line."""
-    assert problems(tour.wrong_shapes) == []
-    assert "this cell runs once" not in printed(tour.wrong_shapes)
+    assert problems(tour("wrong shapes")) == []
+    assert "this cell runs once" not in printed(tour("wrong shapes"))
 
 
 def test_a_lab_is_clean(lab: NotebookNode):

@@ -5,21 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.commands import run_process
+from tests.kit.commands import run
 
 
 def test_a_course_of_some_stages_and_a_new_one_holds(tmp_path: Path, pytestconfig: pytest.Config):
     """The stages are built like those of the whole course; the skeleton is verified as it is."""
     folder = tmp_path / "mine"
-    made = run_process(pytestconfig.rootpath, f"autograder new-course --stages 02,05 {folder}")
-    assert made.code == 0, made.output
-    line = (
-        "autograder new-stage 11_layer_norm && autograder release && autograder verify --stage 11"
-    )
-    ended = run_process(folder, line)
+    run(pytestconfig.rootpath, "autograder", "new-course", "--stages", "02,05", str(folder))
+    run(folder, "autograder", "new-stage", "11_layer_norm")
+    run(folder, "autograder", "release")
+    output = run(folder, "autograder", "verify", "--stage", "11")
 
-    assert ended.output.endswith("Everything holds.\n"), ended.output  # no stage is stale or leaks
-    assert "11_layer_norm: stub 0, solution 10" in ended.output
+    assert output.endswith("Everything holds.\n"), output  # no stage is stale or leaks
+    assert "11_layer_norm: stub 0, solution 10" in output
 
 
 def test_the_imports_of_the_page_for_authors_work(pytestconfig: pytest.Config):

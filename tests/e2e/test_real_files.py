@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from autograder.course import Course, Stage, find_root, load
+from autograder.course import Course, Stage
 from autograder.diagnosis import misconceptions
 from autograder.results import ExerciseResult, Status, SubmissionResult
 from autograder.submission import Code, Submission
@@ -980,9 +980,8 @@ def ids_of(exercise: ExerciseResult) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def results(pytestconfig: pytest.Config, grade_class: GradeClass) -> dict[str, SubmissionResult]:
+def results(course: Course, grade_class: GradeClass) -> dict[str, SubmissionResult]:
     """Grade all files at once; the results by the names of the cases."""
-    course = load(find_root(pytestconfig.rootpath))
     graded = grade_class([submission_of(course, case) for case in CASES])
     return {result.student: result for result in graded}
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import settings
 
 from autograder import course
 from autograder.course import Course, Limits
@@ -20,7 +19,6 @@ from autograder.results import (
     SubmissionResult,
 )
 from autograder.sandbox.isolation import detect_capabilities
-from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from tests.factories import (
@@ -34,9 +32,6 @@ from tests.factories import (
     course_files,
     write_files,
 )
-
-settings.register_profile("kit", deadline=None)  # a busy machine is no failure
-settings.load_profile("kit")
 
 
 @pytest.fixture
@@ -103,6 +98,8 @@ def lent_fork_server(fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def open_session(fork_server: ForkServer) -> Iterator[OpenSession]:
     """Make a session over texts, with some limits of its own; several texts are a notebook."""
+    from autograder.sandbox.session import Session  # noqa: PLC0415  # imports torch, which takes long
+
     opened: list[Session] = []
 
     def make(*cells: str, **limits: float) -> Session:
