@@ -780,8 +780,11 @@ def _write_record(file: Path | None, results: Results, *, show_changes: bool) ->
 
 def _scores_in(file: Path) -> dict[tuple[str, str], float]:
     """Return the scores of the record in *file*; none if it holds no record."""
+    if not file.is_file():
+        return {}
     try:
-        return scores_in_json(file.read_bytes()) if file.is_file() else {}
+        with file.open("rb") as lines:
+            return scores_in_json(lines)
     except (OSError, msgspec.DecodeError):
         return {}
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection, wait
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -23,7 +24,7 @@ from autograder.grading.grading_process import STOP_SECONDS, receive, serve
 from autograder.grading.outcomes import failed_grading, unreadable
 from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import CheckResult, Results, SubmissionResult, share_checks
+from autograder.results import Results, SubmissionResult, share_checks
 from autograder.sandbox.isolation import Isolation
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer, choose_isolation
@@ -127,7 +128,7 @@ class Class:
         self._submissions = submissions
         self._provenance = provenance
         self._on_result = on_result
-        self._checks: dict[CheckResult, CheckResult] = {}
+        self._checks: dict[Any, Any] = {}
 
     def __len__(self) -> int:
         return len(self._submissions)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -21,7 +21,6 @@ from autograder.errors import UsageError
 from autograder.grading.provenance import Provenance
 from autograder.results import (
     FORMAT_VERSION,
-    CheckResult,
     Results,
     Status,
     SubmissionResult,
@@ -90,7 +89,7 @@ class Journal:
 
     def _read(self) -> int:
         """Read the results; return how many lines there are, 0 if it is no journal of ours."""
-        known: dict[CheckResult, CheckResult] = {}
+        known: dict[Any, Any] = {}
         count = 1
         # A second open file of this process would end the lock when it is closed.
         with os.fdopen(self._stream.fileno(), "rb", closefd=False) as lines:
