@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -16,7 +17,7 @@ from typer import Argument, Option
 from autograder import __version__
 from autograder.course import Course, Handout, Stage, course_secret, find_root, load
 from autograder.disk import require_space
-from autograder.errors import AutograderError, CourseError, UsageError
+from autograder.errors import AutograderError, ClusterError, CourseError, UsageError
 from autograder.results import (
     Results,
     Status,
@@ -307,6 +308,18 @@ def grade(  # noqa: PLR0913  # each is an option of the command
         Literal["full", "process"] | None,
         Option(help="How strictly student code is confined (default: course.toml's, else full)."),
     ] = None,
+    cluster: Annotated[
+        str,
+        Option(
+            metavar="ADDRESS",
+            help="Grade on the workers of this scheduler of dask, such as tls://host:8786 "
+            "(docs/scaling.md).",
+        ),
+    ] = "",
+    cluster_course: Annotated[
+        str,
+        Option(metavar="DIR", help="The course's folder on the workers (default: as here)."),
+    ] = "",
     roster: RosterOption = None,
     course: CourseOption = None,
 ) -> None:
@@ -330,7 +343,8 @@ def grade(  # noqa: PLR0913  # each is an option of the command
             submissions = _stamped(found, submissions, people)
         writer = _writer(found, submissions.outlines) if gradebook else None
         record = json if json is not None and _is_file_to_be(json) else None
-        results = _grade(found, submissions, record, isolation, jobs, fresh=fresh)
+        judge = _on_cluster(cluster, cluster_course) if cluster else None
+        results = _grade(found, submissions, record, isolation, jobs, fresh=fresh, judge=judge)
         faults: list[str] = []  # one of these files may fail, and the others are written
         written = None
         if json is not None:
@@ -766,8 +780,11 @@ def _write_record(file: Path | None, results: Results, *, show_changes: bool) ->
 
 def _scores_in(file: Path) -> dict[tuple[str, str], float]:
     """Return the scores of the record in *file*; none if it holds no record."""
+    if not file.is_file():
+        return {}
     try:
-        return scores_in_json(file.read_bytes()) if file.is_file() else {}
+        with file.open("rb") as lines:
+            return scores_in_json(lines)
     except (OSError, msgspec.DecodeError):
         return {}
 
@@ -860,8 +877,12 @@ def _grade(
     jobs: int,
     *,
     fresh: bool,
+    judge: Callable[..., Results] | None,
 ) -> Results:
-    """Grade *submissions*; with a *record*, go on where its journal ends unless *fresh*."""
+    """Grade *submissions*; with a *record*, go on where its journal ends unless *fresh*.
+
+    They are judged by *judge*, or on this machine.
+    """
     if not course_secret(course.root):
         typer.echo(
             "No course secret: hidden inputs are those of every public copy (docs/security.md).",
@@ -871,7 +892,7 @@ def _grade(
         from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch
 
         with _progress(len(submissions)) as advance:
-            return grading.grade(
+            return (judge or grading.grade)(
                 course, submissions, isolation=isolation, jobs=jobs or None, on_result=advance
             )
     from autograder.grading.journal import Journal, grade_with_journal  # noqa: PLC0415  # one command
@@ -882,7 +903,13 @@ def _grade(
         _progress(len(submissions)) as advance,
     ):
         results = grade_with_journal(
-            course, submissions, journal, isolation=isolation, jobs=jobs or None, on_result=advance
+            course,
+            submissions,
+            journal,
+            isolation=isolation,
+            jobs=jobs or None,
+            on_result=advance,
+            grade=judge,
         )
     if journal.fault:
         typer.echo(f"{journal.file} is not complete: {journal.fault}.", err=True)
@@ -891,13 +918,20 @@ def _grade(
 
 @contextmanager
 def _telling_where_to_go_on(journal: Path) -> Iterator[None]:
-    """After Ctrl-C, say that nothing is lost."""
+    """After Ctrl-C, and where the cluster ends the run, say that nothing is lost."""
     try:
         yield
-    except KeyboardInterrupt:
-        msg = f"Interrupted. {journal} holds the results so far; the same command goes on there."
+    except (KeyboardInterrupt, ClusterError) as error:
+        how = "Interrupted. " if isinstance(error, KeyboardInterrupt) else ""
+        msg = f"{how}{journal} holds the results so far; the same command goes on there."
         typer.echo(msg, err=True)
         raise
+
+
+def _on_cluster(address: str, folder: str) -> Callable[..., Results]:
+    from autograder.grading import cluster  # noqa: PLC0415  # imports distributed and torch
+
+    return partial(cluster.grade, address=address, folder=folder)
 
 
 def _print_results(course: Course, results: Results) -> None:

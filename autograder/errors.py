@@ -2,6 +2,7 @@
 
 ``CourseError``: the course's files are wrong; the course's author corrects them.
 ``SandboxError``: this machine can't run student code in the requested isolation.
+``ClusterError``: a cluster can't be used: it does not answer, or its machines are not equal.
 ``GraderError``: a bug of the kit; no grade is written.
 What a student's code does is not an error here: it is an outcome (see ``results``).
 """
@@ -17,6 +18,10 @@ class CourseError(AutograderError):
 
 class SandboxError(AutograderError):
     """The requested isolation is not available on this machine."""
+
+
+class ClusterError(AutograderError):
+    """The cluster does not answer, is not private, or has a machine that would judge otherwise."""
 
 
 class GraderError(AutograderError):

@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -33,6 +33,8 @@ MAX_CHANGES: Final = 50  # named after a regrade; the class report shows everybo
 MAX_LIMITS: Final = 50  # five times as many as there are
 MAX_SIDE: Final = 8  # rows and columns of a grid
 MAX_TITLE: Final = 80  # of a mistake, where it is made from a sentence: one line of a terminal
+_OPENS: Final = b"    {\n"  # a submission, in the JSON of a record
+_CLOSES: Final = b"    }"
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 _CLAUSE_END: Final = re.compile(
     r"[;:] |, (?:although|and|as|because|but|for|instead|not|or|so|where|which|whose) "
@@ -323,18 +325,18 @@ def score_changes(
     return f"{count}{': ' if changed else ''}{listing}." if again else ""
 
 
-def share_checks(
-    result: SubmissionResult, known: dict[CheckResult, CheckResult]
-) -> SubmissionResult:
-    """Use equal checks of other results in *result*, so that a class fits in memory.
+def share_checks(result: SubmissionResult, known: dict[Any, Any]) -> SubmissionResult:
+    """Use equal exercises and checks of other results in *result*, so that a class fits in memory.
 
-    Most checks of a class are equal: those that passed. *known* holds each check once.
+    Most of a class are equal: those that passed. *known* holds each once.
     """
-    exercises = tuple(
-        replace(one, checks=tuple(known.setdefault(check, check) for check in one.checks))
-        for one in result.exercises
-    )
-    return replace(result, exercises=exercises)
+    exercises = []
+    for one in result.exercises:
+        if one not in known:
+            checks = tuple(known.setdefault(check, check) for check in one.checks)
+            known[one] = replace(one, checks=checks)
+        exercises.append(known[one])
+    return replace(result, exercises=tuple(exercises))
 
 
 def to_json(results: Results) -> bytes:
@@ -373,9 +375,21 @@ class _ScoreList(msgspec.Struct, frozen=True):
     format_version: Literal[1]
 
 
-def scores_in_json(text: bytes | memoryview) -> dict[tuple[str, str], float]:
-    """Return the scores of a record by student and stage, without the rest of it."""
-    found = msgspec.json.decode(text, type=_ScoreList).submissions
+def scores_in_json(lines: Iterable[bytes]) -> dict[tuple[str, str], float]:
+    """Return the scores of a record by student and stage, without the rest of it.
+
+    As ``to_json`` writes a record, one submission of it is in memory at a time; in another layout,
+    the whole record is.
+    """
+    found: list[_Scores] = []
+    rest: list[bytes] = []
+    part: list[bytes] = []
+    for line_ in lines:
+        (part if part or line_ == _OPENS else rest).append(line_)
+        if part and line_.rstrip(b",\n") == _CLOSES:
+            found.append(msgspec.json.decode(b"".join(part).rstrip(b",\n"), type=_Scores))
+            part = []
+    found += msgspec.json.decode(b"".join(rest + part), type=_ScoreList).submissions
     return {(item.student, item.stage): item.score for item in found if item.score is not None}
 
 

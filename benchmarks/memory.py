@@ -92,7 +92,7 @@ def _quick(results: tuple[SubmissionResult, ...], one: Submission) -> Submission
     number = int(one.student.removeprefix("student"))
     result = results[number % KINDS]
     message = f"{result.message} This is submission {number}."
-    return replace(result, student=one.student, sha256=one.sha256, message=message)
+    return replace(result, student=one.student, sha256=one.sha256, message=message, audit=None)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Grades a class: one result for each submission, whatever the submissions are."""
 
 import os
-import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -9,10 +8,11 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection, wait
+from typing import Any
 
 from msgspec.structs import replace
 
-from autograder.course import Course, Limits
+from autograder.course import Course
 from autograder.errors import (
     CourseError,
     GraderError,
@@ -20,22 +20,21 @@ from autograder.errors import (
     SandboxError,
     UsageError,
 )
+from autograder.grading.grading_process import STOP_SECONDS, receive, serve
 from autograder.grading.outcomes import failed_grading, unreadable
 from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import CheckResult, Results, SubmissionResult, share_checks
-from autograder.sandbox.isolation import Isolation, limit_memory, limit_processor_time
+from autograder.results import Results, SubmissionResult, share_checks
+from autograder.sandbox.isolation import Isolation
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import MIB, ForkServer, choose_isolation
+from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 
 SIGNAL_SECONDS = 0.5  # another thread may get Ctrl-C, and then nothing wakes this one
-STOP_SECONDS = 10.0  # for a grading process to end its worker; then it is killed
 DIED = "The process that graded it ended twice, the second time while nothing else was graded."
 
 OnResult = Callable[[SubmissionResult], None]
-GradeInSandbox = Callable[..., SubmissionResult]  # of a submission and the number of the client
 # In a fork: its number, its end of its pipe, and the pipes of the parent.
 Serve = Callable[[int, Connection, Sequence[Connection]], None]
 
@@ -62,7 +61,7 @@ def grade(
     stages = [stage for stage in course.stages if stage.name in wanted]
     if stages:
         with open_suites(course, stages, diagnose=diagnose) as runner:
-            class_ = _Class(submissions, provenance, on_result)
+            class_ = Class(submissions, provenance, on_result)
             _grade_all(runner, class_, level, jobs or cores(), python or sys.executable)
             results = [class_.results[index] for index in range(len(submissions))]
     else:
@@ -119,7 +118,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-class _Class:
+class Class:
     """The submissions of a run, and the results so far by their indices."""
 
     def __init__(
@@ -129,7 +128,7 @@ class _Class:
         self._submissions = submissions
         self._provenance = provenance
         self._on_result = on_result
-        self._checks: dict[CheckResult, CheckResult] = {}
+        self._checks: dict[Any, Any] = {}
 
     def __len__(self) -> int:
         return len(self._submissions)
@@ -140,7 +139,8 @@ class _Class:
         with_audit = self._provenance.begin(submission)
 
         def add(result: SubmissionResult) -> None:
-            self.results[index] = share_checks(with_audit(result), self._checks)
+            audited = result if result.audit else with_audit(result)
+            self.results[index] = share_checks(audited, self._checks)
             self._on_result(self.results[index])
 
         # Its other files are read when they are needed, and not by the process that grades.
@@ -148,7 +148,7 @@ class _Class:
 
 
 def _grade_all(
-    runner: SuiteRunner, class_: _Class, isolation: Isolation, jobs: int, python: str
+    runner: SuiteRunner, class_: Class, isolation: Isolation, jobs: int, python: str
 ) -> None:
     """Grade all; a submission whose grading process died is graded once more, alone."""
     left, suspects = list(range(len(class_))), list[int]()
@@ -172,7 +172,7 @@ def _grade_all(
 def _grade_in_processes(
     runner: SuiteRunner,
     fork_server: ForkServer,
-    class_: _Class,
+    class_: Class,
     indices: Sequence[int],
     jobs: int,
 ) -> list[int]:
@@ -186,21 +186,21 @@ def _grade_in_processes(
             submission, add = class_.begin(index)
             add(grade_in_sandbox(submission))
         return []
-    serve = partial(_serve, grade_in_sandbox, runner.course.limits)
+    grade_in_fork = partial(serve, grade_in_sandbox, runner.course.limits)
     waiting, died = deque(indices), list[int]()
     busy: dict[Connection, tuple[int, Callable[[SubmissionResult], None]]] = {}
-    with _forks(jobs, serve) as pipes:
+    with _forks(jobs, grade_in_fork) as pipes:
         idle = list(pipes)
         while busy or (idle and waiting):
             while idle and waiting:
                 pipe, index = idle.pop(), waiting.popleft()
                 submission, add = class_.begin(index)
                 busy[pipe] = index, add
-                with suppress(OSError):  # the fork has died, as `_receive` will find
+                with suppress(OSError):  # the fork has died, as `receive` will find
                     pipe.send(submission)
             for pipe in busy.keys() & wait(list(busy), SIGNAL_SECONDS):
                 index, add = busy.pop(pipe)
-                if result := _receive(pipe):
+                if result := receive(pipe):
                     idle.append(pipe)
                     add(result)
                 else:
@@ -237,41 +237,3 @@ def _forks(jobs: int, serve: Serve) -> Iterator[list[Connection]]:
             process.join(STOP_SECONDS)
             process.kill()
             process.join()
-
-
-def _serve(
-    grade_in_sandbox: GradeInSandbox,
-    limits: Limits,
-    client: int,
-    pipe: Connection,
-    inherited: Sequence[Connection],
-) -> None:
-    """Grade the submissions that arrive, until the parent closes the pipe or dies."""
-    limit_memory(limits.grader_mib * MIB)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then terminates
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # raises, so that the worker ends too
-    for other in inherited:  # while a copy is open here, no fork notices that the parent died
-        other.close()
-    with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent closed the pipe, or died
-        while True:
-            submission = pipe.recv()
-            limit_processor_time(limits.grader_seconds)
-            answer: SubmissionResult | BaseException
-            try:
-                answer = grade_in_sandbox(submission, client)
-            except LostProcessError:  # the parent starts others, and grades the submission again
-                return
-            except BaseException as error:  # noqa: BLE001  # the parent raises it
-                answer = error
-            pipe.send(answer)
-
-
-def _receive(pipe: Connection) -> SubmissionResult | None:
-    """Return a fork's result, or ``None`` if it has died; raises what the fork raised."""
-    try:
-        answer: SubmissionResult | BaseException = pipe.recv()
-    except (EOFError, OSError):
-        return None
-    if isinstance(answer, BaseException):
-        raise answer
-    return answer

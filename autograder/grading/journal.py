@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -21,7 +21,6 @@ from autograder.errors import UsageError
 from autograder.grading.provenance import Provenance
 from autograder.results import (
     FORMAT_VERSION,
-    CheckResult,
     Results,
     Status,
     SubmissionResult,
@@ -90,7 +89,7 @@ class Journal:
 
     def _read(self) -> int:
         """Read the results; return how many lines there are, 0 if it is no journal of ours."""
-        known: dict[CheckResult, CheckResult] = {}
+        known: dict[Any, Any] = {}
         count = 1
         # A second open file of this process would end the lock when it is closed.
         with os.fdopen(self._stream.fileno(), "rb", closefd=False) as lines:
@@ -129,12 +128,15 @@ def grade_with_journal(
     isolation: str | None = None,
     jobs: int | None = None,
     on_result: Callable[[SubmissionResult], None] = lambda _result: None,
+    grade: Callable[..., Results] | None = None,
 ) -> Results:
     """Grade those of *submissions* whose results *journal* does not hold; return all results.
 
-    They are what ``grade.grade`` returns, but for the times. Raises what it raises.
+    They are what *grade* returns, by default ``grade.grade``, but for the times. Another one, such
+    as ``cluster.grade``, needs no isolation on this machine. Raises what it raises.
     """
-    level = choose_isolation(isolation or course.grading.isolation, course.root)
+    asked = isolation or course.grading.isolation
+    level = asked if grade else choose_isolation(asked, course.root)
     provenance = Provenance(course, level)
     keys = [provenance.key(one.stage, one.digest) for one in submissions.outlines]
     results = {
@@ -149,10 +151,10 @@ def grade_with_journal(
 
     left = [index for index in range(len(keys)) if index not in results]
     if left:
-        from autograder.grading.grade import grade  # noqa: PLC0415  # imports torch
+        from autograder.grading import grade as local  # noqa: PLC0415  # imports torch
 
-        chosen = submissions.subset(left)
-        judged = grade(course, chosen, isolation=level, jobs=jobs, on_result=keep).submissions
+        chosen, judge = submissions.subset(left), grade or local.grade
+        judged = judge(course, chosen, isolation=level, jobs=jobs, on_result=keep).submissions
         results |= dict(zip(left, judged, strict=True))
     made = provenance.record(results[index] for index in range(len(keys)))
     journal.tidy(made)

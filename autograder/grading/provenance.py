@@ -27,6 +27,22 @@ _INSTALLED = (".dist-info", ".egg-info")  # folders whose names hold a package a
 _CACHES = frozenset({"__pycache__", ".ipynb_checkpoints"})
 
 
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What has to be the same on every machine that judges for one run."""
+
+    course: str
+    isolation: str
+    settings: Settings
+    suites: dict[str, str]  # the digest of each stage's suite
+    packages: tuple[str, ...]  # the names and versions of what is installed
+    run: str  # the digest of all but the suites, and of the course's secret
+
+    @property
+    def digest(self) -> str:
+        """The digest of all of it."""
+        return _sha256([msgspec.json.encode(self)])
+
+
 class Provenance:
     """What decides the grades of a run of *course*, besides the submissions."""
 
@@ -61,6 +77,17 @@ class Provenance:
             files = _stage_files(stages[name]) if name in stages else None
             self._stages[name] = _digest(self._course.root, files) if files else ""
         return self._stages[name]
+
+    def facts(self, stages: Iterable[str]) -> Facts:
+        """Return what decides the grades of *stages*; it holds no secret."""
+        return Facts(
+            course=self._course.id,
+            isolation=self._isolation,
+            settings=self.settings,
+            suites={name: self.suite_sha256(name) for name in stages},
+            packages=tuple(name.decode("utf-8", "replace") for name in sorted(_installed())),
+            run=self._run,
+        )
 
     def key(self, stage: str, digest: str) -> str:
         """Return the digest of all that decides the grade of a submission of *stage*.
@@ -137,8 +164,13 @@ def _sha256(parts: Iterable[bytes]) -> str:
 
 
 def _installed() -> set[bytes]:
-    """Return the names and versions of the packages that this Python finds."""
-    folders = [Path(entry) for entry in sys.path if entry and Path(entry).is_dir()]
+    """Return the names and versions of the packages that this Python finds.
+
+    Packages of one package's own do not count: setuptools adds its folder to ``sys.path`` when it
+    is imported, so that equal installations would differ.
+    """
+    entries = [Path(entry) for entry in sys.path if entry]
+    folders = [path for path in entries if path.name != "_vendor" and path.is_dir()]
     names = {path.name for folder in folders for path in folder.iterdir()}
     return {name.encode("utf-8", "surrogateescape") for name in names if name.endswith(_INSTALLED)}
 

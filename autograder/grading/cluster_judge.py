@@ -1,0 +1,250 @@
+"""Judges submissions on a machine of a cluster: tasks get bytes and return bytes.
+
+The functions ``describe``, ``judge`` and ``close`` run in a worker of ``dask.distributed``, which
+has threads and may have no children of ``multiprocessing``. So each of its threads uses a process
+of its own, a new Python that does what a grading process of one machine does. It ends with the
+worker, with the run, or when nothing has arrived for a while. The worker itself needs no torch.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock, Thread
+
+import msgspec
+
+from autograder.course import load
+from autograder.errors import AutograderError, GraderError
+from autograder.grading.grading_process import STOP_SECONDS, receive, serve
+from autograder.grading.provenance import Facts, Provenance
+from autograder.results import SubmissionResult
+from autograder.sandbox.isolation import Isolation
+from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.submission import Submission
+
+TRIES = 2  # the second time in a new process, as on one machine
+IDLE_SECONDS = 120.0  # a supervisor that was killed ends no process
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What a task says about its run; *facts* is the digest of those of the supervisor."""
+
+    id: str
+    course: str  # its folder on the worker
+    stages: tuple[str, ...]
+    isolation: Isolation
+    diagnose: bool
+    facts: str
+
+
+class Described(msgspec.Struct, frozen=True, tag=True):
+    """What the worker would judge with."""
+
+    facts: Facts
+
+
+class Judged(msgspec.Struct, frozen=True, tag=True):
+    """The record of the submission."""
+
+    result: SubmissionResult
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """Nothing can be judged there, and the class of the error."""
+
+    kind: str
+    message: str
+
+
+class Died(msgspec.Struct, frozen=True, tag=True):
+    """Each process that judged the submission has ended."""
+
+
+Answer = Described | Judged | Refused | Died
+
+
+def describe(run: bytes) -> bytes:
+    """Return what this worker would judge *run* with."""
+    return _answer(lambda: Described(_pool(run).facts))
+
+
+def judge(run: bytes, submission: bytes) -> bytes:
+    """Return the record of *submission*; a worker that differs judges nothing."""
+    return _answer(lambda: _pool(run).judge(msgspec.msgpack.decode(submission, type=Submission)))
+
+
+def close(run: bytes) -> None:
+    """End the processes of *run*."""
+    with _POOLS.lock:
+        pool = _POOLS.by_run.pop(run, None)
+    if pool is not None:
+        Thread(target=pool.close).start()  # this is the thread by which the worker talks
+
+
+class JudgeProcess:
+    """A Python that has loaded the suites, and judges one submission at a time."""
+
+    def __init__(self, run: Run) -> None:
+        self._pipe, other_end = Pipe()
+        number = other_end.fileno()
+        words = (number, run.course, run.isolation, int(run.diagnose), *run.stages)
+        self._process = subprocess.Popen(  # noqa: S603  # this Python, this package
+            [sys.executable, "-P", "-m", "autograder.grading.cluster_judge", *map(str, words)],
+            pass_fds=[number],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C in a terminal is for the worker, which then closes
+        )
+        other_end.close()
+
+    @property
+    def runs(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    def ask(self, submission: Submission) -> SubmissionResult | None:
+        """Return the result; None if the process has died; raises what it raised."""
+        with suppress(OSError):  # it has died, as `receive` will find
+            self._pipe.send(submission)
+        try:
+            return receive(self._pipe)
+        except KeyboardInterrupt:  # its run is over; it means nothing to the worker
+            return None
+
+    def close(self) -> None:
+        """End it, and its fork server; the thread that waits for it then goes on."""
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_SECONDS)
+        self._process.kill()
+        self._process.wait()
+
+
+class JudgePool:
+    """The processes of one worker that judge one run: one for each thread that uses the pool."""
+
+    def __init__(self, run: Run) -> None:
+        course = load(Path(run.course))
+        level = choose_isolation(run.isolation, course.root)
+        self._provenance = Provenance(course, level, diagnose=run.diagnose)
+        self.facts = self._provenance.facts(run.stages)
+        self._run = run
+        self._lock = Lock()
+        self._idle: list[JudgeProcess] = []
+        self._processes: set[JudgeProcess] = set()
+        self._is_closed = False
+
+    def judge(self, submission: Submission) -> Answer:
+        """Judge *submission*, once more if the process dies."""
+        if self.facts.digest != self._run.facts:
+            return Described(self.facts)
+        add_audit = self._provenance.begin(submission)
+        for number in range(TRIES):
+            if result := self._ask(submission, is_new=number > 0):
+                return Judged(add_audit(result))
+        return Died()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether one of its processes runs."""
+        with self._lock:
+            return any(process.runs for process in self._processes)
+
+    def close(self) -> None:
+        """End all processes; a submission that one of them judges now is not judged again."""
+        with self._lock:
+            self._is_closed = True
+            processes = list(self._processes)
+        for process in processes:
+            process.close()
+
+    def _ask(self, submission: Submission, *, is_new: bool) -> SubmissionResult | None:
+        process = self._take(is_new=is_new)
+        if process is None:
+            return None
+        result = None
+        try:
+            result = process.ask(submission)
+        finally:
+            with self._lock:
+                if result:
+                    self._idle.append(process)
+                else:
+                    self._processes.discard(process)
+            if not result:  # it has died, or can't judge here
+                process.close()
+        return result
+
+    def _take(self, *, is_new: bool) -> JudgeProcess | None:
+        with self._lock:
+            if self._is_closed:
+                return None
+            while self._idle and not is_new:
+                process = self._idle.pop()
+                if process.runs:
+                    return process
+                self._processes.discard(process)
+            process = JudgeProcess(self._run)
+            self._processes.add(process)
+            return process
+
+
+class _Pools:
+    """The pools of this worker by their run."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.by_run: dict[bytes, JudgePool] = {}
+
+
+_POOLS = _Pools()  # tasks are functions: only the process connects one with the next
+
+
+def _pool(run: bytes) -> JudgePool:
+    """Return the pool of *run*; those of runs whose processes have all ended are dropped."""
+    with _POOLS.lock:
+        if run not in _POOLS.by_run:
+            _POOLS.by_run = {key: one for key, one in _POOLS.by_run.items() if one.is_used}
+            _POOLS.by_run[run] = JudgePool(msgspec.msgpack.decode(run, type=Run))
+        return _POOLS.by_run[run]
+
+
+def _answer(work: Callable[[], Answer]) -> bytes:
+    """Return the answer of *work*, or why there is none, as bytes."""
+    try:
+        answer = work()
+    except AutograderError as error:
+        answer = Refused(type(error).__name__, str(error))
+    except Exception as error:  # noqa: BLE001  # a bug; an exception would cross as a pickle
+        answer = Refused(GraderError.__name__, f"{type(error).__name__}: {error}")
+    return msgspec.msgpack.encode(answer)
+
+
+def main(number: str, folder: str, isolation: Isolation, diagnose: str, *stages: str) -> None:
+    """Judge what arrives at the descriptor *number*; an error is sent in place of a result."""
+    from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
+    from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # likewise
+
+    pipe = Connection(int(number))
+    try:
+        course = load(Path(folder))
+        chosen = [course.stage(name) for name in stages]
+        with (
+            open_suites(course, chosen, diagnose=bool(int(diagnose))) as runner,
+            ForkServer(isolation, course.limits) as fork_server,
+        ):
+            runner.require_right_solutions()  # while the fork server imports torch
+            fork_server.wait_ready()
+            grade = partial(grade_one, runner, fork_server)
+            serve(grade, course.limits, 0, pipe, idle_seconds=IDLE_SECONDS)
+    except AutograderError as error:
+        with suppress(OSError):
+            pipe.send(error)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])  # type: ignore[arg-type]  # `JudgeProcess` gives an isolation

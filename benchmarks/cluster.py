@@ -1,0 +1,236 @@
+"""Measures a cluster of dask on this machine: python -m benchmarks.cluster [SUBMISSIONS] [STAGE].
+
+In one run, the same honest class is graded by 1 and 2 grading processes of this machine, and by 1
+and 2 workers of a cluster whose scheduler and workers are processes of this machine, too; three
+times in turn. Printed are medians of what one more submission costs, after the first quarter of the
+class, so that no start counts: processor time of all processes of the run, and time on the clock,
+which says little on a busy machine. The records must be equal but for the times. All numbers are
+written to build/benchmarks/cluster.json.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from autograder.course import Course, Stage, find_root, load
+from autograder.results import Results, SubmissionResult, to_json
+from autograder.submission import Code, Submission
+
+ROUNDS = 3
+MILLISECONDS = 1000.0
+START_SECONDS = 60.0  # for a scheduler or a worker to be there, on a busy machine
+END_SECONDS = 20.0  # for processes to end
+POLL_SECONDS = 0.05
+
+
+class DaskCluster:
+    """A scheduler and *workers* on 127.0.0.1, each a process; ended at the end."""
+
+    def __init__(self, home: Path, workers: int) -> None:
+        self.address = ""
+        self._home = home
+        self._workers = workers
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        file = self._home / "scheduler.json"
+        file.unlink(missing_ok=True)
+        self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", file)
+        _wait_until(file.is_file)
+        self.address = json.loads(file.read_text())["address"]
+        number = ("--nworkers", self._workers, "--nthreads", 1)
+        self._start("worker", self.address, *number, "--local-directory", self._home)
+        _wait_until(lambda: len(self.worker_pids()) == self._workers)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in reversed(self._processes):
+            process.terminate()
+        for process in self._processes:
+            try:
+                process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def worker_pids(self) -> list[int]:
+        """List the processes in which tasks run; a nanny starts each anew when it dies."""
+        return _children(self._processes[1].pid, b"spawn_main")
+
+    @property
+    def pids(self) -> list[int]:
+        """The scheduler, and the process that starts the workers."""
+        return [process.pid for process in self._processes]
+
+    def kill_scheduler(self) -> None:
+        """End the scheduler with SIGKILL."""
+        self._processes[0].kill()
+        self._processes[0].wait()
+
+    def wait_for_end_of(self, module: str) -> int:
+        """Return how many processes of *module* below the workers have not ended in time."""
+        deadline = time.monotonic() + END_SECONDS
+        while left := sum(len(_children(pid, module.encode())) for pid in self.worker_pids()):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(POLL_SECONDS)
+        return left
+
+    def _start(self, *words: object) -> None:
+        command = [sys.executable, "-m", "dask", *map(str, words), "--no-dashboard"]
+        output = (self._home / f"{words[0]}.log").open("wb")
+        with output:
+            process = subprocess.Popen(command, cwd=self._home, stdout=output, stderr=output)  # noqa: S603  # our own command
+        self._processes.append(process)
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not holds():
+        if time.monotonic() > deadline:
+            sys.exit("The cluster did not start.")
+        time.sleep(POLL_SECONDS)
+
+
+def _children(parent: int, mark: bytes) -> list[int]:
+    """List the processes below *parent* whose command line holds *mark*."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent and mark in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+class Cost(NamedTuple):
+    """What one more submission costs, in milliseconds."""
+
+    processor: float
+    clock: float
+
+
+def main(count: int = 60, stage: str = "04") -> None:
+    """Measure and print."""
+    course = load(find_root(Path(__file__).parent))
+    class_ = [_honest(course.stage(stage), number) for number in range(count)]
+    costs: dict[str, list[Cost]] = {}
+    records = set()
+    with tempfile.TemporaryDirectory(prefix="cluster-") as folder:
+        for _ in range(ROUNDS):
+            for name, workers, jobs in _MODES:
+                cost, record = _measure(course, class_, Path(folder), workers, jobs)
+                costs.setdefault(name, []).append(cost)
+                records.add(record)
+    if len(records) != 1:
+        sys.exit("The records differ.")
+    _report(course, stage, count, costs)
+
+
+def _honest(stage: Stage, number: int) -> Submission:
+    """Make a submission from the solution, different from every other."""
+    code = stage.solution.read_bytes() + f"\n\nSTUDENT = {number}\n".encode()
+    return Submission(
+        student=f"student{number:03}",
+        stage=stage.name,
+        code=Code(kind="module", cells=(code,), label=stage.solution.name),
+    )
+
+
+# The name of a way to grade, its workers, and its grading processes where it has no workers.
+_MODES = (
+    ("local, 1 process", 0, 1),
+    ("dask, 1 worker", 1, 0),
+    ("local, 2 processes", 0, 2),
+    ("dask, 2 workers", 2, 0),
+)
+
+
+def _measure(
+    course: Course, class_: list[Submission], home: Path, workers: int, jobs: int
+) -> tuple[Cost, bytes]:
+    """Grade the class once; return what it cost, and the record without its times."""
+    from autograder.grading import cluster, grade  # noqa: PLC0415  # imports torch
+    from tests.factories import without_times  # noqa: PLC0415  # likewise
+
+    seen: list[tuple[float, float]] = []
+    with DaskCluster(home, workers) if workers else nullcontext() as dask:
+        roots = [os.getpid(), *(dask.pids if dask else [])]
+        judge: Callable[..., Results] = (
+            partial(cluster.grade, address=dask.address)
+            if dask
+            else partial(grade.grade, jobs=jobs)
+        )
+
+        def look(_result: SubmissionResult) -> None:
+            if len(seen) in {len(class_) // 4, len(class_) - 1}:
+                seen.append((_processor_seconds(roots), time.monotonic()))
+            else:
+                seen.append((0.0, 0.0))
+
+        results = judge(course, class_, on_result=look)
+    first, last = len(class_) // 4, len(class_) - 1
+    processor, clock = (
+        (end - begin) / (last - first) * MILLISECONDS
+        for begin, end in zip(seen[first], seen[last], strict=True)
+    )
+    return Cost(processor, clock), to_json(without_times(results))
+
+
+def _processor_seconds(roots: list[int]) -> float:
+    """Return the processor time of *roots*, of all processes below them, and of those that ended.
+
+    A parent has the time of each child that it has waited for.
+    """
+    parents, used = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            parents[int(folder.name)] = int(fields[1])
+            used[int(folder.name)] = sum(map(int, fields[11:15]))
+    below = set(roots)
+    while more := {pid for pid, parent in parents.items() if parent in below} - below:
+        below |= more
+    return sum(used.get(pid, 0) for pid in below) / os.sysconf("SC_CLK_TCK")
+
+
+def _report(course: Course, stage: str, count: int, costs: dict[str, list[Cost]]) -> None:
+    medians = {
+        name: Cost(*(statistics.median(values) for values in zip(*runs, strict=True)))
+        for name, runs in costs.items()
+    }
+    base = medians[_MODES[0][0]]
+    print(
+        f"{count} submissions of {course.stage(stage).name}, {os.cpu_count()} cores; one more costs"
+    )
+    for name, cost in medians.items():
+        print(
+            f"  {name:20} {cost.processor:7.1f} ms of processor time, "
+            f"{cost.processor / base.processor:.2f} times;  {cost.clock:7.1f} ms on the clock"
+        )
+    out = Path("build/benchmarks/cluster.json")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    runs = {name: [one._asdict() for one in each] for name, each in costs.items()}
+    out.write_text(
+        json.dumps({"stage": stage, "submissions": count, "runs": runs}, indent=2) + "\n"
+    )
+    print(f"  every number: {out}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 60, *sys.argv[2:3])

@@ -1,0 +1,186 @@
+"""A class is graded on a cluster: a real scheduler and two workers, on this machine."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder import course as courses
+from autograder.cli import app
+from autograder.course import Course
+from autograder.errors import ClusterError
+from autograder.grading import cluster
+from autograder.grading.grade import grade
+from autograder.grading.journal import Journal, grade_with_journal
+from autograder.results import Results, Status, SubmissionResult, to_json
+from autograder.sandbox.isolation import detect_capabilities
+from autograder.submission.collect import find
+from autograder.submission.lazy_submissions import LazySubmissions
+from benchmarks.cluster import DaskCluster
+from tests.factories import SOLUTION, STAGE, course_files, without_times, write_files
+
+STUDENTS = 12
+FIRST = 3  # results before the first run is interrupted
+KILL_AT = 5  # results of the second run before a worker is killed
+SLOW = "\nimport time\ntime.sleep(0.1)\n"  # so that there is a moment to be killed in
+TEXTS = (SOLUTION, "def double(x):\n    return x + x\n", "import os\nos._exit(3)\n")
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+    pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason),
+]
+
+
+class Scene(NamedTuple):
+    """A course, a class, and the cluster that grades it."""
+
+    course: Course
+    home: Path
+    dask: DaskCluster
+
+    def submissions(self) -> LazySubmissions:
+        """Find the class anew."""
+        return LazySubmissions.of([find(self.home / "class", self.course.stages)])
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """One cluster for all tests of this file."""
+    home = tmp_path_factory.mktemp("cluster")
+    for folder in (home, *home.parents[:3]):  # a worker of the sandbox passes through them
+        folder.chmod(folder.stat().st_mode | 0o011)
+    write_files(home / "course", course_files((STAGE,)))
+    hand_ins = {
+        f"s{number:02}/{STAGE}/tiny.py": f"{SLOW}{TEXTS[number % len(TEXTS)]}\n# {number}\n"
+        for number in range(STUDENTS - 1)
+    }
+    write_files(home / "class", hand_ins | {"unread/notes.txt": "no code"})
+    with DaskCluster(home, workers=2) as dask:
+        yield Scene(courses.load(home / "course"), home, dask)
+
+
+class Disturbed(NamedTuple):
+    """What became of a class that was graded in two runs."""
+
+    local: Results
+    first: list[SubmissionResult]
+    second: list[SubmissionResult]
+    results: Results
+
+
+@pytest.fixture(scope="module")
+def disturbed(scene: Scene) -> Disturbed:
+    """Interrupt a run on the cluster; go on, and kill a worker in the middle."""
+    local = grade(scene.course, scene.submissions())
+    first: list[SubmissionResult] = []
+    second: list[SubmissionResult] = []
+
+    def stop(result: SubmissionResult) -> None:
+        first.append(result)
+        if len(first) == FIRST:
+            raise KeyboardInterrupt
+
+    def kill(result: SubmissionResult) -> None:
+        second.append(result)
+        if len(second) == KILL_AT:
+            os.kill(scene.dask.worker_pids()[0], signal.SIGKILL)
+
+    judge = partial(cluster.grade, address=scene.dask.address)
+    run = partial(grade_with_journal, scene.course, scene.submissions(), grade=judge)
+    record = scene.home / "results.json"
+    with Journal(record) as journal, pytest.raises(KeyboardInterrupt):
+        run(journal, jobs=1, on_result=stop)
+    with Journal(record) as journal:
+        return Disturbed(local, first, second, run(journal, on_result=kill))
+
+
+def test_a_cluster_gives_the_results_of_one_machine(disturbed: Disturbed):
+    """Byte for byte but for the times, after an interruption and the death of a worker."""
+    assert to_json(without_times(disturbed.results)) == to_json(without_times(disturbed.local))
+
+
+def test_a_run_goes_on_where_it_was_interrupted(disturbed: Disturbed):
+    """The journal holds what was judged; it is not judged again."""
+    again = disturbed.second[: len(disturbed.first)]
+
+    assert len(disturbed.first) == FIRST
+    assert again == disturbed.first
+    assert len(disturbed.second) == STUDENTS
+
+
+def test_each_record_names_the_isolation_of_the_worker(disturbed: Disturbed):
+    """The worker that judged writes it."""
+    levels = {one.audit.isolation for one in disturbed.results.submissions if one.audit}
+
+    assert levels == {"full"}
+    assert all(one.audit for one in disturbed.results.submissions)
+
+
+def test_nothing_is_left_on_the_workers(disturbed: Disturbed, scene: Scene):
+    """The processes that judged end with the run."""
+    del disturbed
+
+    assert scene.dask.wait_for_end_of("autograder.grading.cluster_judge") == 0
+
+
+def test_a_worker_with_another_suite_is_refused(scene: Scene):
+    """Before the work starts; the message names the worker and both values."""
+    files = course_files((STAGE,))
+    files[f"tests/hidden/{STAGE}/test_tiny.py"] += "\n# changed\n"
+    write_files(scene.home / "other", files)
+    judged: list[SubmissionResult] = []
+    expected = (
+        r"tcp://127\.0\.0\.1:\d+ would judge otherwise.*01_tiny is \w{12} here and \w{12} there"
+    )
+    with pytest.raises(ClusterError, match=expected):
+        cluster.grade(
+            scene.course,
+            scene.submissions(),
+            address=scene.dask.address,
+            folder=str(scene.home / "other"),
+            on_result=judged.append,
+        )
+
+    assert judged == []
+
+
+def test_another_secret_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch):
+    """Hidden inputs would be others; neither secret is shown."""
+    monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", "abcdefgh12345678")
+    with pytest.raises(ClusterError, match="the course's secret is another one there, or missing"):
+        cluster.grade(scene.course, scene.submissions(), address=scene.dask.address)
+
+
+def test_the_command_says_what_is_wrong_with_an_address(scene: Scene):
+    """A network that others can read is refused; nothing is connected or sent."""
+    words = ["grade", str(scene.home / "class"), "--course", str(scene.course.root)]
+    done = CliRunner().invoke(app, [*words, "--cluster", "tcp://192.0.2.1:8786"])
+
+    assert done.exit_code == 2
+    assert "tcp://192.0.2.1:8786 is not encrypted" in done.output
+
+
+def test_a_lost_scheduler_ends_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch):
+    """With one sentence; what was judged is in the journal. Last, as it ends the cluster."""
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 2.0)  # dask tries to connect again that long
+    record = scene.home / "lost.json"
+
+    def lose(_result: SubmissionResult) -> None:
+        scene.dask.kill_scheduler()
+
+    judge = partial(cluster.grade, address=scene.dask.address)
+    files = {"a_first/notes.txt": "no code", f"b/{STAGE}/tiny.py": SOLUTION}
+    write_files(scene.home / "two", files)
+    two = LazySubmissions.of([find(scene.home / "two", scene.course.stages)])
+    with Journal(record) as journal, pytest.raises(ClusterError, match="scheduler is lost"):
+        grade_with_journal(scene.course, two, journal, grade=judge, on_result=lose)
+    with Journal(record) as journal:
+        kept = [one.status for one in journal.results.values()]
+
+    assert kept == [Status.UNREADABLE]

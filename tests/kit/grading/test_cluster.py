@@ -1,0 +1,261 @@
+"""The side of the instructor: what is refused, and what becomes of what workers answer."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import pytest
+from distributed.scheduler import KilledWorker
+from msgspec.structs import replace
+
+from autograder.course import Course
+from autograder.errors import ClusterError, CourseError, GraderError
+from autograder.grading import cluster
+from autograder.grading.cluster import difference, require_equal, require_private
+from autograder.grading.cluster_judge import Died, Judged, Refused
+from autograder.grading.grade import Class
+from autograder.grading.provenance import Facts, Provenance
+from autograder.results import Results, Status, SubmissionResult
+from autograder.submission import Submission
+from tests.factories import SOLUTION, Submit
+
+Answers = Callable[[Submission], bytes | Exception]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://127.0.0.1:8786", "tcp://[::1]:8786", "tcp://localhost:1", "tls://10.0.0.1:8786"],
+)
+def test_a_private_connection_is_accepted(address: str):
+    """TLS to anywhere, anything to this machine."""
+    assert require_private(address) is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "tcp://10.0.0.1:8786",
+        "tcp://[2001:db8::1]:8786",
+        "tcp://scheduler.example:8786",
+        "tcp://localhost.example:8786",
+        "ws://10.0.0.1:8786",
+        "tcp://0.0.0.0:8786",
+    ],
+)
+def test_an_open_connection_is_refused(address: str):
+    """Hand-ins and grades of other people would travel in the open."""
+    with pytest.raises(ClusterError, match="is not encrypted"):
+        require_private(address)
+
+
+@pytest.fixture
+def facts(tiny: Course) -> Facts:
+    """What this machine would judge with."""
+    return Provenance(tiny, "full").facts(["01_tiny"])
+
+
+def test_equal_machines_differ_in_nothing(facts: Facts):
+    """The sentence is empty."""
+    assert difference(facts, facts) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("torch", "torch is 2.13.0 here and 9 there"),
+        ("python", "Python is 3.x here and 9 there"),
+        ("kit", "the kit's version is 0.1 here and 9 there"),
+        ("machine", "the architecture of the processor is x86_64 here and 9 there"),
+    ],
+)
+def test_another_version_is_named_with_both_values(facts: Facts, name: str, sentence: str):
+    """So that the reader knows which machine to change."""
+    here = replace(facts.settings, torch="2.13.0", python="3.x", kit="0.1", machine="x86_64")
+    there = replace(here, **{name: "9"})
+    found = difference(replace(facts, settings=here), replace(facts, settings=there, run="other"))
+
+    assert found == sentence
+
+
+def test_another_suite_is_named(facts: Facts):
+    """By its stage, and the first digits of both digests."""
+    there = replace(facts, suites={"01_tiny": "b" * 64})
+
+    assert difference(facts, there) == (
+        "the suite or the solution of 01_tiny is "
+        f"{facts.suites['01_tiny'][:12]} here and bbbbbbbbbbbb there"
+    )
+
+
+def test_packages_are_listed(facts: Facts):
+    """A few of each side."""
+    here = replace(facts, packages=("a-1", "b-1"))
+    there = replace(facts, packages=("b-1", *(f"c{number}-1" for number in range(7))))
+
+    assert difference(here, there) == (
+        "the installed packages differ: only here a-1; only there c0-1, c1-1, c2-1, c3-1, c4-1 "
+        "and 2 more"
+    )
+
+
+def test_another_secret_is_not_shown(facts: Facts):
+    """Where all else is equal, it is the secret that differs."""
+    found = difference(facts, replace(facts, run="other"))
+
+    assert found == "the course's secret is another one there, or missing"
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("CourseError", CourseError), ("KeyboardInterrupt", GraderError), ("", GraderError)],
+)
+def test_what_a_worker_refuses_is_raised_here(facts: Facts, kind: str, expected: type[Exception]):
+    """With the worker's name; of the kit's own errors only."""
+    with pytest.raises(expected, match="tcp://w: no suite"):
+        require_equal(facts, Refused(kind, "no suite"), "tcp://w")
+
+
+class Workers:
+    """Workers that answer at once."""
+
+    run = b""
+    threads = 2
+
+    def __init__(self, facts: Facts, answers: Answers) -> None:
+        self.facts = facts
+        self.client = self
+        self.sent: list[list[str]] = []  # who was there, whenever somebody was sent
+        self._answers = answers
+        self._there: dict[Task, Submission] = {}
+
+    def look(self) -> None:
+        """Find nothing new."""
+
+    def cancel(self, _tasks: object) -> None:
+        """Give up."""
+
+    def submit(self, submission: Submission) -> "Task":
+        """Take a submission, as its bytes."""
+        content = msgspec.msgpack.encode(submission)
+        task = Task()
+        self._there[task] = msgspec.msgpack.decode(content, type=Submission)
+        self.sent.append([one.student for one in self._there.values()])
+        return task
+
+    def answers(self, tasks: Sequence["Task"]) -> dict["Task", bytes | Exception]:
+        """Answer."""
+        return {task: self._answers(self._there.pop(task)) for task in tasks}
+
+
+class Task:
+    """A task that has ended when it begins."""
+
+    def add_done_callback(self, call: Callable[["Task"], None]) -> None:
+        """Call at once."""
+        call(self)
+
+
+@pytest.fixture
+def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[[Answers], tuple[Results, Workers]]:
+    """Grade ada, bea and one who handed in nothing, by workers that answer as given."""
+
+    def grade(answers: Answers) -> tuple[Results, Workers]:
+        nothing = Submission(student="cleo", stage="01_tiny", code=None, problem="No code here.")
+        class_ = [submit(SOLUTION, student="ada"), submit(SOLUTION, student="bea"), nothing]
+        provenance = Provenance(tiny, "full")
+        workers = Workers(facts, answers)
+        collected = Class(class_, provenance, lambda _result: None)
+        tasks = cluster._Tasks(workers, collected, provenance)
+        cluster._grade_all(workers, tasks, len(class_), None)
+        return provenance.record(collected.results[index] for index in range(3)), workers
+
+    return grade
+
+
+@pytest.fixture
+def judged(tiny: Course) -> Callable[[Submission], bytes]:
+    """Answer as a worker does that gives full marks."""
+    provenance = Provenance(tiny, "full")
+
+    def answer(submission: Submission) -> bytes:
+        result = SubmissionResult(
+            student=submission.student,
+            stage=submission.stage,
+            status=Status.GRADED,
+            score=10.0,
+            max_score=10.0,
+        )
+        return msgspec.msgpack.encode(Judged(provenance.begin(submission)(result)))
+
+    return answer
+
+
+def statuses(results: Results) -> list[tuple[str, Status]]:
+    """Return who ended how."""
+    return [(one.student, one.status) for one in results.submissions]
+
+
+def test_results_are_in_the_order_of_submissions(run, judged):
+    """One without code has its result without a worker."""
+    results, workers = run(judged)
+
+    assert statuses(results) == [
+        ("ada", Status.GRADED),
+        ("bea", Status.GRADED),
+        ("cleo", Status.UNREADABLE),
+    ]
+    assert workers.sent == [["ada"], ["ada", "bea"]]
+
+
+def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, judged):
+    """Others keep their grades, also one that was at the same workers."""
+    tried: list[str] = []
+
+    def answers(submission: Submission) -> bytes | Exception:
+        tried.append(submission.student)
+        if submission.student == "ada" or tried == ["ada", "bea"]:
+            return KilledWorker("task", None, 3)
+        return judged(submission)
+
+    results, workers = run(answers)
+
+    assert statuses(results)[:2] == [("ada", Status.GRADER_ERROR), ("bea", Status.GRADED)]
+    assert workers.sent[2:] == [["bea"], ["ada"]]
+    assert tried == ["ada", "bea", "bea", "ada"]
+
+
+def test_a_submission_whose_processes_died_has_no_grade(run, judged):
+    """Its worker has tried it twice."""
+    died = msgspec.msgpack.encode(Died())
+    results, _ = run(lambda one: died if one.student == "ada" else judged(one))
+
+    assert statuses(results)[:2] == [("ada", Status.GRADER_ERROR), ("bea", Status.GRADED)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"\x80", "text", b"\xc1" * 3, msgspec.msgpack.encode({"type": "Judged"})],
+)
+def test_an_answer_of_no_worker_of_ours_ends_the_run(run, answer: object):
+    """Nothing is recorded that was not judged."""
+    with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
+        run(lambda _submission: answer)
+
+
+def test_the_record_of_another_submission_is_refused(run, judged, submit: Submit):
+    """The key in it names all that decides a grade, the submission included."""
+    other = submit("x = 1", student="ada")
+    with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
+        run(lambda _submission: judged(other))
+
+
+def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, judged):
+    """What the supervisor spends on a worker is bounded."""
+    monkeypatch.setattr(cluster, "MAX_ANSWER", 10)
+    with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
+        run(judged)
+
+
+def test_an_exception_of_a_task_ends_the_run(run):
+    """Such as that of a worker without the kit; it is no fault of the submission."""
+    with pytest.raises(ClusterError, match="failed on the cluster: ModuleNotFoundError: no kit"):
+        run(lambda _submission: ModuleNotFoundError("no kit"))

@@ -1,0 +1,194 @@
+"""What a worker of a cluster answers; a stand-in takes the place of each judging process."""
+
+from collections.abc import Iterator
+from threading import Event
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from autograder.course import Course
+from autograder.errors import CourseError
+from autograder.grading import cluster_judge
+from autograder.grading.cluster_judge import (
+    Answer,
+    Described,
+    Died,
+    Judged,
+    Refused,
+    Run,
+    close,
+    describe,
+    judge,
+)
+from autograder.grading.provenance import Provenance
+from autograder.results import Status, SubmissionResult
+from autograder.submission import Submission
+
+END_SECONDS = 10.0  # for a thread, on a busy machine
+
+
+class Judges(NamedTuple):
+    """What the judging processes that will be started do, and those that were."""
+
+    plans: list[list[str]]
+    started: list["StandIn"]
+
+
+class StandIn:
+    """A judging process that does as planned; it grades whatever is not planned."""
+
+    def __init__(self, plan: list[str]) -> None:
+        self.plan = plan
+        self.runs = True
+        self.closed = Event()
+        self.asked = 0
+
+    def ask(self, submission: Submission) -> SubmissionResult | None:
+        """Grade, die or raise."""
+        self.asked += 1
+        what = self.plan.pop(0) if self.plan else "grade"
+        if what == "raise":
+            raise CourseError(what)
+        if what == "bug":
+            raise ZeroDivisionError(what)
+        if what == "die":
+            return None
+        return SubmissionResult(
+            student=submission.student,
+            stage=submission.stage,
+            status=Status.GRADED,
+            score=1.0,
+            max_score=1.0,
+        )
+
+    def close(self) -> None:
+        """End it."""
+        self.runs = False
+        self.closed.set()
+
+
+@pytest.fixture(autouse=True)
+def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[Judges]:
+    """Put stand-ins in the place of judging processes; forget the runs afterwards."""
+    found = Judges([], [])
+
+    def start(_run: Run) -> StandIn:
+        found.started.append(StandIn(found.plans.pop(0) if found.plans else []))
+        return found.started[-1]
+
+    monkeypatch.setattr(cluster_judge, "JudgeProcess", start)
+    monkeypatch.setattr(cluster_judge, "_POOLS", cluster_judge._Pools())
+    return found
+
+
+@pytest.fixture
+def run(tiny: Course) -> Run:
+    """A run that agrees with this machine."""
+    facts = Provenance(tiny, "process").facts(["01_tiny"])
+    return Run(
+        id="one",
+        course=str(tiny.root),
+        stages=("01_tiny",),
+        isolation="process",
+        diagnose=True,
+        facts=facts.digest,
+    )
+
+
+def answer(run: Run, submission: Submission) -> Answer:
+    """Ask the worker as a task does."""
+    encode = msgspec.msgpack.encode
+    return msgspec.msgpack.decode(judge(encode(run), encode(submission)), type=Answer)
+
+
+def test_a_worker_describes_what_it_would_judge_with(run: Run, judges: Judges):
+    """No process is started for that."""
+    found = msgspec.msgpack.decode(describe(msgspec.msgpack.encode(run)), type=Answer)
+
+    assert isinstance(found, Described)
+    assert found.facts.digest == run.facts
+    assert judges.started == []
+
+
+def test_a_record_names_what_decided_it(run: Run, tiny: Course, solved: Submission):
+    """The worker adds its isolation and the key, which is that of a run on one machine."""
+    found = answer(run, solved)
+    key = Provenance(tiny, "process").key(solved.stage, solved.digest)
+
+    assert isinstance(found, Judged)
+    assert found.result.audit
+    assert (found.result.audit.isolation, found.result.audit.key) == ("process", key)
+
+
+def test_a_process_judges_one_submission_after_another(
+    run: Run, solved: Submission, judges: Judges
+):
+    """Suites are loaded once."""
+    answers = [answer(run, solved), answer(run, solved)]
+
+    assert all(isinstance(one, Judged) for one in answers)
+    assert [one.asked for one in judges.started] == [2]
+
+
+def test_a_worker_that_differs_judges_nothing(run: Run, solved: Submission, judges: Judges):
+    """It may have joined after the others were compared."""
+    assert isinstance(answer(replace(run, facts="other"), solved), Described)
+    assert judges.started == []
+
+
+def test_a_worker_without_the_course_says_so(run: Run, solved: Submission):
+    """The supervisor raises the same error."""
+    found = answer(replace(run, course="/nowhere"), solved)
+
+    assert found == Refused("CourseError", "/nowhere/course.toml is missing.")
+
+
+@pytest.mark.parametrize(
+    ("plans", "expected"),
+    [([["die"]], Judged), ([["die"], ["die"]], Died)],
+    ids=["once", "twice"],
+)
+def test_a_submission_whose_process_dies_is_judged_once_more_by_a_new_one(
+    run: Run, solved: Submission, judges: Judges, plans: list[list[str]], expected: type[Answer]
+):
+    """And not a third time."""
+    judges.plans.extend(plans)
+
+    assert isinstance(answer(run, solved), expected)
+    assert [one.asked for one in judges.started] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("raise", Refused("CourseError", "raise")),
+        ("bug", Refused("GraderError", "ZeroDivisionError: bug")),
+    ],
+)
+def test_an_error_crosses_as_a_sentence(
+    run: Run, solved: Submission, judges: Judges, what: str, expected: Refused
+):
+    """Never as a pickled exception; the process that raised it is ended."""
+    judges.plans.append([what])
+
+    assert answer(run, solved) == expected
+    assert not judges.started[0].runs
+
+
+def test_the_processes_end_with_their_run(run: Run, solved: Submission, judges: Judges):
+    """Another task of the same run begins anew."""
+    answer(run, solved)
+    close(msgspec.msgpack.encode(run))  # in a thread, as the worker goes on
+
+    assert judges.started[0].closed.wait(END_SECONDS)
+
+
+def test_a_run_that_is_over_judges_nothing_more(run: Run, solved: Submission, judges: Judges):
+    """What a process judged when it was ended is not begun anew."""
+    pool = cluster_judge.JudgePool(run)
+    pool.close()
+
+    assert pool.judge(solved) == Died()
+    assert judges.started == []

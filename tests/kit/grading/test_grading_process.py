@@ -1,0 +1,92 @@
+"""A grading process answers what arrives by a pipe, and ends with whoever started it."""
+
+import os
+from collections.abc import Callable, Iterator
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+import pytest
+
+from autograder.course import Limits
+from autograder.errors import CourseError, LostProcessError
+from autograder.grading.grading_process import receive, serve
+
+Start = Callable[..., tuple[Connection, BaseProcess]]
+ANSWERS = {
+    "right": lambda: "graded",
+    "raise": lambda: (_ for _ in ()).throw(CourseError("The suite is wrong.")),
+    "lose": lambda: (_ for _ in ()).throw(LostProcessError),
+    "die": lambda: os._exit(3),
+}
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def grade(submission: str, _client: int) -> str:
+    """Stand in for the sandbox."""
+    return ANSWERS[submission]()
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start a grading process; yields this side of its pipe, too."""
+    started: list[BaseProcess] = []
+
+    def fork(**options: float) -> tuple[Connection, BaseProcess]:
+        pipe, other_end = Pipe()
+        arguments = (grade, Limits(), 0, other_end, [pipe])
+        process = get_context("fork").Process(target=serve, args=arguments, kwargs=options)
+        process.start()
+        other_end.close()
+        started.append(process)
+        return pipe, process
+
+    yield fork
+    for process in started:
+        process.kill()
+        process.join()
+
+
+def test_it_answers_each_submission_until_the_pipe_is_closed(start: Start):
+    """An error is an answer, which is raised here."""
+    pipe, process = start()
+    pipe.send("right")
+    first = receive(pipe)
+    pipe.send("raise")
+    with pytest.raises(CourseError, match=r"The suite is wrong\."):
+        receive(pipe)
+    pipe.close()
+    process.join()
+
+    assert (first, process.exitcode) == ("graded", 0)
+
+
+@pytest.mark.parametrize(("submission", "code"), [("die", 3), ("lose", 0)])
+def test_a_process_that_has_ended_gives_no_result(start: Start, submission: str, code: int):
+    """Whether it died, or has lost its sandbox: the submission is graded elsewhere."""
+    pipe, process = start()
+    pipe.send(submission)
+    result = receive(pipe)
+    process.join()
+
+    assert (result, process.exitcode) == (None, code)
+
+
+def test_it_ends_when_nothing_arrives_for_long(start: Start):
+    """So nothing is left of a run whose supervisor was killed on another machine."""
+    pipe, process = start(idle_seconds=0.05)
+    process.join()
+
+    assert (receive(pipe), process.exitcode) == (None, 0)
+
+
+def test_sigterm_ends_it(start: Start):
+    """While it waits, too."""
+    pipe, process = start()
+    pipe.send("right")
+    receive(pipe)  # it has set its signals
+    process.terminate()
+    process.join()
+
+    assert process.exitcode == 0
