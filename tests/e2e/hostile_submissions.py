@@ -88,8 +88,8 @@ def purpose(attack: str) -> str:
     return lines[0].strip('"') if lines else attack
 
 
-def course_with_low_limits(root: Path, **lower: float) -> Course:
-    """Copy the course to *root*, with its own secret and low limits, of which some are *lower*."""
+def course_with_low_limits(root: Path) -> Course:
+    """Copy the course to *root*, with lower limits and its own secret."""
     for name in ("source", "solutions", "tests/hidden"):
         ignored = shutil.ignore_patterns("variants", "__pycache__")
         shutil.copytree(ROOT / name, root / name, ignore=ignored)
@@ -99,7 +99,9 @@ def course_with_low_limits(root: Path, **lower: float) -> Course:
         file.limits,
         # An attack that hangs uses up these limits; honest code needs milliseconds, but
         # `torch.use_deterministic_algorithms` imports a compiler, which takes two seconds.
-        **{"import_seconds": 8.0, "call_seconds": 0.5, "submission_seconds": 5.0} | lower,
+        import_seconds=8.0,
+        call_seconds=0.5,
+        submission_seconds=5.0,
         restarts_per_exercise=1,
         memory_mib=256,
     )

@@ -50,9 +50,7 @@ class Batch(NamedTuple):
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory):
     """Grade the whole class once."""
-    # Nine attacks use up a limit of time, whatever it is; these are ten times what others need.
-    lower = {"import_seconds": 3.0, "call_seconds": 0.25, "submission_seconds": 3.0}
-    course = course_with_low_limits(tmp_path_factory.mktemp("course"), **lower)
+    course = course_with_low_limits(tmp_path_factory.mktemp("course"))
     hostile = hostile_submissions(course, tmp_path_factory.mktemp("class") / "hostile")
     with open_suites(course, [course.stage(STAGE)]) as runner:
         specs = {check.name: check.spec for check in runner.checks(STAGE)}
