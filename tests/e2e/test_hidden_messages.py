@@ -150,9 +150,9 @@ def test_hidden_checks_repeat_nothing_in_their_diagnosis(
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        ("RuntimeError", "mat1 and mat2 shapes cannot be multiplied (1875x1875 and 1875x1875)"),
-        ("AttributeError", f"'{WORD}' object has no attribute '{WORD}1875'"),
-        ("ValueError", "not enough values to unpack (expected 1875, got 1875)"),
+        ("RuntimeError", "mat1 and mat2 shapes cannot be multiplied (187x187 and 187x187)"),
+        ("AttributeError", f"'{WORD}' object has no attribute '{WORD}187'"),
+        ("ValueError", "not enough values to unpack (expected 187, got 187)"),
     ],
 )
 def test_hidden_checks_repeat_nothing_of_an_exception_that_is_explained(
@@ -164,4 +164,4 @@ def test_hidden_checks_repeat_nothing_of_an_exception_that_is_explained(
     texts = [str(one.diagnosis) for one in hidden_results(forged, diagnose=True) if one.diagnosis]
 
     assert texts
-    assert not [said for said in texts if WORD in said or "1875" in said]
+    assert not [said for said in texts if WORD in said or "187" in said]
