@@ -14,12 +14,16 @@ from autograder.course import Stage
 from autograder.diagnosis import conventions, heuristics, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Match, Observation, compare
+from autograder.diagnosis.operators.programs import REFUSED
+from autograder.diagnosis.operators.search import OperatorSearch
+from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import Layer, WrongAnswer, spec_of
 from autograder.suite.in_process import Exchange, LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
+MAX_BESIDE = 2  # kinds of mistake for what the first explanation leaves
 MAX_NAMED = 3  # more sentences would be no help
 Run = Callable[[pytest.Item, Channel], Observation]
 
@@ -44,8 +48,18 @@ class Matcher(Protocol):
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Whether *item* passes *check*."""
 
+    def search(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Explain all wrong answers by one kind of mistake, or two; name them by check."""
+
+    def search_some(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Explain as many of these wrong answers as one kind of mistake can."""
+
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Describe a failure that no misconception explains, if something is certain about it."""
+        """Describe a failure that no mistake explains, if something is certain about it."""
 
 
 def explain(
@@ -54,7 +68,9 @@ def explain(
     """Name the mistake behind *failures* of one exercise, by the name of each explained check.
 
     The misconception that explains most of them is chosen. Among equals, those are preferred that
-    pass what the student's code *passed*; the rest are named together.
+    pass what the student's code *passed*; the rest are named together. If it leaves a wrong answer,
+    one kind of mistake that explains all is preferred, then two of them; else the kind of mistake
+    that explains most of the rest is named beside it.
     """
     chosen = _best(matcher, exercise, failures)
     if len(chosen) > 1:
@@ -62,13 +78,35 @@ def explain(
             one for one in chosen if all(matcher.passes(one.item, check) for check in passed)
         )
         chosen = list(consistent) or chosen
+    known = {name for candidate in chosen for name in candidate.explained}
+    left = [failure for failure in failures if failure.item.name not in known]
+    searched: dict[str, Diagnosis] = {}
+    if any(isinstance(failure.observation.error, WrongAnswer) for failure in left):
+        searched = matcher.search(exercise, failures, passed)
+        chosen = [] if searched else chosen
+        searched = searched or _search_rest(matcher, exercise, left, passed)
     diagnoses: dict[str, Diagnosis] = {}
     for failure in failures:
         name = failure.item.name
         named = [candidate.item for candidate in chosen if name in candidate.explained]
-        if diagnosis := _diagnosis(named) if named else matcher.describe(failure):
+        diagnosis = _diagnosis(named) if named else searched.get(name)
+        if diagnosis := diagnosis or matcher.describe(failure):
             diagnoses[name] = diagnosis
     return diagnoses
+
+
+def _search_rest(
+    matcher: Matcher, exercise: str, left: Sequence[Failure], passed: Sequence[pytest.Item]
+) -> dict[str, Diagnosis]:
+    """Name the mistake that explains most of what is *left*, and the next one for the rest."""
+    searched: dict[str, Diagnosis] = {}
+    for _ in range(MAX_BESIDE):
+        rest = [failure for failure in left if failure.item.name not in searched]
+        found = matcher.search_some(exercise, rest, passed) if rest else {}
+        if not found:
+            break
+        searched |= found
+    return searched
 
 
 @dataclass
@@ -149,19 +187,10 @@ def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
     shown, more = named[:MAX_NAMED], len(named) > MAX_NAMED
     return Diagnosis(
         SEVERAL.join(item.id for item in shown),
-        _alternatives([item.explanation for item in shown], " ", more=more),
+        alternatives([item.explanation for item in shown], " ", more=more),
         shown[0].question,
-        _alternatives([item.title for item in shown], ". ", more=more),
+        alternatives([item.title for item in shown], ". ", more=more),
     )
-
-
-def _alternatives(texts: Sequence[str], gap: str, *, more: bool) -> str:
-    """Join *texts* by "Or:"; one that several mistakes share stands there once."""
-    different = list(dict.fromkeys(texts))
-    if len(different) == 1:
-        return different[0]
-    rest = ["something else that shows the same" + ("." if gap == " " else "")] if more else []
-    return f"Either: {f'{gap}Or: '.join([*different, *rest])}"
 
 
 class MisconceptionMatcher:
@@ -178,6 +207,8 @@ class MisconceptionMatcher:
         self._solved: dict[str, tuple[Observation, list[Exchange]]] = {}
         self._channels: dict[str, LocalChannel] = {}
         self._runs: dict[tuple[str, str], Observation] = {}
+        words = misconceptions.read_operators(stage.misconceptions)
+        self.operators = OperatorSearch(stage, run, solution, self._solve, words)
 
     def match(self, item: Misconception, failure: Failure) -> Match:
         """Run the failed check on *item*, and compare."""
@@ -189,6 +220,18 @@ class MisconceptionMatcher:
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Run *check* on *item*."""
         return self.replay(item, check).error is None
+
+    def search(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Try each kind of mistake on the solution, and pairs of them."""
+        return self.operators.find(exercise, failures, passed)
+
+    def search_some(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Try each kind of mistake on the solution."""
+        return self.operators.find_some(exercise, failures, passed)
 
     def replay(self, item: Misconception, check: pytest.Item) -> Observation:
         """Run *check* on *item*, once."""
@@ -238,6 +281,8 @@ def _describe_answer(
 ) -> heuristics.Pattern:
     """Compare the last answer with the solution's answer to the same request."""
     last = len(seen.answers) - 1
+    if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
+        return heuristics.NOT_REFUSED
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:
         return None
     (verb, answer), (_, expected) = seen.answers[last], solved.answers[last]
