@@ -24,7 +24,7 @@ from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
 
 REDUCTIONS = ("sum", "mean", "amax", "max", "prod")
 OTHERS = {
-    "sum": ("mean", "amax"),
+    "sum": ("mean",),
     "mean": ("sum", "amax"),
     "amax": ("amin", "mean"),
     "max": ("min",),
@@ -98,13 +98,15 @@ def _divisor(node: ast.BinOp) -> Iterator[ast.expr]:
 
 def operations(scope: Scope) -> Iterator[Rewrite]:
     """Two numbers that are combined by another operation, or of which one has no effect."""
+    slices = [site.node for site in scope.of(ast.Slice)]
+    bounds = {id(bound) for one in slices for bound in (one.lower, one.upper)}  # see `positions`
     for site in scope.of(ast.BinOp):
         node = site.node
         divides = isinstance(node.op, ast.Div) and isinstance(node.right, ast.Call | ast.Name)
         if divides and "sqrt" not in ast.unparse(node.right):
             sentence = "What must be normalised is not divided."
             yield mistake("wrong_divisor", put(site, "LEFT"), sentence)
-        for template in OPERATIONS.get(type(node.op), ()):
+        for template in OPERATIONS.get(type(node.op), ()) if id(node) not in bounds else ():
             yield mistake("wrong_operation", put(site, template), group="wrong_operation")
     for site in scope.of(ast.AugAssign):
         yield mistake(

@@ -177,9 +177,10 @@ def biases_and_sizes(scope: Scope) -> Iterator[Rewrite]:
                 continue
             who = "Layers have" if len(some) > 1 else f"`{_layer_name(scope, some[0])}` has"
             how = "a bias" if value == "True" else "no bias"
-            sentence = f"{who} {how}, whatever `{ignored[0]}` is." if ignored else ""
-            sentence = sentence or f"{who} {how}, unlike documented."
-            kind = "argument_ignored" if ignored and some[0] in biased else "bias_wrong"
+            ignores = ignored and some[0] in biased
+            sentence = f"{who} {how}, unlike documented."
+            sentence = f"{who} {how}, whatever `{ignored[0]}` is." if ignores else sentence
+            kind = "argument_ignored" if ignores else "bias_wrong"
             text = f"torch.nn.Linear(FIRST, SECOND, bias={value})"
             usable = [site for site in some if len(site.node.args) > 1]
             if usable:

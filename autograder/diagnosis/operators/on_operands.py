@@ -111,6 +111,17 @@ def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
                 )
 
 
+def inputs(scope: Scope) -> Iterator[Rewrite]:
+    """Two arguments that are exchanged."""
+    for one, other in combinations(scope.tensors, 2):
+        sites = [site for site in scope.of(ast.Name) if site.node.id in {one, other}]
+        sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]
+        edits = [put(site, other if site.node.id == one else one) for site in sites]
+        if {site.node.id for site in sites} == {one, other}:
+            sentence = f"`{one}` and `{other}` are exchanged."
+            yield mistake("projection_exchanged", edits, sentence)
+
+
 def _uses_of_layers(scope: Scope) -> Iterator[Site]:
     for site in scope.of(ast.Attribute):
         if ast.unparse(site.node.value) == "self" and isinstance(site.node.ctx, ast.Load):
@@ -399,4 +410,4 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-RULES = (products, projections, layers, axes, heads, results, forms, graph, batch)
+RULES = (products, projections, layers, inputs, axes, heads, results, forms, graph, batch)

@@ -22,7 +22,9 @@ from autograder.suite.checks import Layer, WrongAnswer, spec_of
 from autograder.suite.in_process import Exchange, LocalChannel
 
 MAX_NAMED = 3  # kinds in one sentence; of more the sentence would be no help
-MAX_PAIRS = 800  # that are tried for one submission; it takes less than a second
+MAX_PAIRS = 500  # that are tried for one submission; it takes less than a second
+MAX_SCREENS = 4  # failed checks, the smallest, in which every single mistake is tried
+MAX_SIEVES = 2  # passed checks in which every mistake of a pair must give right answers
 EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # where only right numbers pass
 UNCOMPARED = "new"  # a verb whose answer says nothing
 STATE = {"parameters", "shapes", "buffers", "state", "draw"}  # verbs that show no result
@@ -123,6 +125,7 @@ class _Search:
         self._programs = programs
         self._failures = failures
         self._wrong = sorted(wrong, key=self._effort)
+        self._screens = self._wrong[:MAX_SCREENS]
         self._passed = passed
         self._checked: dict[Key, Found] = {}
         self._equal: dict[int, list[int]] = {}
@@ -150,7 +153,7 @@ class _Search:
     def partial(self) -> list[Found]:
         """Return the single mistakes that explain most of the wrong answers."""
         keys = [(number,) for number in range(len(self._programs))]
-        telling = [one for one in self._wrong if tells(one[1].answers[-1][1])]
+        telling = [one for one in self._screens if tells(one[1].answers[-1][1])]
         left = {key for key in keys for one in telling if self._shows(key, one)}
         found = [one for one in map(self._check, sorted(left)) if one.explained]
         found = [one for one in found if not self._is_coincidence(one)]
@@ -209,8 +212,8 @@ class _Search:
     def _pairs(self) -> Iterator[Key]:
         """Yield the pairs that can explain every wrong answer, the likeliest first."""
         programs, scripts = self._programs, self._stage.script
-        sieves = [sieve for one in self._passed if (sieve := self._sieve(one))]
-        usable: list[int] = []
+        sieves = [sieve for one in self._passed if (sieve := self._sieve(one))][:MAX_SIEVES]
+        usable: list[int] = []  # those that stand for all that answer alike
         differs: dict[int, frozenset[str]] = {}
         for number in range(len(programs)):
             key = (number,)
@@ -221,21 +224,21 @@ class _Search:
                 usable.append(number)
                 differs[number] = frozenset(
                     check.name
-                    for check, seen in self._wrong
+                    for check, seen in self._screens
                     if not self._like_the_solution(key, check, seen)
                 )
         names = frozenset(
             check.name
-            for check, seen in self._wrong
+            for check, seen in self._screens
             if not _same_answers(seen, scripts(check).solved)
         )
-        partly = {key[0] for key, one in self._checked.items() if len(key) == 1 and one.explained}
+        partly = {number for number in usable if self._is_part(number)}
         some = [
             key
             for key in combinations([number for number in usable if differs[number]], 2)
             if differs[key[0]] | differs[key[1]] >= names and programs.compatible(key)
         ]
-        yield from sorted(some, key=lambda key: -len(partly.intersection(key)))
+        yield from (key for key in some if not partly or partly.intersection(key))
 
     def _is_equal(self, number: int, known: Sequence[int]) -> bool:
         """Whether the program answers the first check like a known one, which stands for both."""
@@ -260,6 +263,15 @@ class _Search:
         given = self._programs.answer(key, self._stage.script(check), last)
         return (
             given is not None and given.fault is None and _alike(given.value, seen.answers[last][1])
+        )
+
+    def _is_part(self, number: int) -> bool:
+        """Whether the program alone gives one of the wrong answers: it is then in every pair."""
+        return any(
+            self._shows((number,), (check, seen))
+            and tells(seen.answers[-1][1])
+            and not self._like_the_solution((number,), check, seen)
+            for check, seen in self._screens
         )
 
     def _sieve(self, check: pytest.Item) -> tuple[Script, Observation] | None:

@@ -241,10 +241,22 @@ def role_of(node: ast.expr | None) -> str:  # noqa: PLR0911  # one kind of node 
             parts = role_of(left), role_of(right)
             if parts == ("queries", "keys"):
                 return "scores"
-            return "context vectors" if parts[0] == "weights" else parts[1]
+            if parts[0] == "weights":
+                return "context vectors"
+            return parts[1] if _is_parameter(right) else ""
         case ast.BinOp(left):
             return role_of(left)
     return ""
+
+
+def _is_parameter(node: ast.expr) -> bool:
+    """Whether *node* is a matrix of weights, as opposed to what it makes of its inputs."""
+    match node:
+        case ast.Attribute(ast.Name("self")):
+            return True
+        case ast.Name(name):
+            return name.startswith("W")
+    return False
 
 
 def wording(kind: str, stage_words: Mapping[str, tuple[str, str] | None]) -> Wording | None:
