@@ -7,7 +7,7 @@ are rounded, strings are hashed, and of a misconception it contains only what a 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -27,6 +27,7 @@ from autograder.diagnosis.observation import (
     same_answer,
     status_of,
 )
+from autograder.diagnosis.operators.search import Tried
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
@@ -107,6 +108,9 @@ class FingerprintMatcher:
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Whether *item* has no fingerprint in *check*: those that pass leave none."""
         return (check.name, item.id) not in self._by_check
+
+    def note(self, tried: Iterable[Tried]) -> None:
+        """Keep nothing: students don't read which explanations were tried."""
 
     def search(
         self,

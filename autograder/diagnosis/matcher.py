@@ -4,7 +4,7 @@ A matcher knows the misconceptions of one stage, either by their code (``Misconc
 by their fingerprints (``FingerprintMatcher``); ``explain`` chooses among them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ from autograder.diagnosis import conventions, heuristics, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Match, Observation, compare
 from autograder.diagnosis.operators.programs import REFUSED
-from autograder.diagnosis.operators.search import OperatorSearch
+from autograder.diagnosis.operators.search import OperatorSearch, Tried, tells
 from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
 from autograder.sandbox.faults import Fault
@@ -47,6 +47,9 @@ class Matcher(Protocol):
 
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Whether *item* passes *check*."""
+
+    def note(self, tried: Iterable[Tried]) -> None:
+        """Keep, for authors, which explanations were tried and how far each matched."""
 
     def search(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
@@ -102,11 +105,24 @@ def _search_rest(
     searched: dict[str, Diagnosis] = {}
     for _ in range(MAX_BESIDE):
         rest = [failure for failure in left if failure.item.name not in searched]
-        found = matcher.search_some(exercise, rest, passed) if rest else {}
+        found = _search_bank(matcher, exercise, rest) if rest else {}
+        found = found or (matcher.search_some(exercise, rest, passed) if rest else {})
         if not found:
             break
         searched |= found
     return searched
+
+
+def _search_bank(matcher: Matcher, exercise: str, rest: Sequence[Failure]) -> dict[str, Diagnosis]:
+    """Name the misconception that explains most of the *rest*, where answers say enough."""
+    telling = [
+        one for one in rest if one.observation.answers and tells(one.observation.answers[-1][1])
+    ]
+    chosen = _best(matcher, exercise, telling) if telling else []
+    names = {name for candidate in chosen for name in candidate.explained}
+    return {
+        name: _diagnosis([one.item for one in chosen if name in one.explained]) for name in names
+    }
 
 
 @dataclass
@@ -165,6 +181,11 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
     while candidate := _most_promising(candidates):
         failure = failures[len(candidate.matches)]
         candidate.matches.append(matcher.match(candidate.item, failure))
+    matcher.note(
+        Tried(exercise, one.item.id, one.item.explanation, len(one.explained), len(failures))
+        for one in candidates
+        if one.explained
+    )
     certain = [one for one in candidates if one.certain and not one.is_coincidence]
     most = max((len(candidate.explained) for candidate in certain), default=0)
     return [candidate for candidate in certain if len(candidate.explained) == most]
@@ -196,11 +217,19 @@ def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
 class MisconceptionMatcher:
     """Knows the misconceptions of one stage by their code, which it runs in this process.
 
-    Every run is kept, so that each check runs once on a misconception for the whole class.
+    Every run is kept, so that each check runs once on a misconception for the whole class. *bank*
+    replaces the misconceptions of the stage.
     """
 
-    def __init__(self, stage: Stage, run: Run, solution: LocalChannel) -> None:
-        self.misconceptions = misconceptions.read(stage.misconceptions)
+    def __init__(
+        self,
+        stage: Stage,
+        run: Run,
+        solution: LocalChannel,
+        bank: Sequence[Misconception] | None = None,
+    ) -> None:
+        known = misconceptions.read(stage.misconceptions) if bank is None else bank
+        self.misconceptions = tuple(known)
         self._stage = stage
         self._run = run
         self._solution = solution
@@ -220,6 +249,10 @@ class MisconceptionMatcher:
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Run *check* on *item*."""
         return self.replay(item, check).error is None
+
+    def note(self, tried: Iterable[Tried]) -> None:
+        """Keep which misconceptions were tried beside the kinds of mistake."""
+        self.operators.tried += tried
 
     def search(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]

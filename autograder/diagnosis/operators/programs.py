@@ -5,6 +5,7 @@ request by request, as the solution was asked. Every answer is kept for the whol
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import pytest
@@ -57,6 +58,11 @@ class Programs:
 
     def __len__(self) -> int:
         return len(self.rewrites)
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The source of every program with one rewrite."""
+        return frozenset(self._exercise.text([one]) for one in self.rewrites)
 
     def shows(self, key: Key, script: Script, seen: Observation) -> bool:
         """Whether the program answers the requests of a check as in *seen*, as far as they go."""

@@ -18,6 +18,7 @@ from autograder.diagnosis.operators.programs import Key, Programs, Run, Script, 
 from autograder.diagnosis.operators.rewrites import Rewrite
 from autograder.diagnosis.operators.vocabulary import KINDS, alternatives
 from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
+from autograder.sandbox.faults import Fault
 from autograder.suite.checks import Layer, WrongAnswer, spec_of
 from autograder.suite.in_process import Exchange, LocalChannel
 
@@ -41,9 +42,10 @@ class Found(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """What an author reads about one explanation: its kinds, and how far it matched."""
+    """What an author reads about one explanation: its name, and how far it matched."""
 
-    kinds: str
+    exercise: str
+    name: str
     explanation: str
     explained: int
     failed: int
@@ -62,7 +64,7 @@ class OperatorSearch:
         self._words = words
         self._programs: dict[str, Programs] = {}
         self._scripts: dict[str, Script] = {}
-        self.tried: list[Tried] = []
+        self.tried: list[Tried] = []  # of the programs that ran every failed check
 
     def find(
         self, exercise: str, failures: Sequence[Failed], passed: Sequence[pytest.Item]
@@ -72,7 +74,7 @@ class OperatorSearch:
         if search is None:
             return {}
         found = search.singles() or search.pairs()
-        self.tried += search.tried()
+        self.tried += search.tried(exercise)
         return search.diagnoses(found)
 
     def find_some(
@@ -82,17 +84,28 @@ class OperatorSearch:
         search = self._search(exercise, failures, passed)
         return search.diagnoses(search.partial()) if search else {}
 
+    def texts(self, exercise: str) -> frozenset[str]:
+        """Return the source of every program with one mistake in *exercise* that was searched."""
+        programs = self._programs.get(exercise)
+        return programs.texts if programs else frozenset()
+
     def _search(
         self, exercise: str, failures: Sequence[Failed], passed: Sequence[pytest.Item]
     ) -> "_Search | None":
         """Start a search; ``None`` where no answer was wrong, so that there is nothing to match."""
         wrong = [one for one in failures if isinstance(one[1].error, WrongAnswer)]
-        wrong = [one for one in wrong if self._script(one[0]).exchanges and one[1].answers]
+        wrong = [one for one in wrong if one[1].answers and self._is_about_answers(*one)]
         if not wrong:
             return None
         if exercise not in self._programs:
             self._programs[exercise] = Programs(self._stage, exercise, self._solution, self._words)
         return _Search(self, self._programs[exercise], failures, wrong, passed)
+
+    def _is_about_answers(self, check: pytest.Item, seen: Observation) -> bool:
+        """Whether *check* can have failed by an answer, and not by a function that is forbidden."""
+        script = self._script(check)
+        about_code = _layer(check) is Layer.FORBIDDEN and _same_answers(seen, script.solved)
+        return bool(script.exchanges) and not about_code
 
     def _script(self, check: pytest.Item) -> Script:
         if check.nodeid not in self._scripts:
@@ -171,11 +184,12 @@ class _Search:
             return dict.fromkeys(names, diagnosis) if diagnosis else {}
         return self._both(found)
 
-    def tried(self) -> Iterator[Tried]:
-        """Yield what was compared with all failed checks."""
+    def tried(self, exercise: str) -> Iterator[Tried]:
+        """Yield what was compared with all failed checks of *exercise*."""
         for key, one in self._checked.items():
             rewrites = [self._programs.rewrites[number] for number in key]
             yield Tried(
+                exercise,
                 TOGETHER.join(rewrite.kind for rewrite in rewrites),
                 " ".join(rewrite.explanation for rewrite in rewrites),
                 len(one.explained),
@@ -318,8 +332,9 @@ class _Search:
         return (
             all(check.name in found.explained for check, _ in self._wrong)
             and all(
-                check.name in found.explained or self._fails(found.key, check)
-                for check, _ in self._failures
+                self._fails(found.key, check)
+                for check, seen in self._failures
+                if isinstance(seen.error, Fault)
             )
             and all(not self._fails(found.key, check) for check in self._passed)
         )
