@@ -119,7 +119,9 @@ def inputs(scope: Scope) -> Iterator[Rewrite]:
         edits = [put(site, other if site.node.id == one else one) for site in sites]
         if {site.node.id for site in sites} == {one, other}:
             sentence = f"`{one}` and `{other}` are exchanged."
-            yield mistake("projection_exchanged", edits, sentence)
+            roles = [role_of(ast.Name(name)) or name for name in (one, other)]
+            group = f"exchange {roles[0]} {roles[1]}"
+            yield mistake("projection_exchanged", edits, sentence, group=group)
 
 
 def _uses_of_layers(scope: Scope) -> Iterator[Site]:
