@@ -640,6 +640,22 @@ def mutate(
             raise typer.Exit(1)
 
 
+@app.command()
+def diagnose(
+    file: Annotated[Path, Argument(metavar="FILE", exists=True, dir_okay=False)],
+    *,
+    stage: Annotated[str, Option(help="The stage of the file, by name or number.")],
+    course: CourseOption = None,
+) -> None:
+    """Show which explanations of a file's mistakes were tried, and how far each matched."""
+    with _errors_as_messages("diagnose"):
+        from autograder.authoring import trial  # noqa: PLC0415  # imports torch
+
+        found = _course(course)
+        for line in trial.lines_of(trial.diagnose_file(found, found.stage(stage), file)):
+            typer.echo(line)
+
+
 @app.command("new-stage")
 def new_stage(
     name: Annotated[str, Argument(metavar="NAME", help="Such as 11_your_stage.")],

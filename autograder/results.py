@@ -75,6 +75,7 @@ class Status(StrEnum):
 
 
 SEVERAL = " / "  # between the ids of mistakes that showed the same
+TOGETHER = " + "  # between the ids of two mistakes that showed what neither shows alone
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
@@ -97,8 +98,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def misconceptions(self) -> list[str]:
-        """The ids of the mistakes: several if they show the same."""
-        return self.misconception.split(SEVERAL)
+        """The ids of the mistakes: several if they show the same, two if they show it together."""
+        return self.misconception.replace(TOGETHER, SEVERAL).split(SEVERAL)
 
     @property
     def beyond_title(self) -> str:

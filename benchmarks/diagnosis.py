@@ -1,24 +1,56 @@
-"""Measures the cost of a diagnosis: python -m benchmarks.diagnosis [SUBMISSIONS] [STAGE].
+"""Measures diagnoses: python -m benchmarks.diagnosis cost [SUBMISSIONS] [STAGE], or named [FILE].
 
-Grades two classes of the same size in one run: one in which every submission is right, and one in
-which every submission has one of the stage's misconceptions, so that each is diagnosed.
+``cost`` grades two classes of the same size in one run: one in which every submission is right, and
+one in which every submission has one of the stage's misconceptions, so that each is diagnosed.
+
+``named`` counts what the kinds of mistake name, which are built from the solutions: the
+misconceptions that authors wrote, with none of them known; the mutants of `autograder mutate`; and
+the programs of `tests/submissions/fresh_mistakes`, with the misconceptions known. It prints a table
+and writes *FILE*.
 """
 
+import json
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
+from autograder.authoring.mutation import mutants
 from autograder.course import Course, Stage, find_root, load
+from autograder.diagnosis.matcher import (
+    Failure,
+    MisconceptionMatcher,
+    channel_of,
+    explain,
+)
 from autograder.diagnosis.misconceptions import read
-from autograder.grading.grade import grade
+from autograder.diagnosis.operators.rewrites import Exercise
+from autograder.diagnosis.operators.vocabulary import KINDS
+from autograder.errors import CourseError
+from autograder.grading.grade import grade, grade_one
+from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import SubmissionResult
+from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Code, Submission
+from autograder.suite.in_process import LocalChannel, solution_channel
+from tests.e2e.fresh_mistakes import Mistake, programs, submit
+
+Table = dict[str, Counter[str]]  # counts by stage
 
 
-def main(count: int = 200, wanted: str = "04") -> None:
+def main(what: str = "cost", *arguments: str) -> None:
     """Measure and print."""
     course = load(find_root(Path(__file__).parent))
+    if what == "named":
+        named(course, Path(arguments[0]) if arguments else None)
+    else:
+        cost(course, int(arguments[0]) if arguments else 200, *arguments[1:2])
+
+
+def cost(course: Course, count: int = 200, wanted: str = "04") -> None:
+    """Compare a class of right submissions with one of wrong ones."""
     stage = course.stage(wanted)
     solution = stage.solution.read_text("utf-8")
     misconceptions = read(stage.misconceptions)
@@ -31,6 +63,129 @@ def main(count: int = 200, wanted: str = "04") -> None:
     print(f"  all right  {right_time:7.1f} s")
     print(f"  all wrong  {wrong_time:7.1f} s, {diagnosed} of {count} with a diagnosis")
     print(f"  ratio      {wrong_time / right_time:7.2f}")
+
+
+def named(course: Course, path: Path | None = None) -> None:
+    """Count what is named, print it, and write it to *path*."""
+    with open_suites(course, course.stages) as runner:
+        tables = {
+            "misconceptions, none known": {
+                stage.name: _bank(runner, stage) for stage in course.stages
+            },
+            "mutants, no misconception known": {
+                stage.name: _mutants(runner, stage) for stage in course.stages
+            },
+            "fresh programs": _fresh(course, runner),
+        }
+    for title, table in tables.items():
+        print(title)
+        names = list(dict.fromkeys(name for counts in table.values() for name in counts))
+        table["all"] = sum(table.values(), Counter())
+        for stage, counts in table.items():
+            print(f"  {stage:26}", *(f"{name} {counts[name]:4}" for name in names))
+    if path:
+        path.write_text(json.dumps(tables, indent=1) + "\n", "utf-8")
+
+
+def _bank(runner: SuiteRunner, stage: Stage) -> Counter[str]:
+    """Count the misconceptions of *stage* that kinds of mistake name."""
+    counts: Counter[str] = Counter()
+    matcher = MisconceptionMatcher(stage, runner.run, solution_channel(stage.solution), bank=())
+    for item in read(stage.misconceptions):
+        kinds = _kinds(runner, stage, matcher, item.exercise, channel_of(stage, item))
+        counts["misconceptions"] += 1
+        counts["named"] += bool(kinds)
+    return counts
+
+
+def _mutants(runner: SuiteRunner, stage: Stage) -> Counter[str]:
+    """Count the mutants of *stage* that fail a check, and those of them that are named."""
+    counts: Counter[str] = Counter()
+    solution = stage.solution.read_text("utf-8")
+    matcher = MisconceptionMatcher(stage, runner.run, solution_channel(stage.solution), bank=())
+    for mutant in mutants(solution, stage.solution.name):
+        exercise = _changed_exercise(stage, solution, mutant.text)
+        try:
+            channel = LocalChannel("mutant", mutant.text.encode())
+        except CourseError:  # it can't be imported
+            continue
+        kinds = _kinds(runner, stage, matcher, exercise, channel)
+        counts["killed"] += kinds is not None
+        counts["named"] += bool(kinds)
+        counts["identical"] += bool(kinds) and _is_known(stage, matcher, exercise, mutant.text)
+    return counts
+
+
+def _changed_exercise(stage: Stage, solution: str, text: str) -> str:
+    """Return the exercise in which *text* differs from the solution."""
+    names = [one.name for one in stage.exercises]
+    pairs = (
+        (Exercise(module, name, names).text([]) for module in (solution, text)) for name in names
+    )
+    changed = (name for name, (right, wrong) in zip(names, pairs, strict=True) if right != wrong)
+    return next(changed, names[0])
+
+
+def _is_known(stage: Stage, matcher: MisconceptionMatcher, exercise: str, text: str) -> bool:
+    """Whether a kind of mistake makes just this program."""
+    names = [one.name for one in stage.exercises]
+    return Exercise(text, exercise, names).text([]) in matcher.operators.texts(exercise)
+
+
+def _kinds(
+    runner: SuiteRunner,
+    stage: Stage,
+    matcher: MisconceptionMatcher,
+    exercise: str,
+    channel: LocalChannel,
+) -> set[str] | None:
+    """Return the kinds that are named in a program; ``None`` if it passes every check."""
+    checks = [one for one in runner.checks(stage.name) if one.spec.exercise == exercise]
+    seen = [(one, runner.run(one.item, channel)) for one in checks]
+    failures = [Failure(one.item, shown) for one, shown in seen if shown.error is not None]
+    passed = [one.item for one, shown in seen if shown.error is None]
+    if not failures:
+        return None
+    found = explain(matcher, exercise, failures, passed).values()
+    return {kind for one in found for kind in one.misconceptions}.intersection(KINDS)
+
+
+def _fresh(course: Course, runner: SuiteRunner) -> Table:
+    """Count the mistakes of the fresh programs that have any name, and those of the right kind."""
+    table: Table = {stage.name: Counter() for stage in course.stages}
+    level = choose_isolation(None, course.root)
+    with ForkServer(level, course.limits) as fork_server:
+        fork_server.wait_ready()
+        for one in programs():
+            submission, counts = submit(course, one), table[one.stage]
+            exercises = dict.fromkeys(mistake.exercise for mistake in one.mistakes)
+            hits: list[dict[str, bool]] = []
+            for exercise in exercises or [""]:
+                result = grade_one(runner, fork_server, submission, exercise=exercise)
+                wanted = [mistake for mistake in one.mistakes if mistake.exercise == exercise]
+                hits += _hits(result, wanted)
+            for key in ("named", "of the kind") if one.mistakes else ():
+                number = {1: "singles", 2: "doubles"}[len(one.mistakes)]
+                counts[number] += key == "named"
+                counts[f"{number} {key}"] += all(hit[key] for hit in hits)
+            counts["right ones"] += not one.mistakes
+            counts["accused"] += not one.mistakes and _is_diagnosed(result)
+    return table
+
+
+def _hits(result: SubmissionResult, wanted: list[Mistake]) -> Iterator[dict[str, bool]]:
+    """Say of each mistake whether something is named, and whether it is of its kind.
+
+    What only a misconception names counts as named: misconceptions have no kind.
+    """
+    checks = [check for exercise in result.exercises for check in exercise.checks]
+    found = [check.diagnosis for check in checks if check.diagnosis]
+    names = {name for one in found for name in one.misconceptions}
+    for number, mistake in enumerate(wanted):
+        yield {
+            "named": len(names) > number,
+            "of the kind": bool(names.intersection(mistake.kinds)),
+        }
 
 
 def _timed(course: Course, stage: Stage, texts: list[str]) -> tuple[float, list[SubmissionResult]]:
@@ -56,4 +211,4 @@ def _is_diagnosed(result: SubmissionResult) -> bool:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200, *sys.argv[2:3])
+    main(*sys.argv[1:])

@@ -21,7 +21,7 @@ from autograder.errors import CourseError
 
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
-RECORDS_VERSION = 4  # add one when the same sources would give another record or fingerprints
+RECORDS_VERSION = 5  # add one when the same sources would give another record or fingerprints
 
 
 def plan(course: Course) -> dict[Path, bytes]:

@@ -7,7 +7,7 @@ are rounded, strings are hashed, and of a misconception it contains only what a 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -28,6 +28,7 @@ from autograder.diagnosis.observation import (
     same_answer,
     status_of,
 )
+from autograder.diagnosis.operators.search import Tried
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
@@ -108,6 +109,20 @@ class FingerprintMatcher:
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Whether *item* has no fingerprint in *check*: those that pass leave none."""
         return (check.name, item.id) not in self._by_check
+
+    def note(self, tried: Iterable[Tried]) -> None:
+        """Keep nothing: students don't read which explanations were tried."""
+
+    def search(
+        self,
+        exercise: str,  # noqa: ARG002  # as in ``Matcher``
+        failures: Sequence[Failure],  # noqa: ARG002  # likewise
+        passed: Sequence[pytest.Item],  # noqa: ARG002  # likewise
+    ) -> dict[str, Diagnosis]:
+        """Find nothing: kinds of mistake are made of the solution, which is not on this machine."""
+        return {}
+
+    search_some = search
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Explain an exception; the solution, with which heuristics compare, is not here."""

@@ -30,6 +30,7 @@ STEPS = {  # torch functions by name, and what they do in attention
 }
 POWERS = {0.5: "the root of ", -0.5: "one over the root of ", 1.0: "", -1.0: "one over "}
 SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`; each says what shows, not why
+    "check_missing": "A case that must be refused is not refused.",
     "input_changed": "Your code writes into the tensor that it was given.",
     "intermediate_step": "The right computation has this result after {}, before its last step.",
     "detached": "No gradient flows from the result back to what it should be computed from.",
@@ -62,6 +63,7 @@ SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`; each says what s
     "other_draw": "These are the values of {} with seed {}, the {} draw.",
 }
 QUESTIONS = {
+    "check_missing": "For which arguments does the docstring ask for a ValueError?",
     "input_changed": "Which operation works in place: one with += or a name that ends in an "
     "underscore?",
     "intermediate_step": "Which step comes next?",
@@ -111,6 +113,7 @@ class WrongAnswerPattern(NamedTuple):
 
 Pattern = WrongAnswerPattern | None
 Heuristic = Callable[[Tensor, Tensor], Pattern]
+NOT_REFUSED = WrongAnswerPattern.of("check_missing")
 INPUT_CHANGED = WrongAnswerPattern.of("input_changed")
 
 

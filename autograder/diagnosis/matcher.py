@@ -4,7 +4,7 @@ A matcher knows the misconceptions of one stage, either by their code (``Misconc
 by their fingerprints (``FingerprintMatcher``); ``explain`` chooses among them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -15,12 +15,16 @@ from autograder.diagnosis import conventions, heuristics, misconceptions
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Match, Observation, compare
+from autograder.diagnosis.operators.programs import REFUSED
+from autograder.diagnosis.operators.search import OperatorSearch, Tried, tells
+from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import Layer, WrongAnswer, spec_of
 from autograder.suite.in_process import Exchange, LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
+MAX_BESIDE = 2  # kinds of mistake for what the first explanation leaves
 MAX_NAMED = 3  # more sentences would be no help
 Run = Callable[[pytest.Item, Channel], Observation]
 
@@ -49,8 +53,21 @@ class Matcher(Protocol):
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Whether *item* passes *check*."""
 
+    def note(self, tried: Iterable[Tried]) -> None:
+        """Keep, for authors, which explanations were tried and how far each matched."""
+
+    def search(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Explain all wrong answers by one kind of mistake, or two; name them by check."""
+
+    def search_some(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Explain as many of these wrong answers as one kind of mistake can."""
+
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Describe a failure that no misconception explains, if something is certain about it."""
+        """Describe a failure that no mistake explains, if something is certain about it."""
 
 
 def explain(
@@ -59,7 +76,9 @@ def explain(
     """Name the mistake behind *failures* of one exercise, by the name of each explained check.
 
     The misconception that explains most of them is chosen. Among equals, those are preferred that
-    pass what the student's code *passed*; the rest are named together.
+    pass what the student's code *passed*; the rest are named together. If it leaves a wrong answer,
+    one kind of mistake that explains all is preferred, then two of them; else the kind of mistake
+    that explains most of the rest is named beside it.
     """
     chosen = _best(matcher, exercise, failures)
     if len(chosen) > 1:
@@ -67,13 +86,48 @@ def explain(
             one for one in chosen if all(matcher.passes(one.item, check) for check in passed)
         )
         chosen = list(consistent) or chosen
+    known = {name for candidate in chosen for name in candidate.explained}
+    left = [failure for failure in failures if failure.item.name not in known]
+    searched: dict[str, Diagnosis] = {}
+    if any(isinstance(failure.observation.error, WrongAnswer) for failure in left):
+        searched = matcher.search(exercise, failures, passed)
+        chosen = [] if searched else chosen
+        searched = searched or _search_rest(matcher, exercise, left, passed)
     diagnoses: dict[str, Diagnosis] = {}
     for failure in failures:
         name = failure.item.name
         named = [candidate.item for candidate in chosen if name in candidate.explained]
-        if diagnosis := _diagnosis(named) if named else matcher.describe(failure):
+        diagnosis = _diagnosis(named) if named else searched.get(name)
+        if diagnosis := diagnosis or matcher.describe(failure):
             diagnoses[name] = diagnosis
     return diagnoses
+
+
+def _search_rest(
+    matcher: Matcher, exercise: str, left: Sequence[Failure], passed: Sequence[pytest.Item]
+) -> dict[str, Diagnosis]:
+    """Name the mistake that explains most of what is *left*, and the next one for the rest."""
+    searched: dict[str, Diagnosis] = {}
+    for _ in range(MAX_BESIDE):
+        rest = [failure for failure in left if failure.item.name not in searched]
+        found = _search_bank(matcher, exercise, rest) if rest else {}
+        found = found or (matcher.search_some(exercise, rest, passed) if rest else {})
+        if not found:
+            break
+        searched |= found
+    return searched
+
+
+def _search_bank(matcher: Matcher, exercise: str, rest: Sequence[Failure]) -> dict[str, Diagnosis]:
+    """Name the misconception that explains most of the *rest*, where answers say enough."""
+    telling = [
+        one for one in rest if one.observation.answers and tells(one.observation.answers[-1][1])
+    ]
+    chosen = _best(matcher, exercise, telling) if telling else []
+    names = {name for candidate in chosen for name in candidate.explained}
+    return {
+        name: _diagnosis([one.item for one in chosen if name in one.explained]) for name in names
+    }
 
 
 @dataclass
@@ -132,6 +186,11 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
     while candidate := _most_promising(candidates):
         failure = failures[len(candidate.matches)]
         candidate.matches.append(matcher.match(candidate.item, failure))
+    matcher.note(
+        Tried(exercise, one.item.id, one.item.explanation, len(one.explained), len(failures))
+        for one in candidates
+        if one.explained
+    )
     certain = [one for one in candidates if one.certain and not one.is_coincidence]
     most = max((len(candidate.explained) for candidate in certain), default=0)
     return [candidate for candidate in certain if len(candidate.explained) == most]
@@ -149,40 +208,45 @@ def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
     return max(open_ones, key=lambda one: (one.potential, len(one.explained)), default=None)
 
 
+def _seen(failures: Sequence[Failure]) -> list[tuple[pytest.Item, Observation]]:
+    return [(failure.item, failure.observation) for failure in failures]
+
+
 def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
     """Return the diagnosis of one misconception, or of several that showed the same."""
     shown, more = named[:MAX_NAMED], len(named) > MAX_NAMED
     return Diagnosis(
         SEVERAL.join(item.id for item in shown),
-        _alternatives([item.explanation for item in shown], " ", more=more),
+        alternatives([item.explanation for item in shown], " ", more=more),
         shown[0].question,
-        _alternatives([item.title for item in shown], ". ", more=more),
+        alternatives([item.title for item in shown], ". ", more=more),
     )
-
-
-def _alternatives(texts: Sequence[str], gap: str, *, more: bool) -> str:
-    """Join *texts* by "Or:"; one that several mistakes share stands there once."""
-    different = list(dict.fromkeys(texts))
-    if len(different) == 1:
-        return different[0]
-    rest = ["something else that shows the same" + ("." if gap == " " else "")] if more else []
-    return f"Either: {f'{gap}Or: '.join([*different, *rest])}"
 
 
 class MisconceptionMatcher:
     """Knows the misconceptions of one stage by their code, which it runs in this process.
 
-    Every run is kept, so that each check runs once on a misconception for the whole class.
+    Every run is kept, so that each check runs once on a misconception for the whole class. *bank*
+    replaces the misconceptions of the stage.
     """
 
-    def __init__(self, stage: Stage, run: Run, solution: LocalChannel) -> None:
-        self.misconceptions = misconceptions.read(stage.misconceptions)
+    def __init__(
+        self,
+        stage: Stage,
+        run: Run,
+        solution: LocalChannel,
+        bank: Sequence[Misconception] | None = None,
+    ) -> None:
+        known = misconceptions.read(stage.misconceptions) if bank is None else bank
+        self.misconceptions = tuple(known)
         self._stage = stage
         self._run = run
         self._solution = solution
         self._solved: dict[str, tuple[Observation, list[Exchange]]] = {}
         self._channels: dict[str, LocalChannel] = {}
         self._runs: dict[tuple[str, str], Observation] = {}
+        words = misconceptions.read_operators(stage.misconceptions)
+        self.operators = OperatorSearch(stage, run, solution, self._solve, words)
 
     def match(self, item: Misconception, failure: Failure) -> Match:
         """Run the failed check on *item*, and compare."""
@@ -194,6 +258,22 @@ class MisconceptionMatcher:
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Run *check* on *item*."""
         return self.replay(item, check).error is None
+
+    def note(self, tried: Iterable[Tried]) -> None:
+        """Keep which misconceptions were tried beside the kinds of mistake."""
+        self.operators.tried += tried
+
+    def search(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Try each kind of mistake on the solution, and pairs of them."""
+        return self.operators.find(exercise, _seen(failures), passed)
+
+    def search_some(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Try each kind of mistake on the solution."""
+        return self.operators.find_some(exercise, _seen(failures), passed)
 
     def replay(self, item: Misconception, check: pytest.Item) -> Observation:
         """Run *check* on *item*, once."""
@@ -245,6 +325,8 @@ def _describe_answer(
 ) -> heuristics.Pattern:
     """Compare the last answer with the solution's answer to the same request."""
     last = len(seen.answers) - 1
+    if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
+        return heuristics.NOT_REFUSED
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:
         return None
     (verb, answer), (_, expected) = seen.answers[last], solved.answers[last]

@@ -9,6 +9,7 @@ import functools
 import importlib.util
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -66,13 +67,7 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
 
 def read(path: Path) -> tuple[Misconception, ...]:
     """Read ``MISCONCEPTIONS`` from *path*; raises ``CourseError`` if they are malformed."""
-    spec = importlib.util.spec_from_file_location(f"_misconceptions_{path.parent.name}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        msg = f"{path} is missing: every stage lists the wrong answers that its suite must detect."
-        raise CourseError(msg)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = tuple(getattr(module, "MISCONCEPTIONS", ()))
+    found = tuple(_read(path, "MISCONCEPTIONS", ()))
     ids = [item.id for item in found]
     for item in found:
         if ids.count(item.id) > 1:
@@ -85,6 +80,25 @@ def read(path: Path) -> tuple[Misconception, ...]:
             msg = f"{path}: {item.id} is tied to unknown {sorted(unknown)}."
             raise CourseError(msg)
     return found
+
+
+def read_operators(path: Path) -> dict[str, tuple[str, str] | None]:
+    """Read ``OPERATORS`` from *path*: the explanation and question of kinds of mistake.
+
+    ``None`` silences a kind. A file without it, or no file, rewords none.
+    """
+    return dict(_read(path, "OPERATORS", {})) if path.is_file() else {}
+
+
+def _read(path: Path, name: str, default: Any) -> Any:
+    """Return what the file at *path* calls *name*."""
+    spec = importlib.util.spec_from_file_location(f"_misconceptions_{path.parent.name}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        msg = f"{path} is missing: every stage lists the wrong answers that its suite must detect."
+        raise CourseError(msg)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name, default)
 
 
 @functools.lru_cache(maxsize=100)  # of each exercise there are some twenty misconceptions

@@ -51,7 +51,7 @@ def compare(left: Observation, right: Observation, solution: Observation = NOTHI
     messages must agree; of an exception only type and text count, since its message quotes a line
     of the code.
     """
-    if not _ended_alike(left.error, right.error):
+    if not ended_alike(left.error, right.error):
         return Match.NO
     mine, theirs = _comparable_answers(left, solution), _comparable_answers(right, solution)
     if mine or theirs:
@@ -65,7 +65,7 @@ def compare(left: Observation, right: Observation, solution: Observation = NOTHI
 
 def same_answer(left: Any, right: Any) -> bool:  # noqa: PLR0911  # one kind of answer a line
     """Whether two answers, or their JSON values in a fingerprint, agree up to float32 noise."""
-    if type(left) is not type(right):
+    if type(left) is not type(right) and not (_is_sequence(left) and _is_sequence(right)):
         return False
     match left:
         case Tensor():
@@ -83,6 +83,14 @@ def same_answer(left: Any, right: Any) -> bool:  # noqa: PLR0911  # one kind of 
             return True
         case _:
             return bool(left == right)
+
+
+def same_step(verb: str, left: Any, right: Any, solution: tuple[str, Any] | None) -> bool:
+    """Whether two answers to one request agree in what a check can grade."""
+    if verb in UNCOMPARED_VERBS:
+        return True
+    parts = (_comparable_part(verb, answer, solution) for answer in (left, right))
+    return same_answer(*parts)
 
 
 def status_of(error: BaseException | None) -> str:
@@ -120,11 +128,16 @@ def _comparable_part(verb: str, answer: Any, expected: tuple[str, Any] | None) -
     return {name: value if name in expected[1] else None for name, value in answer.items()}
 
 
-def _ended_alike(left: BaseException | None, right: BaseException | None) -> bool:
+def ended_alike(left: BaseException | None, right: BaseException | None) -> bool:
     """Compare how two runs ended: exceptions of the code by type and text, others by status."""
     if isinstance(left, Raised) and isinstance(right, Raised):
         return (left.kind, left.text) == (right.kind, right.text)
     return status_of(left) == status_of(right)
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether *value* is a list or a tuple, which checks take for one another."""
+    return isinstance(value, list | tuple)
 
 
 def _same_tensor(left: Tensor, right: Tensor) -> bool:

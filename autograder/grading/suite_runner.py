@@ -20,6 +20,7 @@ from autograder.diagnosis.causal_readings import CausalReader
 from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation, status_of
+from autograder.diagnosis.operators.search import Tried
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
@@ -288,6 +289,11 @@ class SuiteRunner:
         passed = [one.item for one in checks if one not in failed]
         found = explain(matcher, mistake.exercise, failures, passed)
         return {one: found[one.name].misconceptions if one.name in found else [] for one in failed}
+
+    def tried(self, stage: Stage) -> list[Tried]:
+        """List which explanations were tried for the submissions of *stage* so far."""
+        matcher = self._matchers.get(stage.name)
+        return matcher.operators.tried if isinstance(matcher, MisconceptionMatcher) else []
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
         """Run one check on *channel* as pytest does; return what it showed."""

@@ -4,6 +4,7 @@ A student's code never runs here.
 """
 
 import contextlib
+import copy
 import functools
 import hashlib
 import inspect
@@ -11,6 +12,7 @@ import operator
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 from typing import NamedTuple
 
 from torch import Tensor
@@ -31,11 +33,25 @@ class LocalChannel:
 
     def __init__(self, name: str, code: bytes) -> None:
         self._executor = RequestExecutor(f"_course_{name}", notebook=False, max_bytes=MAX_BYTES)
-        self._code = code
+        self._source: Callable[[], str] = code.decode
         problems = self.ask("run", cells=(code,)).value
         if isinstance(problems, ListValue) and problems.items:
             msg = f"The course's own module {name} can't be imported: {problems.items[0]}"
             raise CourseError(msg)
+
+    def replacing(self, code: CodeType, source: Callable[[], str]) -> "LocalChannel":
+        """Return a channel to a copy of the module in which *code* replaces definitions.
+
+        *source* gives the text of the whole new module; raises what *code* raises.
+        """
+        executor = RequestExecutor("_course_changed", notebook=False, max_bytes=MAX_BYTES)
+        namespace = vars(executor.module)
+        namespace.update(vars(self._executor.module))
+        exec(code, namespace)  # noqa: S102  # made of the solution's own syntax tree
+        changed = copy.copy(self)
+        vars(changed).pop("definitions", None)
+        vars(changed).update(_executor=executor, _source=source)
+        return changed
 
     def arguments(self, name: str) -> dict[str, bool]:
         """Return the arguments of function, class or method *name*, and which may be left out."""
@@ -48,7 +64,7 @@ class LocalChannel:
     @functools.cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """The definitions in the source, and the names that they use."""
-        return _definitions_in(self._code)
+        return _definitions_in(self._source().encode())
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Do one request; what the code prints and what it warns of is dropped."""
@@ -141,9 +157,7 @@ class _TensorRecorder(TorchFunctionMode):
         return result
 
 
-@functools.lru_cache(
-    maxsize=2_000
-)  # a course has some 900 wrong programs; `verify` runs each twice
+@functools.lru_cache(maxsize=2_000)  # some 900 wrong programs, which `verify` runs twice
 def _definitions_in(code: bytes) -> tuple[Definition, ...]:
     return definitions(parse((code,)))
 

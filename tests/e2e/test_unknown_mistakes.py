@@ -182,15 +182,14 @@ QUERIES_WITH_THEMSELVES = (
     "class SelfAttention_v2(SelfAttention_v2):\n"
     "    def forward(self, x):\n"
     "        q, v = self.W_query(x), self.W_value(x)\n"
-    "        weights = torch.softmax(q @ q.mT / q.shape[-1] ** 0.5, dim=-1)\n"
-    "        return torch.softmax(weights, dim=-1) @ v\n"
+    "        return torch.softmax(torch.tanh(0.3 * q @ q.mT), dim=-1) @ v\n"
 )
-SOFTMAX_TWICE = (
+WEIGHTS_ADDED = (
     "def causal_mean_softmax(x):\n"
     "    T = x.shape[1]\n"
     "    hidden = torch.ones(T, T).triu(1) == 1\n"
     "    weights = torch.zeros(T, T).masked_fill(hidden, -torch.inf).softmax(-1)\n"
-    "    return weights.softmax(-1) @ x\n"
+    "    return (weights + 0.3 * weights.mT).softmax(-1) @ x\n"
 )
 
 
@@ -205,7 +204,7 @@ SOFTMAX_TWICE = (
         ),
         pytest.param(
             "02",
-            SOFTMAX_TWICE,
+            WEIGHTS_ADDED,
             "Other numbers in row 1 of x change row 0 of your result: it depends on a later token.",
             id="token",
         ),

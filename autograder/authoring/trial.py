@@ -1,0 +1,55 @@
+"""Shows an author why a submission gets its diagnosis: every explanation that was tried."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from autograder.course import Course, Stage
+from autograder.diagnosis.operators.search import Tried
+from autograder.grading.grade import grade_one
+from autograder.grading.suite_runner import open_suites
+from autograder.results import SubmissionResult
+from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.submission import Code, Submission
+
+
+class Trial(NamedTuple):
+    """The result of a submission, and the explanations that were tried, the best first."""
+
+    result: SubmissionResult
+    tried: Sequence[Tried]
+
+
+def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
+    """Grade the module or notebook at *path* as a submission of *stage*.
+
+    Raises ``CourseError``, ``SandboxError``, and ``OSError`` if the file can't be read.
+    """
+    code = Code(kind="module", cells=(path.read_bytes(),), label=path.name)
+    submission = Submission(student=path.stem, stage=stage.name, code=code)
+    level = choose_isolation(course.grading.isolation, course.root)
+    with (
+        ForkServer(level, course.limits) as fork_server,
+        open_suites(course, [stage]) as runner,
+    ):
+        fork_server.wait_ready()
+        result = grade_one(runner, fork_server, submission)
+        best = sorted(set(runner.tried(stage)), key=lambda one: (one.exercise, -one.explained))
+    return Trial(result, best)
+
+
+def lines_of(trial: Trial) -> list[str]:
+    """Describe a trial: for each exercise what is named, and what was tried."""
+    lines = []
+    for exercise in trial.result.exercises:
+        named = {
+            check.diagnosis.misconception: None for check in exercise.checks if check.diagnosis
+        }
+        lost = exercise.max_score - exercise.score
+        lines.append(f"{exercise.name}: {lost:g} points lost, named: {', '.join(named) or '-'}")
+        lines += [
+            f"  {one.explained:2} of {one.failed:2}  {one.name}: {one.explanation}"
+            for one in trial.tried
+            if one.exercise == exercise.name
+        ]
+    return lines

@@ -1,0 +1,1 @@
+"""Mistake operators: kinds of mistake that are built from a solution's syntax tree."""

@@ -1,0 +1,249 @@
+"""Mistakes in sums, comparisons, slices, checks of arguments, and in what is left unchanged."""
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from autograder.diagnosis.operators.rewrites import (
+    Edit,
+    Rewrite,
+    Scope,
+    Site,
+    constant,
+    input_site,
+    is_module,
+    leave_out,
+    mistake,
+    name_of,
+    option,
+    put,
+    restate,
+    site_of,
+)
+from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
+
+REDUCTIONS = ("sum", "mean", "amax", "max", "prod")
+OTHERS = {
+    "sum": ("mean",),
+    "mean": ("sum", "amax"),
+    "amax": ("amin", "mean"),
+    "max": ("min",),
+}
+COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
+    ast.Lt: ("<=",),
+    ast.LtE: ("<",),
+    ast.Gt: (">=",),
+    ast.GtE: (">",),
+}
+SYMBOLS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+OPERATIONS: dict[type[ast.operator], tuple[str, ...]] = {
+    ast.Add: ("LEFT - RIGHT", "LEFT"),
+    ast.Sub: ("LEFT + RIGHT",),
+    ast.Mult: ("LEFT + RIGHT", "LEFT"),
+}
+IN_PLACE: dict[type[ast.operator], str] = {
+    ast.Div: "div_",
+    ast.Mult: "mul_",
+    ast.Sub: "sub_",
+    ast.Add: "add_",
+}
+
+
+def reductions(scope: Scope) -> Iterator[Rewrite]:
+    """Sums and means: along another axis, over everything, without the axis, or another one."""
+    divisors = {id(node) for site in scope.of(ast.BinOp) for node in _divisor(site.node)}
+    for site in scope.calls(*REDUCTIONS):
+        call = site.node
+        source = input_site(site)
+        name = name_of(call.func)
+        if source is None or not isinstance(call.func, ast.Attribute) or name in scope.locals:
+            continue
+        dim = option(call, "dim", 1)
+        divides = id(call) in divisors
+        kind = "wrong_divisor" if divides else "wrong_axis"
+        what = "divisor" if divides else {"sum": "sum", "mean": "mean"}.get(name, "maximum")
+        keeps = ", keepdim=True" if any(one.arg == "keepdim" for one in call.keywords) else ""
+        make = partial(put, site, X=source, D=dim)
+        if dim is not None:
+            for axis in (0, 1, -1, -2):
+                sentence = f"The {what} is taken along another axis."
+                text = f"X.{name}(dim={axis}{keeps})"
+                yield mistake(kind, make(text), sentence, group=f"{kind} axis")
+            sentence = f"The {what} is taken over everything, not along one axis."
+            yield mistake(kind, make(f"X.{name}()"), sentence)
+            if keeps:
+                sentence = f"The {what} loses its axis, so that it meets another axis afterwards."
+                yield mistake(kind, make(f"X.{name}(dim=D)"), sentence)
+        for other in OTHERS.get(name, ()):
+            text = f"X.{other}(dim=D{keeps})" if dim is not None else f"X.{other}()"
+            words = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
+            old, new = words.get(name, name), words.get(other, other)
+            sentence = f"A {new} stands where a {old} must be."
+            yield mistake("wrong_divisor" if divides else "wrong_reduction", make(text), sentence)
+        if divides:
+            yield mistake(
+                kind,
+                make("X.shape[-1]"),
+                "The divisor is the number of entries, not their sum.",
+            )
+            yield mistake(
+                kind, make("X.norm()"), "The divisor is the length of the vector, not its sum."
+            )
+
+
+def _divisor(node: ast.BinOp) -> Iterator[ast.expr]:
+    if isinstance(node.op, ast.Div):
+        yield node.right
+
+
+def operations(scope: Scope) -> Iterator[Rewrite]:
+    """Two numbers that are combined by another operation, or of which one has no effect."""
+    slices = [site.node for site in scope.of(ast.Slice)]
+    bounds = {id(bound) for one in slices for bound in (one.lower, one.upper)}  # see `positions`
+    for site in scope.of(ast.BinOp):
+        node = site.node
+        divides = isinstance(node.op, ast.Div) and isinstance(node.right, ast.Call | ast.Name)
+        if divides and "sqrt" not in ast.unparse(node.right):
+            sentence = "What must be normalised is not divided."
+            yield mistake("wrong_divisor", put(site, "LEFT"), sentence)
+        for template in OPERATIONS.get(type(node.op), ()) if id(node) not in bounds else ():
+            yield mistake("wrong_operation", put(site, template), group="wrong_operation")
+    for site in scope.of(ast.AugAssign):
+        yield mistake(
+            "wrong_reduction",
+            restate(site, "T = V", T=site.node.target, V=site.node.value),
+            "Only the last term is kept: the terms are not added up.",
+            "What happens to the earlier terms?",
+        )
+    for site in scope.of(ast.Constant):
+        if isinstance(site.node.value, float) and not isinstance(site.holder, ast.BinOp):
+            sentence = "The sum does not start at zero."
+            if isinstance(site.holder, ast.Assign):
+                yield mistake("wrong_reduction", constant(site, site.node.value + 1), sentence)
+
+
+def limits(scope: Scope) -> Iterator[Rewrite]:
+    """Comparisons that are off by one."""
+    for site in scope.of(ast.Compare):
+        if len(site.node.ops) != 1:
+            continue
+        for symbol in COMPARISONS.get(type(site.node.ops[0]), ()):
+            yield mistake(
+                "boundary",
+                put(site, f"LEFT {symbol} RIGHT"),
+                "A limit itself is on the wrong side of its comparison.",
+                "What must happen exactly at the limit?",
+            )
+
+
+def positions(scope: Scope) -> Iterator[Rewrite]:
+    """Slices and ranges that are off by one."""
+    for site in scope.of(ast.Slice):
+        for part in ("lower", "upper"):
+            bound = getattr(site.node, part)
+            if bound is None:
+                continue
+            where = site_of(site, site.node, part)
+            for more, which in (("- 1", "too early"), ("+ 1", "too late")):
+                verb = "begins" if part == "lower" else "ends"
+                sentence = f"A slice {verb} one position {which}."
+                question = (
+                    "Which positions does the slice take, and does the last one belong to it?"
+                )
+                yield mistake("boundary", put(where, f"OLD {more}"), sentence, question)
+    for site in scope.calls("range", "arange"):
+        if len(site.node.args) == 1:
+            for text, sentence in (
+                ("FUNC(1, FIRST)", "A loop leaves out its first position."),
+                ("FUNC(FIRST - 1)", "A loop leaves out its last position."),
+                ("FUNC(1, FIRST + 1)", "Positions are counted from one, not from zero."),
+            ):
+                yield mistake("boundary", put(site, text), sentence)
+
+
+def checks(scope: Scope) -> Iterator[Rewrite]:
+    """Checks of arguments that are missing, incomplete or the wrong way round."""
+    for site in scope.of(ast.If):
+        node = site.node
+        if not (node.body and isinstance(node.body[-1], ast.Raise)):
+            continue
+        named = [
+            item.id
+            for item in ast.walk(node.test)
+            if isinstance(item, ast.Name) and item.id in scope.arguments
+        ]
+        about = f" of `{named[0]}`" if named else ""
+        yield mistake(
+            "check_missing",
+            leave_out(site),
+            f"A wrong value{about} is not refused." if named else "",
+        )
+        test = site_of(site, node, "test")
+        sentence = f"Right values{about} are refused, and wrong ones are not."
+        yield mistake("check_wrong", put(test, "not (OLD)"), sentence)
+        for other in scope.of((ast.BoolOp, ast.BinOp)):
+            inside = any(item is other.node for item in ast.walk(node.test))
+            if inside and isinstance(getattr(other.node, "op", None), ast.BitOr | ast.Or):
+                for index in (0, 1):
+                    sentence = f"Some wrong values{about} are not refused."
+                    yield mistake("check_missing", Edit(other, partial(_part, index)), sentence)
+
+
+def _part(index: int, old: ast.BoolOp | ast.BinOp) -> ast.expr:
+    return old.values[index] if isinstance(old, ast.BoolOp) else (old.left, old.right)[index]
+
+
+def effects(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments that are changed, and statements without effect."""
+    for site in scope.of(ast.BinOp):
+        left, name = site.node.left, IN_PLACE.get(type(site.node.op))
+        if isinstance(left, ast.Name) and left.id in scope.tensors and name:
+            sentence = f"The caller's `{left.id}` is overwritten."
+            yield mistake("in_place", put(site, f"LEFT.{name}(RIGHT)"), sentence, group=sentence)
+    for site in scope.of(ast.Expr):
+        if isinstance(site.node.value, ast.Call) and not scope.is_constructor:
+            call = site.node.value
+            target = call.func.value if isinstance(call.func, ast.Attribute) else None
+            name = name_of(target) if target is not None and not is_module(target) else ""
+            sentence = f"`{name}` stays as it was." if name else ""
+            yield mistake("step_missing", leave_out(site), sentence)
+            yield from _sources(scope, site)
+
+
+def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """Another of the parallel attributes stands in an argument of *call*, or two are exchanged."""
+    found = [one for one in _parallel(scope) if _inside(one, scope) is site.node]
+    others = [one for one in _parallel(scope) if _inside(one, scope) is not site.node]
+    for one in found:
+        for name in sorted({other.node.attr for other in others} - {one.node.attr}):
+            was = one.node.attr
+            sentence = f"`{name}` is used where `{was}` must be."
+            yield mistake("projection_exchanged", put(one, f"OBJECT.{name}"), sentence)
+            for other in others:
+                if other.node.attr == name and name > was:
+                    edits = (put(one, f"OBJECT.{name}"), put(other, f"OBJECT.{was}"))
+                    sentence = f"`{was}` and `{name}` are exchanged."
+                    yield mistake("projection_exchanged", edits, sentence)
+
+
+def _parallel(scope: Scope) -> list[Site]:
+    """List the attributes that are arguments of statements, each a projection's."""
+    return [
+        one
+        for one in scope.of(ast.Attribute)
+        if role_of(ast.Name(one.node.attr)) in PROJECTIONS and _inside(one, scope) is not None
+    ]
+
+
+def _inside(site: Site, scope: Scope) -> ast.Expr | None:
+    """Return the statement in whose arguments the node at *site* stands."""
+    for other in scope.of(ast.Expr):
+        call = other.node.value
+        if isinstance(call, ast.Call) and any(
+            node is site.node for arg in call.args for node in ast.walk(arg)
+        ):
+            return other.node  # type: ignore[no-any-return]  # a place holds any node
+    return None
+
+
+RULES = (reductions, operations, limits, positions, checks, effects)

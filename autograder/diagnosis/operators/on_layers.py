@@ -1,0 +1,319 @@
+"""Mistakes in parameters, layers, arguments and dropout."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import permutations
+
+from autograder.diagnosis.operators.rewrites import (
+    Edit,
+    Rewrite,
+    Scope,
+    Site,
+    before,
+    constant,
+    is_module,
+    mistake,
+    name_of,
+    put,
+    restate,
+    site_of,
+)
+from autograder.diagnosis.operators.vocabulary import role_of
+
+SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
+DRAWS = ("rand", "randn")
+CREATES = ("Linear", "Parameter", *DRAWS, "draw")
+MAX_ORDERED = 3  # all orders of more are too many; then only pairs are exchanged
+COMMON_SIZES = (3, 4, 8, 16)
+NAMES = {"rand": "uniform", "randn": "normal"}
+
+
+def order(scope: Scope) -> Iterator[Rewrite]:
+    """Parameters that are created in another order."""
+    created = [site for site in scope.of(ast.Assign) if _creates(site.node.value)]
+    created = [site for site in created if site.holder is scope.node.body and _drawn_name(site)]
+    names = [_drawn_name(site) for site in created]
+    for wanted in _orders(len(created)):
+        listed = ", ".join(f"`{names[index]}`" for index in wanted)
+        yield mistake(
+            "creation_order",
+            [
+                restate(site, "NEW", NEW=created[index].node)
+                for site, index in zip(created, wanted, strict=True)
+                if site is not created[index]
+            ],
+            f"The parameters are created in another order: {listed}.",
+        )
+
+
+def _orders(count: int) -> Iterator[Sequence[int]]:
+    right = tuple(range(count))
+    if count <= MAX_ORDERED:
+        yield from (one for one in permutations(right) if one != right)
+        return
+    for one in permutations(right):
+        moved = [index for index in right if one[index] != index]
+        if len(moved) == 2 or one == right[::-1] or one == (right[-1], *right[:-1]):  # noqa: PLR2004  # a pair
+            yield one
+
+
+def _creates(value: ast.expr) -> bool:
+    return any(
+        isinstance(node, ast.Call) and name_of(node.func) in CREATES for node in ast.walk(value)
+    )
+
+
+def _drawn_name(site: Site) -> str:
+    target = site.node.targets[0]
+    return name_of(target) if isinstance(target, ast.Attribute | ast.Name) else ""
+
+
+def draws(scope: Scope) -> Iterator[Rewrite]:
+    """Parameters that are drawn from another distribution, in other shapes, or by another seed."""
+    for name, other in (DRAWS, DRAWS[::-1]):
+        sites = list(scope.of(ast.Attribute))
+        found = [site for site in sites if site.node.attr == name and is_module(site.node.value)]
+        for text, what in (
+            (f"torch.{other}", f"the {NAMES[other]} distribution"),
+            ("torch.zeros", "nothing: all of them are zero"),
+            ("torch.ones", "nothing: all of them are one"),
+            ("(lambda *s: 2 * torch.rand(*s) - 1)", "the uniform distribution between -1 and 1"),
+            ("(lambda *s: 0.02 * torch.randn(*s))", "a narrow normal distribution"),
+        ):
+            if found:
+                edits = [put(site, text) for site in found]
+                yield mistake("distribution", edits, f"The parameters are drawn from {what}.")
+    if scope.is_constructor or any(map(_creates, scope.locals.values())):
+        yield from _seeds(scope, "The seed that the caller sets has no effect on the parameters.")
+    elif scope.owner is not None:
+        yield from _seeds(scope, "Each call seeds torch's generator.")
+
+
+def _seeds(scope: Scope, sentence: str) -> Iterator[Rewrite]:
+    for seed in SEEDS:
+        first = scope.start if not scope.is_constructor else scope.after_super
+        yield mistake(
+            "seeded_inside", before(first, f"torch.default_generator.manual_seed({seed})"), sentence
+        )
+    drawn = [site for site in scope.of(ast.Assign) if _creates(site.node.value)]
+    if scope.is_constructor and len(drawn) > 1:
+        for seed in SEEDS:
+            yield mistake(
+                "seeded_inside",
+                [before(site, f"torch.default_generator.manual_seed({seed})") for site in drawn],
+                "Torch's generator is seeded again before each parameter, so that they are equal.",
+            )
+
+
+def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
+    """A parameter, a buffer and a plain tensor that stand in for one another."""
+    parameters = list(scope.calls("Parameter"))
+    if parameters:
+        frozen = any(
+            keyword.arg == "requires_grad" for site in parameters for keyword in site.node.keywords
+        )
+        sentence = "The parameters are trained, although they must be frozen."
+        if not frozen:
+            sentence = "The parameters are frozen, although they must be trained."
+        text = f"torch.nn.Parameter(FIRST, requires_grad={frozen})"
+        yield _all(parameters, "parameter_kind", text, sentence)
+        sentence = "The weights are plain tensors: the module does not know them as parameters."
+        yield _all(parameters, "parameter_kind", "FIRST", sentence)
+    for site in scope.of(ast.Expr):
+        call = site.node.value
+        if isinstance(call, ast.Call) and name_of(call.func) == "register_buffer":
+            first, value = call.args
+            name = first.value if isinstance(first, ast.Constant) else ""
+            if not isinstance(name, str) or not name:
+                continue
+            for text, sentence in (
+                ("V", "a plain attribute: it does not move with its module"),
+                ("torch.nn.Parameter(V * 1.0)", "a parameter, which torch trains"),
+                (
+                    "torch.nn.Parameter(V * 1.0, requires_grad=False)",
+                    "a frozen parameter, not a buffer",
+                ),
+            ):
+                edit = restate(site, f"self.{name} = {text}", V=value)
+                yield mistake("parameter_kind", edit, f"`{name}` is {sentence}.")
+    yield from _modules(scope)
+
+
+def _modules(scope: Scope) -> Iterator[Rewrite]:
+    """Modules that torch does not find, that are one and the same, or that are frozen."""
+    for site in scope.calls("ModuleList"):
+        sentence = "The modules are in a plain list, so that torch does not find their parameters."
+        yield mistake("parameter_kind", put(site, "FIRST"), sentence)
+    for site in scope.of(ast.ListComp):
+        if scope.is_constructor:
+            same = put(site, "[E] * len(R)", E=site.node.elt, R=site.node.generators[0].iter)
+            sentence = "All heads are one and the same module, so that they share their weights."
+            yield mistake("heads_repeated", same, sentence)
+    layers = list(scope.calls("Linear"))
+    if layers:
+        sentence = "The layers are frozen, although they must be trained."
+        yield _all(layers, "parameter_kind", "OLD.requires_grad_(False)", sentence)
+
+
+def _all(sites: Sequence[Site], kind: str, text: str, sentence: str) -> Rewrite:
+    return mistake(kind, [put(site, text) for site in sites], sentence)
+
+
+def biases_and_sizes(scope: Scope) -> Iterator[Rewrite]:
+    """Layers with a bias that they must not have, without one, or with exchanged sizes."""
+    layers = list(scope.calls("Linear"))
+    biased = [site for site in layers if any(one.arg == "bias" for one in site.node.keywords)]
+    plain = [site for site in layers if site not in biased]
+    ignored = [
+        one.value.id
+        for site in biased
+        for one in site.node.keywords
+        if isinstance(one.value, ast.Name)
+    ]
+    for value in ("True", "False"):
+        for some in (biased, plain, *([site] for site in layers)):
+            if not some:
+                continue
+            who = "Layers have" if len(some) > 1 else f"`{_layer_name(scope, some[0])}` has"
+            how = "a bias" if value == "True" else "no bias"
+            ignores = ignored and some[0] in biased
+            sentence = f"{who} {how}, unlike documented."
+            sentence = f"{who} {how}, whatever `{ignored[0]}` is." if ignores else sentence
+            kind = "argument_ignored" if ignores else "bias_wrong"
+            text = f"torch.nn.Linear(FIRST, SECOND, bias={value})"
+            usable = [site for site in some if len(site.node.args) > 1]
+            if usable:
+                group = f"{ignored[0]} is {value}" if ignored and some is biased else ""
+                edits = [put(site, text) for site in usable]
+                yield mistake(kind, edits, sentence, group=group)
+    if usable := [site for site in layers if len(site.node.args) > 1]:
+        edits = [
+            put(site_of(site, site.node.args, index), "NEW", NEW=site.node.args[1 - index])
+            for site in usable
+            for index in (0, 1)
+        ]
+        sentence = "The sizes of the layers' inputs and outputs are exchanged."
+        yield mistake("wrong_size", edits, sentence)
+
+
+def _layer_name(scope: Scope, site: Site) -> str:
+    for other in scope.of(ast.Assign):
+        if other.node.value is site.node:
+            return _drawn_name(other)
+    return "A layer"
+
+
+def arguments(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments that have no effect, and defaults that differ."""
+    defaults = scope.node.args.defaults
+    names = [arg.arg for arg in scope.node.args.args][len(scope.node.args.args) - len(defaults) :]
+    for index, (name, default) in enumerate(zip(names, defaults, strict=True)):
+        if not isinstance(default, ast.Constant):
+            continue
+        for value in (*_other_values(default.value), *_other_sizes(default.value)):
+            sentence = f"`{name}` has another default value than documented."
+            site = Site(defaults, index, 1)
+            yield mistake("default_changed", constant(site, value), sentence, group=sentence)
+        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
+        for value in (default.value, *_other_values(default.value)):
+            if loads and default.value is not None:
+                sentence = f"`{name}` has no effect: its value is always the same."
+                edits = [constant(site, value) for site in loads]
+                yield mistake("argument_ignored", edits, sentence, group=f"{name} is {value}")
+    yield from _handed_on(scope)
+    for site in scope.of(ast.IfExp):
+        tested = [node.id for node in ast.walk(site.node.test) if isinstance(node, ast.Name)]
+        if tested and tested[0] in scope.arguments:
+            for part in (site.node.body, site.node.orelse):
+                sentence = f"`{tested[0]}` has no effect: its value is always the same."
+                yield mistake("argument_ignored", put(site, "PART", PART=part), sentence)
+            parts = {"A": site.node.orelse, "T": site.node.test, "B": site.node.body}
+            swap = put(site, "A if T else B", **parts)
+            sentence = f"The two cases of `{tested[0]}` are exchanged."
+            yield mistake("check_wrong", swap, sentence, "Which value means which case?")
+
+
+def _handed_on(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments that are not handed on, so that another function takes its own default."""
+    for site in scope.of(ast.Call):
+        args = site.node.args
+        for count in range(1, len(args)):
+            last = args[-count]
+            if not isinstance(last, ast.Name) or last.id not in scope.arguments:
+                break
+            less = partial(_with_fewer, count)
+            sentence = f"`{last.id}` is not handed on, so it has no effect."
+            yield mistake("argument_ignored", Edit(site, less), sentence)
+    for name in scope.numbers:
+        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
+        if scope.is_constructor and "dropout" in name and loads and not any(scope.calls("Dropout")):
+            sentence = f"`{name}` has no effect: nothing is dropped."
+            edits = [constant(site, 0.0) for site in loads]
+            yield mistake("argument_ignored", edits, sentence, group="nothing is dropped")
+
+
+def _with_fewer(count: int, old: ast.Call) -> ast.expr:
+    new = ast.Call(old.func, old.args[:-count], old.keywords)
+    return ast.copy_location(new, old)
+
+
+def _other_values(value: object) -> tuple[object, ...]:
+    if isinstance(value, bool):
+        return (not value,)
+    if isinstance(value, int):
+        return (value + 1, value - 1)
+    if isinstance(value, str) and value in DRAWS:
+        return (DRAWS[1 - DRAWS.index(value)],)
+    return ()
+
+
+def _other_sizes(value: object) -> tuple[object, ...]:
+    return COMMON_SIZES if isinstance(value, int) and not isinstance(value, bool) else ()
+
+
+def dropout(scope: Scope) -> Iterator[Rewrite]:
+    """Dropout: missing, always on, on something else, or without the new scale."""
+    for site in scope.of(ast.Call):
+        call = site.node
+        if "dropout" not in name_of(call.func).lower() or not call.args:
+            continue
+        if scope.is_constructor:
+            keep = put(site_of(site, call.args, 0), "1 - OLD")
+            sentence = "The probability of being kept is used as that of being dropped."
+            yield mistake("dropout_not_rescaled", keep, sentence, "What does `dropout` stand for?")
+            continue
+        drop = put(site, "FIRST")
+        yield mistake("dropout_missing", drop, group="nothing is dropped")
+        again = f"torch.nn.functional.dropout(FIRST, {ast.unparse(call.func)}.p, training=True)"
+        yield mistake("dropout_always", put(site, again))
+        kept = f"OLD * (1 - {ast.unparse(call.func)}.p if self.training else 1)"
+        yield mistake("dropout_not_rescaled", put(site, kept))
+        yield from _misplaced(scope, call, drop)
+
+
+def _misplaced(scope: Scope, call: ast.Call, drop: Edit) -> Iterator[Rewrite]:
+    for place, what in _places(scope):
+        sentence = f"Dropout applies to {what}; it belongs to the attention weights."
+        yield mistake(
+            "dropout_misplaced", (drop, put(place, "DROP(OLD)", DROP=call.func)), sentence
+        )
+
+
+def _places(scope: Scope) -> Iterator[tuple[Site, str]]:
+    """Yield what else dropout may be applied to."""
+    for softmax in scope.calls("softmax"):
+        if softmax.node.args:
+            yield site_of(softmax, softmax.node.args, 0), "the scores, before the softmax"
+    for filled in scope.calls("masked_fill"):
+        yield site_of(filled, filled.node.func, "value"), "the scores, before the mask"
+    for result in scope.of(ast.Return):
+        if result.node.value is not None:
+            yield site_of(result, result.node, "value"), "the result"
+    for step in scope.of(ast.Assign):
+        role = role_of(step.node.targets[0])
+        if role in {"queries", "keys", "values", "context vectors", "scores"}:
+            yield site_of(step, step.node, "value"), f"the {role}"
+
+
+RULES = (order, draws, kinds_of_parameters, biases_and_sizes, arguments, dropout)

@@ -1,0 +1,277 @@
+"""The words of mistake operators: what students call a quantity, and what each kind of mistake is.
+
+Sentences name the quantities of attention and the names of public signatures, never the text of a
+solution. A kind's sentence is said where several mistakes of that kind fit equally well.
+"""
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from autograder.errors import CourseError
+
+ROLES: Final = {
+    "queries": ("q", "query", "queries"),
+    "keys": ("k", "key", "keys"),
+    "values": ("v", "value", "values"),
+    "scores": ("score", "scores", "scaled", "masked", "similarities", "sims", "shifted"),
+    "weights": ("weights", "attention_weights", "exponentials"),
+    "context vectors": ("context", "contexts", "context_vectors"),
+    "mask": ("mask", "visible", "hidden", "future", "tril", "padding_mask"),
+}
+BY_NAME: Final = {name: role for role, names in ROLES.items() for name in names}
+PROJECTIONS: Final = ("queries", "keys", "values")
+
+
+class Wording(NamedTuple):
+    """What a student reads about a mistake."""
+
+    explanation: str
+    question: str
+
+
+KINDS: Final = {
+    "scale_missing": Wording(
+        "The scores are not divided by the square root of the key size.",
+        "How does the spread of a dot product grow with the size of its vectors?",
+    ),
+    "scale_wrong_size": Wording(
+        "The scores are divided by the square root of another size than that of a key.",
+        "How many products does one score add up?",
+    ),
+    "scale_wrong_power": Wording(
+        "The scores are scaled by another power of the key size than its square root.",
+        "By which factor does the spread of a score grow when the keys get four times as long?",
+    ),
+    "scale_extra": Wording(
+        "The scores are scaled, which this exercise does not ask for.",
+        "Which steps does the docstring name, and is a scale one of them?",
+    ),
+    "scale_misplaced": Wording(
+        "The scale comes after the softmax, so the weights of a query no longer sum to one.",
+        "What do the rows of your weights sum to?",
+    ),
+    "softmax_axis": Wording(
+        "The softmax runs over another axis than that of the keys.",
+        "Which axis holds the scores of one query with all keys?",
+    ),
+    "softmax_missing": Wording(
+        "Something else takes the place of the softmax, or nothing does.",
+        "Which function turns any scores into positive weights that sum to one?",
+    ),
+    "softmax_twice": Wording(
+        "The softmax is taken twice, which makes the weights more alike.",
+        "What goes into the softmax: scores, or what already sums to one?",
+    ),
+    "softmax_unstable": Wording(
+        "The exponentials of large scores overflow, or those of a slice all vanish.",
+        "Which shift of the scores leaves the softmax as it is?",
+    ),
+    "wrong_divisor": Wording(
+        "What is normalised is divided by something else than its own sum, or not at all.",
+        "What must each slice sum to, and along which axis?",
+    ),
+    "wrong_reduction": Wording(
+        "A sum, a mean, a maximum or a product stands in for another of them.",
+        "Which operation turns many numbers into one here?",
+    ),
+    "wrong_axis": Wording(
+        "A step runs along another axis than it should.",
+        "What does each axis count, and which one must disappear?",
+    ),
+    "mask_missing": Wording(
+        "Nothing is hidden: the result is that of attention without a mask.",
+        "Which scores must not count, and what do you do with them?",
+    ),
+    "mask_after_softmax": Wording(
+        "Weights are hidden after the softmax, so those that remain no longer sum to one.",
+        "What do the rows of your weights sum to?",
+    ),
+    "mask_inverted": Wording(
+        "What must be hidden is visible, and what must be visible is hidden.",
+        "Which tokens may the first one attend to, and which the last one?",
+    ),
+    "mask_shifted": Wording(
+        "The mask is shifted by one or more diagonals.",
+        "May a token attend to itself, and to the next one?",
+    ),
+    "mask_fill": Wording(
+        "Hidden scores get a value with which they still count, or which breaks the softmax.",
+        "What must a score be so that its exponential is zero?",
+    ),
+    "mask_extra": Wording(
+        "Something is hidden that must be visible.",
+        "Which tokens may each query attend to?",
+    ),
+    "mask_axis": Wording(
+        "The mask hides queries where it must hide keys.",
+        "Which axis of the scores belongs to the keys?",
+    ),
+    "transposed": Wording(
+        "Two axes are exchanged that must not be, or are not exchanged although they must be.",
+        "What does one row stand for, and what one column?",
+    ),
+    "reshaped": Wording(
+        "Numbers are only cut anew where axes must be exchanged, so they end up in wrong places.",
+        "Does a new shape alone move a number past another one?",
+    ),
+    "projection_exchanged": Wording(
+        "The queries, keys or values of one projection stand in for those of another.",
+        "Which of the three asks, which is compared, and which is mixed?",
+    ),
+    "operand_repeated": Wording(
+        "A step gets the same tensor twice, or another one than it must have.",
+        "Which two tensors meet in this step?",
+    ),
+    "projection_missing": Wording(
+        "The inputs themselves are used where their queries, keys or values must be.",
+        "What becomes of an input before it is compared or mixed?",
+    ),
+    "concat_axis": Wording(
+        "The results of the heads are put together along another axis.",
+        "Which axis of the result grows with the number of heads?",
+    ),
+    "heads_repeated": Wording(
+        "One head stands for several: their results are equal.",
+        "What must differ between two heads?",
+    ),
+    "heads_mixed": Wording(
+        "The results of the heads are not side by side, one head after the other.",
+        "Which features of the result belong to head 0?",
+    ),
+    "batch_mixed": Wording(
+        "The items of a batch are not independent of each other.",
+        "Which axis counts the items, and which step touches it?",
+    ),
+    "argument_ignored": Wording(
+        "An argument has no effect.", "Where does each argument of the signature matter?"
+    ),
+    "default_changed": Wording(
+        "A default value differs from the documented one.",
+        "Which default does the signature give?",
+    ),
+    "creation_order": Wording(
+        "The parameters are created in another order, so each gets other random numbers.",
+        "In which order does the docstring list them?",
+    ),
+    "distribution": Wording(
+        "The parameters are drawn from another distribution.",
+        "Which distribution does the docstring name?",
+    ),
+    "seeded_inside": Wording(
+        "The seed that the caller sets has no effect: torch's generator is seeded again inside.",
+        "Who decides about the seed, this code or its caller?",
+    ),
+    "parameter_kind": Wording(
+        "A parameter, a frozen parameter, a buffer and a plain tensor stand in for one another.",
+        "What shall torch train, what shall it only keep, and what neither?",
+    ),
+    "wrong_size": Wording(
+        "A layer or parameter has other sizes than documented.",
+        "How many features go in, and how many come out?",
+    ),
+    "bias_wrong": Wording(
+        "A layer has a bias that it must not have, or lacks one.",
+        "When does the docstring ask for a bias?",
+    ),
+    "layer_unused": Wording(
+        "A layer has no effect on the result.", "Through which layers must the tokens pass?"
+    ),
+    "detached": Wording(
+        "Gradients do not reach what they must reach: a part of the result is cut from the graph.",
+        "Which step takes numbers out of torch's graph?",
+    ),
+    "in_place": Wording(
+        "The caller's tensor is changed.",
+        "Which operation writes into its tensor instead of making a new one?",
+    ),
+    "dropout_missing": Wording(
+        "Nothing is dropped in training.", "Where do the weights pass through dropout?"
+    ),
+    "dropout_misplaced": Wording(
+        "Dropout applies to something else than the attention weights.",
+        "What is set to zero: scores, weights or contexts?",
+    ),
+    "dropout_always": Wording(
+        "Weights are also dropped in eval mode.", "How does dropout know the mode of its module?"
+    ),
+    "dropout_not_rescaled": Wording(
+        "The weights that dropout leaves are not divided by the probability of being kept.",
+        "What must the mean of the weights be after dropout?",
+    ),
+    "boundary": Wording(
+        "A comparison, a range or a slice is off by one.",
+        "What happens exactly at the limit?",
+    ),
+    "check_missing": Wording(
+        "A case that must be refused is not refused.",
+        "For which arguments does the docstring ask for a ValueError?",
+    ),
+    "check_wrong": Wording(
+        "Arguments that are allowed are refused.",
+        "For which arguments does the docstring ask for a ValueError, and for which not?",
+    ),
+    "wrong_return": Wording(
+        "Something else is returned than the result of the last step.",
+        "What does the docstring say is returned?",
+    ),
+    "dtype": Wording("The result has another dtype.", "Which dtype does the docstring name?"),
+    "wrong_operation": Wording(
+        "Two numbers are combined by another operation than the right one.",
+        "What does the docstring do with the two?",
+    ),
+    "step_missing": Wording(
+        "A step has no effect on the result.", "Which steps does the docstring ask for?"
+    ),
+}
+
+
+def role_of(node: ast.expr | None) -> str:  # noqa: PLR0911  # one kind of node a line
+    """Return what *node* is in attention, "queries" for example, or "" if its name does not say."""
+    match node:
+        case ast.Name(name) | ast.Attribute(ast.Name("self"), name):
+            return BY_NAME.get(name.lower().removeprefix("w_"), "")
+        case ast.Call(ast.Attribute(ast.Name("self")) as layer):
+            return role_of(layer)
+        case ast.Call(ast.Attribute(_, "softmax")):
+            return "weights"
+        case ast.Call(ast.Attribute(value)) | ast.Subscript(value) | ast.Attribute(value):
+            return role_of(value)
+        case ast.BinOp(left, ast.MatMult(), right):
+            parts = role_of(left), role_of(right)
+            if parts == ("queries", "keys"):
+                return "scores"
+            if parts[0] == "weights":
+                return "context vectors"
+            return parts[1] if _is_parameter(right) else ""
+        case ast.BinOp(left):
+            return role_of(left)
+    return ""
+
+
+def _is_parameter(node: ast.expr) -> bool:
+    """Whether *node* is a matrix of weights, as opposed to what it makes of its inputs."""
+    match node:
+        case ast.Attribute(ast.Name("self")):
+            return True
+        case ast.Name(name):
+            return name.startswith("W")
+    return False
+
+
+def wording(kind: str, stage_words: Mapping[str, tuple[str, str] | None]) -> Wording | None:
+    """Return how a stage words *kind*; ``None`` if it silences it; raises ``CourseError``."""
+    if unknown := stage_words.keys() - KINDS.keys():
+        msg = f"OPERATORS names unknown kinds of mistake: {', '.join(sorted(unknown))}."
+        raise CourseError(msg)
+    words = stage_words.get(kind, KINDS[kind])
+    return Wording(*words) if words else None
+
+
+def alternatives(texts: Sequence[str], gap: str, *, more: bool) -> str:
+    """Join *texts* by "Or:"; one that several mistakes share stands there once."""
+    different = list(dict.fromkeys(texts))
+    if len(different) == 1:
+        return different[0]
+    rest = ["something else that shows the same" + ("." if gap == " " else "")] if more else []
+    return f"Either: {f'{gap}Or: '.join([*different, *rest])}"

@@ -1,0 +1,67 @@
+"""Mistakes in sums, comparisons, slices, checks and effects."""
+
+import pytest
+
+from autograder.diagnosis.operators import on_contracts
+from autograder.diagnosis.operators.rewrites import Exercise
+
+F = "def wanted(x: Tensor, n: int):\n"
+LOOP = """
+def wanted(x: Tensor, n: int):
+    total = 0.0
+    for i in range(n):
+        total += x[: i + 1]
+    return total * x
+"""
+
+
+def kinds(code: str) -> set[str]:
+    """Return the kinds of mistake that the rules make of the exercise in *code*."""
+    exercise = Exercise(code, "wanted", ["wanted"])
+    found = [
+        rewrite
+        for scope in exercise.scopes
+        for rule in on_contracts.RULES
+        for rewrite in rule(scope)
+    ]
+    for rewrite in found:
+        exercise.compile([rewrite], "mistake.py")
+    return {rewrite.kind for rewrite in found}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        pytest.param(
+            F + "    return x / x.sum(dim=-1, keepdim=True)\n",
+            {"wrong_divisor", "in_place"},
+            id="division",
+        ),
+        pytest.param(
+            F + "    return x.mean(dim=0)\n", {"wrong_axis", "wrong_reduction"}, id="mean"
+        ),
+        pytest.param(
+            LOOP,
+            {"boundary", "wrong_reduction", "wrong_operation"},
+            id="loop",
+        ),
+        pytest.param(
+            F + "    if n < 0 or n > 3:\n        raise ValueError\n    return x\n",
+            {"check_missing", "check_wrong", "boundary"},
+            id="checks",
+        ),
+        pytest.param(
+            F + "    x.W_query.copy_(n.W_query)\n    x.W_key.copy_(n.W_key)\n",
+            {"step_missing", "projection_exchanged"},
+            id="copies",
+        ),
+    ],
+)
+def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
+    """Each rule fits a step of the solution, and every program that it makes compiles."""
+    assert expected <= kinds(code)
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert kinds("def wanted(n: int):\n    pass\n") == set()

@@ -1,0 +1,81 @@
+"""Mistakes in parameters, layers, arguments and dropout."""
+
+import pytest
+
+from autograder.diagnosis.operators import on_layers
+from autograder.diagnosis.operators.rewrites import Exercise
+
+C = """
+class wanted:
+    def __init__(self, d: int, dropout: float, qkv_bias: bool = False):
+        super().__init__()
+        self.W_query = nn.Linear(d, d, bias=qkv_bias)
+        self.W_key = nn.Linear(d, d, bias=qkv_bias)
+        self.out_proj = nn.Linear(d, d)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.ones(d))
+
+    def forward(self, x: Tensor):
+        keys = self.W_key(x)
+        return self.dropout(torch.softmax(keys, dim=-1))
+"""
+H = """
+class wanted:
+    def __init__(self, d: int, dropout: float, heads: int = 1):
+        super().__init__()
+        self.heads = nn.ModuleList([Head(d, dropout) for _ in range(heads)])
+"""
+
+
+def kinds(code: str) -> set[str]:
+    """Return the kinds of mistake that the rules make of the exercise in *code*."""
+    exercise = Exercise(code, "wanted", ["wanted"])
+    found = [
+        rewrite for scope in exercise.scopes for rule in on_layers.RULES for rewrite in rule(scope)
+    ]
+    for rewrite in found:
+        exercise.compile([rewrite], "mistake.py")
+    return {rewrite.kind for rewrite in found}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        pytest.param(
+            C,
+            {
+                "creation_order",
+                "parameter_kind",
+                "bias_wrong",
+                "argument_ignored",
+                "default_changed",
+                "wrong_size",
+                "seeded_inside",
+                "dropout_missing",
+                "dropout_always",
+                "dropout_misplaced",
+                "dropout_not_rescaled",
+            },
+            id="layers",
+        ),
+        pytest.param(
+            "def wanted(d: int):\n    W = torch.nn.Parameter(torch.rand(d, d))\n    return W\n",
+            {"distribution", "parameter_kind", "seeded_inside"},
+            id="draws",
+        ),
+        pytest.param(
+            "def wanted(x: Tensor, kind: str = 'rand'):\n    return head(x, kind) if kind else x\n",
+            {"argument_ignored", "default_changed", "check_wrong"},
+            id="arguments",
+        ),
+        pytest.param(H, {"heads_repeated", "parameter_kind", "argument_ignored"}, id="heads"),
+    ],
+)
+def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
+    """Each rule fits a step of the solution, and every program that it makes compiles."""
+    assert expected <= kinds(code)
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert kinds("def wanted(n: int):\n    pass\n") == set()

@@ -1,0 +1,75 @@
+"""Mistakes between scores and weights."""
+
+import pytest
+
+from autograder.diagnosis.operators import on_scores
+from autograder.diagnosis.operators.rewrites import Exercise
+
+F = "def wanted(scores: Tensor, keys: Tensor):\n"
+MASKED = """
+def wanted(scores: Tensor, keys: Tensor):
+    hidden = torch.ones(3, 3).triu(1) == 1
+    masked = scores.masked_fill(hidden, float("-inf"))
+    return torch.softmax(masked, dim=-1)
+"""
+
+
+def kinds(code: str) -> set[str]:
+    """Return the kinds of mistake that the rules make of the exercise in *code*."""
+    exercise = Exercise(code, "wanted", ["wanted"])
+    found = [
+        rewrite for scope in exercise.scopes for rule in on_scores.RULES for rewrite in rule(scope)
+    ]
+    for rewrite in found:
+        exercise.compile([rewrite], "mistake.py")
+    return {rewrite.kind for rewrite in found}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        pytest.param(
+            F + "    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)\n",
+            {
+                "scale_missing",
+                "scale_wrong_power",
+                "scale_wrong_size",
+                "scale_misplaced",
+                "softmax_axis",
+                "softmax_missing",
+                "softmax_twice",
+                "mask_extra",
+            },
+            id="scale-and-softmax",
+        ),
+        pytest.param(
+            F + "    return torch.softmax(scores, dim=-1)\n", {"scale_extra"}, id="needless-scale"
+        ),
+        pytest.param(
+            MASKED,
+            {
+                "mask_missing",
+                "mask_inverted",
+                "mask_fill",
+                "mask_axis",
+                "mask_shifted",
+                "mask_after_softmax",
+                "in_place",
+            },
+            id="mask",
+        ),
+        pytest.param(
+            F + "    shifted = scores - scores.amax(dim=-1)\n    return shifted.exp()\n",
+            {"softmax_unstable"},
+            id="stable-softmax",
+        ),
+    ],
+)
+def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
+    """Each rule fits a step of the solution, and every program that it makes compiles."""
+    assert expected <= kinds(code)
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert kinds("def wanted(n: int):\n    pass\n") == set()

@@ -1,0 +1,74 @@
+"""Naming mistakes that nobody wrote down: in a stage without a single misconception."""
+
+import pytest
+
+from tests.kit.diagnosis.operators.conftest import Grader
+
+ATTEND = """
+def attend(queries, keys, values):
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError("no")
+    return {}
+"""
+CAUSAL = """
+class Causal(nn.Module):
+    def __init__(self, d_in, d_out, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        e = torch.einsum("bqd,bkd->bqk", q, k) / k.shape[-1] ** 0.5
+        hide = torch.triu(torch.ones(x.shape[1], x.shape[1]), diagonal=1).bool()
+        w = torch.softmax(e.masked_fill(hide, float("-inf")), dim=2)
+        return self.drop(w).matmul(v)
+"""
+E = "torch.einsum('qd,kd->qk', queries, keys)"
+SINGLES = [  # the kind of mistake, the exercise, and what a student wrote
+    ("scale_missing", f"{E}.softmax(-1) @ values"),
+    ("scale_wrong_power", f"({E} / 4).softmax(-1) @ values"),
+    ("scale_wrong_size", f"({E} / len(keys) ** 0.5).softmax(-1) @ values"),
+    ("scale_misplaced", f"({E}.softmax(-1) / 2) @ values"),
+    ("softmax_axis", f"({E} / 2).softmax(0) @ values"),
+    ("softmax_missing", f"({E} / 2) @ values"),
+    ("softmax_twice", f"({E} / 2).softmax(-1).softmax(-1) @ values"),
+    ("projection_exchanged", f"({E} / 2).softmax(-1) @ keys"),
+    ("detached", f"({E} / 2).softmax(-1).detach() @ values"),
+]
+CHANGES = [  # the kind of mistake, and how the class of a student differs from a right one
+    ("mask_missing", 'e.masked_fill(hide, float("-inf"))', "e"),
+    ("mask_shifted", "diagonal=1", "diagonal=2"),
+    ("mask_inverted", "hide, float", "~hide, float"),
+    ("mask_fill", 'float("-inf")', "0.0"),
+    ("argument_ignored", "bias=qkv_bias", "bias=False"),
+    ("dropout_missing", "self.drop(w)", "w"),
+    ("dropout_always", "self.drop(w)", "nn.functional.dropout(w, 0.5)"),
+    ("dropout_misplaced", "self.drop(w).matmul(v)", "self.drop(w @ v)"),
+    ("transposed", "self.drop(w)", "self.drop(w).mT"),
+]
+
+
+@pytest.mark.parametrize(("kind", "result"), SINGLES, ids=[kind for kind, _ in SINGLES])
+def test_a_mistake_in_a_function_is_named(grader: Grader, kind: str, result: str):
+    """The idiom is another one than the solution's: answers are compared, not code."""
+    assert grader.kinds("attend", ATTEND.format(result)) == {kind}
+
+
+def test_a_missing_check_is_named(grader: Grader):
+    """An argument that must be refused is not."""
+    code = ATTEND.format("((queries @ keys[:, :queries.shape[1]].T) / 2).softmax(-1) @ values")
+
+    assert grader.kinds("attend", code.replace('raise ValueError("no")', "pass")) == {
+        "check_missing"
+    }
+
+
+@pytest.mark.parametrize(("kind", "old", "new"), CHANGES, ids=[one[0] for one in CHANGES])
+def test_a_mistake_in_a_module_is_named(grader: Grader, kind: str, old: str, new: str):
+    """Parameters, masks and dropout have kinds of mistake of their own."""
+    assert old in CAUSAL
+
+    assert grader.kinds("Causal", CAUSAL.replace(old, new)) == {kind}
