@@ -158,7 +158,7 @@ class CarryForward:
     ) -> frozenset[str]:
         """Return the failed checks that the program at *path* answers alike; none unless all do."""
         alike = set()
-        failed = [item for item, _ in failures]
+        failed = [one.item for one in failures]
         for check in (*failed, *passed):
             known = self._run_with_stand_ins(check, names, path)
             if known is None and check in passed:  # it uses no other exercise
@@ -224,7 +224,7 @@ class CarryForward:
         Two exceptions with the same text are alike, but earn nothing: no answer was seen.
         """
         matches = []
-        for item, seen in failures:
+        for item, seen, _ in failures:
             replayed = self._replay(program, item)
             match = compare(replayed, seen, self._solve(item)) if replayed.error else Match.NO
             if match is Match.NO:
@@ -234,7 +234,7 @@ class CarryForward:
             return frozenset()
         return frozenset(
             item.name
-            for (item, seen), match in zip(failures, matches, strict=True)
+            for (item, seen, _), match in zip(failures, matches, strict=True)
             if match is Match.YES
             and _shows_the_exercise(seen)
             and self._hides_nothing(program, item)
@@ -315,7 +315,9 @@ def is_attempt(failures: Sequence[Failure]) -> bool:
     Zeros of the right shape, below a right exercise, must not earn its points.
     """
     return any(
-        verb in COMPUTED and _tells(answer) for _, seen in failures for verb, answer in seen.answers
+        verb in COMPUTED and _tells(answer)
+        for one in failures
+        for verb, answer in one.observation.answers
     )
 
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
+from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.matcher import Failure, Run, channel_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import (
@@ -108,9 +109,11 @@ class FingerprintMatcher:
         """Whether *item* has no fingerprint in *check*: those that pass leave none."""
         return (check.name, item.id) not in self._by_check
 
-    def describe(self, failure: Failure) -> Diagnosis | None:  # noqa: ARG002  # as in ``Matcher``
-        """Describe nothing: heuristics compare with the solution, which is not on this machine."""
-        return None
+    def describe(self, failure: Failure) -> Diagnosis | None:
+        """Explain an exception; the solution, with which heuristics compare, is not here."""
+        error = failure.observation.error
+        pattern = explain_exception(error, shows_values=failure.shows_values)
+        return Diagnosis(*pattern) if pattern else None
 
 
 def fingerprint_matcher(stage: Stage) -> FingerprintMatcher | None:

@@ -12,6 +12,7 @@ import pytest
 
 from autograder.course import Stage
 from autograder.diagnosis import conventions, heuristics, misconceptions
+from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Match, Observation, compare
 from autograder.results import SEVERAL, Diagnosis
@@ -25,10 +26,14 @@ Run = Callable[[pytest.Item, Channel], Observation]
 
 
 class Failure(NamedTuple):
-    """A check that the student's code did not pass, and what it showed."""
+    """A check that the student's code did not pass, and what it showed.
+
+    *shows_values* says whether sentences about it may hold words and sizes of an exception.
+    """
 
     item: pytest.Item
     observation: Observation
+    shows_values: bool = False
 
 
 class Matcher(Protocol):
@@ -204,7 +209,9 @@ class MisconceptionMatcher:
         seen, (solved, exchanges) = failure.observation, self._solve(failure.item)
         pattern = None
         if isinstance(seen.error, Fault):
-            pattern = self._describe_fault(seen, solved, exchanges)
+            pattern = self._describe_fault(seen, solved, exchanges) or explain_exception(
+                seen.error, shows_values=failure.shows_values
+            )
         elif isinstance(seen.error, WrongAnswer):
             pattern = _describe_answer(seen, solved, exchanges)
         return Diagnosis(*pattern) if pattern else None

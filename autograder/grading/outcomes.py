@@ -84,20 +84,21 @@ class CheckOutcome:
         return hidden and self._reveal.hidden_checks == "nothing"
 
     @property
-    def _shows_values(self) -> bool:
+    def shows_values(self) -> bool:
+        """Whether values, and what the code chose to say, may stand beside the check."""
         revealed = self._reveal.documented_values and not self.check.spec.layer.hidden
         return revealed or self._public
 
     def _visible_grid(self, error: WrongAnswer) -> Grid | None:
         if self._public:
             return error.grid or error.public_suite_grid
-        return error.grid if self._shows_values else None
+        return error.grid if self.shows_values else None
 
     def _visible(self, error: WrongAnswer | Fault) -> str:
         """Return as much of the message as the course reveals."""
         if self._shows_nothing:
             return ""
-        return error.message if self._shows_values else error.public
+        return error.message if self.shows_values else error.public
 
     def _result(
         self, outcome: Outcome, status: Status, message: str, points: float = 0.0

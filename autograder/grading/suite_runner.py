@@ -348,7 +348,7 @@ class SuiteRunner:
             if observation.error is None:
                 passed.append(check.item)
             elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is no mistake
-                failures.append(Failure(check.item, observation))
+                failures.append(Failure(check.item, observation, outcome.shows_values))
         given: dict[str, str] = {}
         if below.wrong and failures and len(failures) + len(passed) == len(checks):  # all of it ran
             with session.charged(DIAGNOSIS_SECONDS):

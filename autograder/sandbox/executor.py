@@ -48,6 +48,8 @@ from autograder.sandbox.tensors import Encoder, decode
 
 MAX_REBOUND = 10  # names of classes, of all problems; more is no mistake of a student's
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Cannot allocate memory")
+# In a NotImplementedError of torch's: a function lacks a dtype, a module its forward.
+BY_TORCH = ("not implemented for '", 'is missing the required "forward" function')
 DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # of the private folder, of one file
 
 
@@ -401,8 +403,8 @@ def _statement(place: str, line: int, names: Iterable[str]) -> Statement:
 
 
 def _kind(error: BaseException, text: str) -> ProblemKind:
-    if isinstance(error, NotImplementedError) and "not implemented for '" not in text:
-        return "not-implemented"  # else it is torch's, of a function that lacks a dtype
+    if isinstance(error, NotImplementedError) and not any(words in text for words in BY_TORCH):
+        return "not-implemented"
     if isinstance(error, MemoryError) or any(words in text for words in OUT_OF_MEMORY):
         return "out-of-memory"
     if isinstance(error, OSError) and error.errno in DISK_FULL:

@@ -145,3 +145,23 @@ def test_hidden_checks_repeat_nothing_in_their_diagnosis(
 
     assert texts
     assert not [text for text in texts if WORD in text or str(NUMBER) in text]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("RuntimeError", "mat1 and mat2 shapes cannot be multiplied (187x187 and 187x187)"),
+        ("AttributeError", f"'{WORD}' object has no attribute '{WORD}187'"),
+        ("ValueError", "not enough values to unpack (expected 187, got 187)"),
+    ],
+)
+def test_hidden_checks_repeat_nothing_of_an_exception_that_is_explained(
+    kind: str, text: str, hidden_results: Results, monkeypatch: pytest.MonkeyPatch
+):
+    """A forged text brings one sentence of the table, without its words and numbers."""
+    monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
+    forged = Problem(kind="raised", type=kind, text=text)
+    texts = [str(one.diagnosis) for one in hidden_results(forged, diagnose=True) if one.diagnosis]
+
+    assert texts
+    assert not [said for said in texts if WORD in said or "187" in said]

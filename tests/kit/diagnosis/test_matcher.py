@@ -244,8 +244,10 @@ def test_a_matching_exception_is_explained_too(make_grader):
 
 
 def test_the_text_of_an_exception_alone_is_no_diagnosis(make_grader):
-    """Another mistake may raise an exception with the same text."""
-    assert make_grader("needs_a_matrix").explain("x.view(2, 3) + x") == {}
+    """Another mistake may raise an exception with the same text, which is explained as it is."""
+    found = make_grader("needs_a_matrix").explain("x.view(2, 3) + x")
+
+    assert {item.misconception for item in found.values()} == {"view_of_another_size"}
 
 
 def test_an_unknown_mistake_is_described_by_heuristics(make_grader):

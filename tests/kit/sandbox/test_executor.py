@@ -513,6 +513,13 @@ def test_a_function_that_torch_lacks_is_a_mistake():
     assert problem_in(ask("call", name="f")).kind == "raised"
 
 
+def test_a_module_without_forward_is_a_mistake():
+    """Torch raises the same type for a ``forward`` of another name, and for a list of layers."""
+    ask = asking("from torch import nn\n\ndef f():\n    return nn.ModuleList()(1)\n")
+
+    assert problem_in(ask("call", name="f")).kind == "raised"
+
+
 def test_a_result_that_can_not_be_sent_is_named():
     """A set is not sent, but the name of its type is."""
     ask = asking("def f(): return {1}")

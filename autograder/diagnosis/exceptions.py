@@ -1,0 +1,35 @@
+"""Explains exceptions of Python and torch by what their texts say, mostly by the shapes in play.
+
+Beside checks with hidden inputs stands a sentence of the table alone; elsewhere it may repeat sizes
+and names of the text. The tests provoke every text, so that no new version of torch silently loses
+an explanation.
+"""
+
+from autograder.diagnosis.code_errors import CODE_ERRORS
+from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
+from autograder.diagnosis.shape_errors import SHAPE_ERRORS
+from autograder.sandbox.faults import Raised
+
+ERROR_TEXTS = (*SHAPE_ERRORS, *CODE_ERRORS)  # the first that fits is meant
+
+
+def explain_exception(error: BaseException | None, *, shows_values: bool) -> Pattern:
+    """Explain the exception of the student's code, if its text is one of Python's or torch's.
+
+    *shows_values* says whether sizes and names of the text may be repeated.
+    """
+    if not isinstance(error, Raised) or _has_own_text(error):
+        return None
+    for row in ERROR_TEXTS:
+        if found := row.pattern.match(error.text):
+            shown = row.shown.format(**found.groupdict()) if shows_values else ""
+            return WrongAnswerPattern(row.name, shown or row.sentence, row.question)
+    return None
+
+
+def _has_own_text(error: Raised) -> bool:
+    """Whether a ``raise`` or ``assert`` of the student's own wrote the text.
+
+    Every ValueError counts as a refusal, also those of Python and torch.
+    """
+    return error.refusal and error.kind != "ValueError"

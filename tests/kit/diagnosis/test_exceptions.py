@@ -1,0 +1,262 @@
+"""Exceptions: what is said about those that Python and torch raise, provoked for real."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from autograder.diagnosis.exceptions import ERROR_TEXTS, explain_exception
+from autograder.sandbox.faults import Fault, Raised
+from autograder.suite.in_process import LocalChannel
+from autograder.suite.student_proxy import Student
+
+START = """
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+A = torch.ones(3, 2)
+B = torch.ones(2, 3, 4)
+ONES = torch.ones(3, 3).bool()
+
+def leaf():
+    return torch.ones(3, 3, requires_grad=True)
+
+def nothing(x):
+    x + 1
+
+class NoInit(nn.Module):
+    def __init__(self):
+        self.layer = nn.Linear(3, 2)
+
+class NoInitButNumbers(nn.Module):
+    def __init__(self):
+        self.size = 3
+    def forward(self, x):
+        return x
+
+class Layer(nn.Module):
+    def __init__(self, d_in, d_out=2):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out)
+    def forward(self, x):
+        return self.W_q(x)
+
+class Misspelt(nn.Module):
+    def foward(self, x):
+        return x
+"""
+CASES = [  # the name of the row, a statement that provokes it, and a part of the sentence
+    ("sizes_of_a_product", "A @ A", "shape (3, 2) is multiplied by one of (3, 2): the last"),
+    ("sizes_of_a_product", "A @ A", "first, 2, must equal the second last of the second, 3. With"),
+    ("sizes_of_a_product", "B @ A", "shape (6, 4) is multiplied by one of (3, 2): the last"),
+    ("sizes_of_a_product", "nn.Linear(3, 2)(A)", "one of (3, 2): the last size of the first, 2,"),
+    ("sizes_of_a_product", "nn.Linear(5, 7, bias=False)(B)", "(6, 4) is multiplied by one of (5,"),
+    ("sizes_of_a_product", "F.linear(A, torch.ones(2, 3))", "one of (3, 2)"),
+    ("sizes_of_a_product", "torch.addmm(A, A, A)", "(3, 2) is multiplied by one of (3, 2)"),
+    ("sizes_of_a_product", "torch.ones(2) @ A", "shape (1, 2) is multiplied by one of (3, 2)"),
+    ("sizes_of_a_product", "B @ B", "the first, 4, must equal the second last of the second, 3."),
+    ("sizes_of_a_product", "B[None] @ B[None]", "the first, 4, must equal the second last"),
+    ("sizes_of_a_product", "A @ torch.ones(3)", "(3, 2) is multiplied by a vector of 3 numbers"),
+    ("sizes_of_a_product", "torch.ones(2) @ torch.ones(3)", "vectors of the sizes 2 and 3"),
+    ("sizes_of_a_product", "torch.dot(torch.ones(2), torch.ones(3))", "sizes 2 and 3"),
+    (
+        "sizes_of_a_product",
+        "torch.einsum('ij,jk->ik', A, A)",
+        "letter j stands for an axis of size",
+    ),
+    ("batches_of_a_product", "torch.bmm(B, torch.ones(3, 4, 2))", "equally long: 2 and 3."),
+    ("axes_of_a_product", "torch.tensor(2.0) @ A", "another number of axes"),
+    ("axes_of_a_product", "torch.bmm(A, A)", "another number of axes"),
+    ("axes_of_a_product", "torch.mm(B, A)", "another number of axes"),
+    ("axes_of_a_product", "torch.dot(A, A)", "another number of axes"),
+    ("axes_of_a_product", "torch.einsum('bij->ij', A)", "another number of axes"),
+    ("sizes_do_not_broadcast", "A + torch.ones(3)", "with the sizes 2 and 3 in one axis"),
+    ("sizes_do_not_broadcast", "B @ torch.ones(3, 4, 5)", "with the sizes 2 and 3 in one axis"),
+    ("sizes_do_not_broadcast", "ONES.float().masked_fill(torch.ones(4, 4).bool(), 0)", "4 and 3"),
+    ("sizes_do_not_broadcast", "torch.where(torch.ones(4, 4).bool(), A[:, :1], A)", "sizes"),
+    ("sizes_do_not_broadcast", "A.clone().add_(torch.ones(4, 2))", "3 and 4"),
+    ("sizes_do_not_broadcast", "A.clone().add_(torch.ones(4, 3, 2))", "it is [3, 2], and the"),
+    ("sizes_do_not_broadcast", "A.expand(3, 4)", "shape [3, 2] is to fill the shape [3, 4]"),
+    ("sizes_do_not_broadcast", "B[0].clone()[0] = torch.ones(3)", "only an axis of size 1"),
+    ("shape_of_the_mask", "A[ONES]", "The mask in the index has the shape [3, 3], and the"),
+    ("view_of_another_size", "A.view(4, 2)", "A tensor of 6 numbers can't take the shape [4, 2]"),
+    ("view_of_another_size", "A.reshape(-1, 4)", "A tensor of 6 numbers can't take the shape [-1"),
+    ("view_of_another_size", "A.unflatten(-1, (2, 2))", "size 2 can't be split into [2, 2]"),
+    ("view_of_another_order", "B.transpose(1, 2).view(2, 12)", "as after a transposition"),
+    ("size_is_a_fraction", "B.view(2, 3, 2, 4 / 2)", "/ gives a float"),
+    ("size_is_a_fraction", "B.view(4 / 2, 12)", "/ gives a float"),
+    ("size_is_a_fraction", "B.reshape(2, 12 / 1)", "/ gives a float"),
+    ("size_is_a_fraction", "nn.Linear(2, 4 / 2)", "/ gives a float"),
+    ("no_such_axis", "torch.softmax(A, dim=2)", "Axis 2 does not exist here: the possible numbers"),
+    ("no_such_axis", "A.transpose(1, 2)", "the possible numbers are -2 to 1."),
+    ("no_such_axis", "torch.cat([A, A], dim=2)", "Axis 2 does not exist"),
+    ("no_such_axis", "A.permute(0, 2, 1)", "permute gets 3 numbers, and the tensor has 2 axes"),
+    ("no_such_axis", "torch.ones(3).mT", "needs a matrix"),
+    ("no_such_axis", "torch.triu(torch.ones(3))", "needs a matrix"),
+    ("no_such_axis", "A[0, 0, 0]", "A tensor with 2 axes is indexed with more"),
+    ("no_such_index", "A[3]", "Index 3 does not exist in axis 0, which has the size 3"),
+    ("values_and_names", "b, t, d = A.shape", "need 3 values, and there are 2"),
+    ("values_and_names", "t, d = B.shape", "take 2 values, and there are more"),
+    ("sizes_of_joined", "torch.cat([A, ONES])", "Along axis 0, tensors are concatenated that"),
+    ("sizes_of_joined", "torch.cat([A, B])", "different numbers of axes: 2 and 3."),
+    ("sizes_of_joined", "torch.stack([A, ONES])", "different shapes: [3, 2] and [3, 3]."),
+    ("nothing_to_join", "torch.cat([])", "is empty"),
+    ("nothing_to_join", "torch.stack([])", "is empty"),
+    ("one_to_join", "torch.cat(A)", "take a list of tensors"),
+    ("leaf_in_place", "w = leaf()\n    w += 1", "is changed in place"),
+    ("leaf_in_place", "leaf()[0] = 1", "is changed in place"),
+    ("needed_later_in_place", "leaf().exp().mul_(2).sum().backward()", "is changed in place"),
+    ("needed_later_in_place", "w = leaf().softmax(-1)\n    w[0] = 0\n    w.sum().backward()", "in"),
+    ("view_in_place", "for row in leaf().unbind(): row.mul_(2)", "is changed in place"),
+    ("leaves_torch", "leaf().numpy()", "handed to numpy"),
+    ("no_graph", "A.sum().backward()", "depends on nothing that gets gradients"),
+    ("mask_of_numbers", "A.masked_fill(A, 0)", "acts where its mask is True"),
+    ("mask_of_numbers", "torch.where(A, A, A)", "acts where its mask is True"),
+    ("mask_of_numbers", "torch.masked_select(A, A)", "acts where its mask is True"),
+    (
+        "mask_for_attention",
+        "F.scaled_dot_product_attention(A, A, A, ONES.long())",
+        "key is visible",
+    ),
+    ("two_masks", "F.scaled_dot_product_attention(A, A, A, ONES, is_causal=True)", "of the two"),
+    ("minus_of_booleans", "1 - ONES", "minus sign"),
+    ("minus_of_booleans", "-ONES", "minus sign"),
+    ("minus_of_booleans", "ONES - ONES", "minus sign"),
+    ("index_of_fractions", "A[A]", "needs booleans or whole numbers"),
+    ("index_of_fractions", "~A", "needs booleans or whole numbers"),
+    ("tensor_as_condition", "if A: pass", "one condition"),
+    ("tensor_as_number", "math.sqrt(A)", "where one number is needed"),
+    ("tensor_as_number", "A.item()", "where one number is needed"),
+    ("tensor_as_number", "range(A)", "where one number is needed"),
+    ("dtypes_differ", "nn.Linear(2, 2)(A.long())", "are multiplied: Long and Float."),
+    ("dtypes_differ", "nn.Linear(2, 2)(A.double())", "are multiplied: Double and Float."),
+    ("dtypes_differ", "A @ A.T.long()", "are multiplied: float and long int."),
+    ("dtypes_differ", "B @ B.mT.double()", "Two tensors of different dtypes meet"),
+    ("dtypes_differ", "torch.dot(A[0], A[0].long())", "Two tensors of different dtypes meet"),
+    ("dtypes_differ", "torch.mv(A, A[0].long())", "Two tensors of different dtypes meet"),
+    ("whole_numbers", "A.long().softmax(-1)", "for whole numbers"),
+    ("whole_numbers", "A.long().mean()", "for whole numbers"),
+    ("no_gradients", "nn.Parameter(A.long())", "can't get gradients"),
+    ("stored_as_whole", "A.long().div_(2)", "number that is not whole"),
+    ("stored_as_whole", "A.long().masked_fill(A > 0, -torch.inf)", "or is infinite"),
+    ("none_is_used", "nothing(A) @ A", "ends without `return` gives None"),
+    ("none_is_used", "A @ nothing(A)", "ends without `return` gives None"),
+    ("none_is_used", "nothing(A) / 2.0", "ends without `return` gives None"),
+    ("none_is_used", "nothing(A).shape", "ends without `return` gives None"),
+    ("none_is_used", "nothing(A)[0]", "ends without `return` gives None"),
+    ("none_is_used", "q, k = nothing(A)", "ends without `return` gives None"),
+    ("none_is_used", "list(nothing(A))", "ends without `return` gives None"),
+    ("none_is_used", "torch.softmax(nothing(A), -1)", "ends without `return` gives None"),
+    ("none_is_used", "torch.cat([nothing(A)])", "ends without `return` gives None"),
+    ("init_not_called", "NoInit()", "must run first in `__init__`"),
+    ("init_not_called", "NoInitButNumbers()(A)", "must run first in `__init__`"),
+    ("no_forward", "Misspelt()(A)", "that has no forward"),
+    ("no_forward", "nn.ModuleList([nn.Linear(2, 2)])(A)", "only holds layers"),
+    ("layer_as_tensor", "A @ nn.Linear(2, 2)", "is called with a tensor"),
+    ("layer_as_tensor", "nn.Dropout(0.5) * A", "is called with a tensor"),
+    ("list_as_tensor", "[1, 2] @ A", "A list or a tuple stands where"),
+    ("list_as_tensor", "(A, A).shape", "several results gives a tuple"),
+    ("list_as_tensor", "torch.softmax([1.0, 2.0], -1)", "A list or a tuple stands where"),
+    ("number_as_tensor", "torch.sqrt(A.shape[-1])", "gets a Python number"),
+    ("number_as_tensor", "torch.exp(2.0)", "gets a Python number"),
+    ("plain_tensor_as_parameter", "Layer(3).W_query.weight = A", "name of a parameter"),
+    ("not_a_function", "A(A)", "something of type Tensor"),
+    ("not_a_function", "[nn.Linear(2, 2)](A)", "something of type list"),
+    ("no_such_attribute", "Layer(2)(A)", "Layer has no attribute W_q."),
+    ("no_such_function", "torch.soft_max(A, -1)", "torch has no soft_max."),
+    ("arguments_of_a_call", "nothing()", "The call of nothing leaves out an argument"),
+    ("arguments_of_a_call", "torch.softmax(A)", "The call of softmax leaves out an argument"),
+    ("arguments_of_a_call", "nothing(A, A)", "takes 1 arguments by position, and the call hands"),
+    ("arguments_of_a_call", "Layer(3, 2, 1)", "takes from 2 to 3 arguments by position"),
+    ("arguments_of_a_call", "nothing(y=A)", "names the argument y"),
+    ("arguments_of_a_call", "nothing(A, x=A)", "hands over x twice"),
+    ("name_not_defined", "W_q(A)", "W_q is not defined."),
+    ("calls_itself", "f()", "never ends"),
+    ("dropout_share", "nn.Dropout(2)", "between 0 and 1"),
+]
+
+
+def raised(statement: str) -> Raised:
+    """Return the exception of *statement*, as the student's code raises it."""
+    student = Student(LocalChannel("theirs", f"{START}\ndef f():\n    {statement}\n".encode()))
+    with pytest.raises(Fault) as caught:
+        student.call("f")
+    assert isinstance(caught.value, Raised)
+    return caught.value
+
+
+@pytest.mark.parametrize(("name", "statement", "part"), CASES, ids=[case[1] for case in CASES])
+def test_an_exception_is_explained(name: str, statement: str, part: str):
+    """Where values are shown, the sentence holds sizes; elsewhere it is one of the table's."""
+    error = raised(statement)
+    shown = explain_exception(error, shows_values=True)
+    hidden = explain_exception(error, shows_values=False)
+
+    assert shown is not None
+    assert hidden is not None
+    assert (shown.name, hidden.name) == (name, name)
+    assert part in shown.sentence
+    assert (hidden.name, hidden.sentence) in {(row.name, row.sentence) for row in ERROR_TEXTS}
+    assert shown.question.endswith("?")
+
+
+def alternatives() -> Iterator[tuple[str, str]]:
+    """Yield each alternative of each row's pattern, with the row's name."""
+    for row in ERROR_TEXTS:
+        depth, start, text = 0, 0, row.pattern.pattern
+        for index, sign in enumerate(re.sub(r"\\.|\[\^?.[^]]*\]", lambda m: "x" * len(m[0]), text)):
+            depth += (sign == "(") - (sign == ")")
+            if sign == "|" and depth == 0:
+                yield row.name, text[start:index]
+                start = index + 1
+        yield row.name, text[start:]
+
+
+def test_every_text_is_provoked():
+    """A text that this version of torch does not write would explain nothing."""
+    texts = [raised(statement).text for _, statement, _ in CASES]
+    texts.append(without_result().text)
+    unseen = [one for one in alternatives() if not any(re.match(one[1], text) for text in texts)]
+
+    assert unseen == []
+
+
+def test_hidden_sentences_hold_nothing_of_the_text():
+    """They have no place for words, and no size."""
+    sentences = [row.sentence for row in ERROR_TEXTS]
+
+    assert not [text for text in sentences if "{" in text or re.search(r"[2-9]", text)]
+
+
+def test_a_text_of_the_students_own_is_not_explained():
+    """What a ``raise`` or an ``assert`` of theirs says is no text of torch's."""
+    text = "mat1 and mat2 shapes cannot be multiplied (3x2 and 3x2)"
+
+    assert explain_exception(raised(f"raise RuntimeError('{text}')"), shows_values=True) is None
+    assert explain_exception(raised(f"assert False, '{text}'"), shows_values=True) is None
+
+
+def test_an_unknown_text_is_not_explained():
+    """Nothing is guessed."""
+    assert explain_exception(raised("1 / 0"), shows_values=True) is None
+    assert explain_exception(raised("{}['x']"), shows_values=True) is None
+    assert explain_exception(None, shows_values=True) is None
+
+
+def without_result() -> Raised:
+    """Return the fault of a function without ``return`` whose gradients are asked for."""
+    student = Student(LocalChannel("theirs", f"{START}\ndef f(x):\n    x * x\n".encode()))
+    with pytest.raises(Raised) as caught:
+        student.gradients("f", torch.ones(2), cotangent=torch.ones(2))
+    return caught.value
+
+
+def test_a_gradient_of_none_is_explained():
+    """A check that asks for gradients gets None."""
+    found = explain_exception(without_result(), shows_values=False)
+
+    assert found is not None
+    assert found.name == "none_is_used"
