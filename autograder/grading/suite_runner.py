@@ -4,7 +4,7 @@ pytest runs every check, with its own fixtures, marks and reports; only the loop
 submission, the checks of its stage.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, is_attempt
+from autograder.diagnosis.causal_readings import CausalReader
 from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation, status_of
@@ -142,10 +143,14 @@ class Below:
 
 @dataclass
 class Start:
-    """Why exercises can't be graded, by name, and what the checks that run first showed."""
+    """Why exercises can't be graded, by name, and what the checks that run first showed.
+
+    *unnamed* are failures without a diagnosis, by exercise.
+    """
 
     missing: dict[str, Fault | None] = field(default_factory=dict)
     observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
+    unnamed: dict[str, list[Failure]] = field(default_factory=dict)
 
     def fault(self, check: CollectedCheck) -> Fault | None:
         """Return why *check* can't run."""
@@ -172,6 +177,7 @@ class SuiteRunner:
         self._context = plugin.context
         self._matchers: dict[str, Matcher | None] = {}
         self._carriers: dict[str, CarryForward] = {}
+        self._readers: dict[str, CausalReader] = {}
         self._solved: dict[str, Observation] = {}
         self._checks: dict[str, list[CollectedCheck]] = {}
         for item in items:
@@ -251,6 +257,8 @@ class SuiteRunner:
             if not self._public:
                 graded = withhold_known_values(checks, graded)
             exercises.append(ExerciseResult.of(name, graded))
+        # At last, so that the calls that it takes can cost no other exercise its time.
+        exercises = [self._read(stage, session, one, start.unnamed) for one in exercises]
         status, message = submission_status(session, import_fault)
         given = submission.code.given if submission.code else ()
         unread = [
@@ -361,12 +369,39 @@ class SuiteRunner:
             below.mistakes += mistakes
             if mistakes or is_attempt(failures):
                 below.wrong.append(exercise)
+        start.unnamed[exercise] = [one for one in failures if one.item.name not in diagnoses]
         return tuple(
             outcome.carried(given[result.name])
             if result.name in given
             else outcome.add_diagnosis(result, diagnoses.get(result.name))
             for outcome, result in results
         )
+
+    def _read(
+        self,
+        stage: Stage,
+        session: Session,
+        exercise: ExerciseResult,
+        unnamed: Mapping[str, Sequence[Failure]],
+    ) -> ExerciseResult:
+        """Add what the code of *exercise* depends on to failures that have no diagnosis."""
+        failures = unnamed.get(exercise.name)
+        if not failures or not self._diagnose or self._public:
+            return exercise
+        if stage.name not in self._readers:
+            self._readers[stage.name] = CausalReader(stage, self.run)
+        session.begin(exercise.name)
+        with session.charged(DIAGNOSIS_SECONDS):
+            found = self._readers[stage.name].read(session, failures)
+        outcomes = {
+            one.name: CheckOutcome(one, self.course.reveal, public=self._public)
+            for one in self.checks(stage.name)
+        }
+        checks = tuple(
+            outcomes[one.name].add_diagnosis(one, found[one.name]) if one.name in found else one
+            for one in exercise.checks
+        )
+        return replace(exercise, checks=checks)
 
     def _carry(
         self,

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from autograder.course import find_root, load
 from autograder.results import Diagnosis
 from autograder.submission import Code, Submission
@@ -169,3 +171,66 @@ def test_arguments_of_another_course_are_explained(grade_class: GradeClass):
 
     assert listed in found["test_attention_attends_with_any_weights"].explanation
     assert not any("n_heads" in item.explanation for item in found.values())
+
+
+QUERIES_WITH_THEMSELVES = (
+    "class SelfAttention_v2(SelfAttention_v2):\n"
+    "    def forward(self, x):\n"
+    "        q, v = self.W_query(x), self.W_value(x)\n"
+    "        weights = torch.softmax(q @ q.mT / q.shape[-1] ** 0.5, dim=-1)\n"
+    "        return torch.softmax(weights, dim=-1) @ v\n"
+)
+SOFTMAX_TWICE = (
+    "def causal_mean_softmax(x):\n"
+    "    T = x.shape[1]\n"
+    "    hidden = torch.ones(T, T).triu(1) == 1\n"
+    "    weights = torch.zeros(T, T).masked_fill(hidden, -torch.inf).softmax(-1)\n"
+    "    return weights.softmax(-1) @ x\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "sentence"),
+    [
+        pytest.param(
+            "04",
+            QUERIES_WITH_THEMSELVES,
+            "W_key.weight has no effect on your result, but the right one depends on it.",
+            id="parameter",
+        ),
+        pytest.param(
+            "02",
+            SOFTMAX_TWICE,
+            "Other numbers in row 1 of x change row 0 of your result: it depends on a later token.",
+            id="token",
+        ),
+    ],
+)
+def test_what_the_result_depends_on_is_read(
+    grade_class: GradeClass, number: str, code: str, sentence: str
+):
+    """Where nothing else explains a wrong number, the code is called with other numbers."""
+    found = diagnoses(grade_class, number, code)
+
+    assert sentence in {item.explanation for item in found.values()}
+
+
+def test_a_process_that_ends_during_a_reading_costs_no_other_exercise(grade_class: GradeClass):
+    """The readings come after all checks, so nothing is lost but the sentence."""
+    code = (
+        "calls = 0\n"
+        "def causal_mean_loop(x):\n"
+        "    global calls\n"
+        "    calls += 1\n"
+        "    if calls > 8:\n"
+        "        import os\n"
+        "        os._exit(1)\n"
+        "    return x * 1.5\n"
+    )
+    stage = COURSE.stage("02")
+    text = stage.solution.read_text("utf-8") + "\n\n" + code
+    module = Code(kind="module", cells=(text.encode(),), label=stage.solution.name)
+    result = grade_class([Submission(student="a", stage=stage.name, code=module)])[0]
+    scores = {one.name: one.score == one.max_score for one in result.exercises}
+
+    assert scores == {one.name: one.name != "causal_mean_loop" for one in stage.exercises}
