@@ -30,28 +30,30 @@ from autograder.suite.checks import WrongAnswer
 from autograder.suite.in_process import Exchange, RecordingChannel, solution_channel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
+# Differences are relative to the largest number of a result.
 NOTHING = 1e-7  # a difference that is none: what does not depend on a number is computed alike
-NOTICED = 1e-4  # a thousand times that, and above what rounding makes of numbers of order one
+NOTICED = 1e-4  # a thousand times that, and above what rounding makes
+SMALLEST = 1e-3  # of the largest number of a result; of a smaller one nothing is certain
 ROUNDING = 1e-5  # of sums and exponentials that give the same in another way
 BROKEN = 1e-3  # a hundred times that: a law does not hold
+MIN_ROWS = 3  # with two tokens, an inverted mask takes the effect of queries and keys away
 MAX_ROWS = 8  # whose changes are tried
 MAX_CHECKS = 2  # of one exercise whose last calls are repeated
 
 SENTENCES = {
-    "differs_each_time": "Two calls with the same input give different results, also in evaluation "
-    "mode.",
+    "differs_each_time": "Two calls with the same input give different results{}.",
     "no_effect": "{} no effect on your result, but the right one depends on {}.",
     "needless_effect": "Other numbers in {} change your result; the right one does not depend on "
     "it.",
-    "mask_has_no_effect": "With another {} your result is exactly the same; the right one changes.",
+    "mask_has_no_effect": "With other ones and zeros in {} your result is exactly the same; the "
+    "right one changes.",
     "item_ignored": "Other numbers in the {} item of {} do not change the result of that item, and "
     "they should.",
     "items_mixed": "Other numbers in the {} item of {} change the results of other items of the "
     "batch.",
     "later_token": "Other numbers in row {} of {} change row {} of your result: it depends on a "
     "later token.",
-    "other_row": "Other numbers in row {} of {} change row {} of your result, and {}they should "
-    "not.",
+    "other_row": "Other numbers in row {} of {} change row {} of your result, and they should not.",
     "row_ignored": "Other numbers in row {} of {} do not change row {} of your result, and they "
     "should.",
     "own_row_alone": "Each row of your result depends on its own row of {} alone.",
@@ -99,7 +101,7 @@ class CausalReader:
         self._stage = stage
         self._run = run
         self._solved: dict[str, tuple[Observation, list[Exchange]]] = {}
-        self._ours: dict[str, tuple[Call, Subject] | None] = {}
+        self._ours: dict[tuple[str, int], tuple[Call, Subject] | None] = {}
 
     def read(self, channel: Channel, failures: Sequence[Failure]) -> dict[str, Diagnosis]:
         """Describe the *failures* of one exercise by the names of their checks.
@@ -116,25 +118,15 @@ class CausalReader:
                 found[failure.item.name] = Diagnosis(*pattern)
             elif _is_wrong_number(failure.observation, solved):
                 wrong.append(Wrong(failure.item, exchanges[:last], solved))
-        for one in wrong[:MAX_CHECKS]:
-            if reading := self._compare(channel, one):
+        calls = [prepared for one in wrong if (prepared := self._prepare(one))]
+        for call, ours in sorted(calls, key=lambda prepared: _vagueness(prepared[0]))[:MAX_CHECKS]:
+            if reading := _compare(channel, call, ours):
                 return found | {other.item.name: Diagnosis(*reading) for other in wrong}
         return found
 
-    def _compare(self, channel: Channel, wrong: Wrong) -> Pattern:
-        """Change the last call of a check, for the student's code and for the solution."""
-        prepared = self._prepare(wrong)
-        if prepared is None:
-            return None
-        call, ours = prepared
-        try:
-            return compare_effects(call, ours, Subject(channel, call))
-        except (Fault, WrongAnswer):
-            return None
-
     def _prepare(self, wrong: Wrong) -> tuple[Call, Subject] | None:
         """Return the last call of a check and the solution, which answers it."""
-        key = wrong.item.nodeid
+        key = wrong.item.nodeid, len(wrong.exchanges)  # not all code fails at the same call
         if key not in self._ours:
             # A module lives until the next check runs in its channel, so each call has its own.
             solution = solution_channel(self._stage.solution)
@@ -185,16 +177,42 @@ def compare_effects(call: Call, ours: Subject, theirs: Subject) -> Pattern:
     if right is None or answer is None or again is None or not _none(again[0]):
         return None
     if not _none(again[1]):
-        return _pattern("differs_each_time") if _noticed(again[1]) else None
-    if right.shape != answer.shape or not _noticed((right - answer).abs()):
+        mode = ", also in evaluation mode" if call.new else ""
+        return _pattern("differs_each_time", mode) if _noticed(again[1]) else None
+    if right.shape != answer.shape or not _noticed((right - answer).abs() / right.abs().max()):
         return None
     return first_reading(pair)
 
 
 def first_reading(pair: Pair) -> Pattern:
-    """Return the first reading in which the two results depend on something else."""
-    readings = (_items, _effects, _masks, _rows, _laws)
-    return next((found for reading in readings if (found := reading(pair))), None)
+    """Return the first reading in which the two results depend on something else.
+
+    What depends on what may be another matter with another mask, so the sentence names the mask.
+    """
+    found = _masks(pair)
+    if found is not None:
+        return found
+    readings = (_items, _effects, _rows, _laws)
+    found = next((found for reading in readings if (found := reading(pair))), None)
+    if found is None or not pair.call.masks:
+        return found
+    end = f" Seen with the {_listed(list(pair.call.masks), 'and')} that is passed."
+    return found._replace(sentence=found.sentence + end)
+
+
+def _vagueness(call: Call) -> tuple[bool, bool]:
+    """Order calls: those with rows enough first, and of these the ones without a mask."""
+    arguments = [one for name, one in call.tensors.items() if name not in call.parameters]
+    rows = [one.shape[-2] for one in arguments if one.ndim > 1]
+    return not all(MIN_ROWS <= count <= MAX_ROWS for count in rows), bool(call.masks)
+
+
+def _compare(channel: Channel, call: Call, ours: Subject) -> Pattern:
+    """Compare with the student's code; nothing is said once it no longer answers."""
+    try:
+        return compare_effects(call, ours, Subject(channel, call))
+    except (Fault, WrongAnswer):
+        return None
 
 
 def missing_gradients(seen: Observation, solved: Observation) -> Pattern:
@@ -235,6 +253,8 @@ def _items(pair: Pair) -> Pattern:
 
 def _effects(pair: Pair) -> Pattern:
     """Recognise arguments and parameters without effect, and one that should have none."""
+    if any(tensor.ndim > 1 and tensor.shape[-2] < MIN_ROWS for _, tensor in pair.arguments()):
+        return None
     silent, needless = list[str](), list[str]()
     for name in pair.call.tensors:
         found = [pair.differences(Change("other", name, index)) for index in range(2)]
@@ -275,17 +295,13 @@ def _rows(pair: Pair) -> Pattern:
         ours, theirs = (
             torch.stack([_by_row(one[side]) for one in both], dim=1) for side in range(2)
         )
-        where = "with this mask " if pair.call.masks else ""
-        if pattern := _row_pattern(ours, theirs, name, where):
+        if pattern := _row_pattern(ours, theirs, name):
             return pattern
     return None
 
 
-def _row_pattern(ours: Tensor, theirs: Tensor, name: str, where: str) -> Pattern:
-    """Describe the first entry in which one of the matrices is zero and the other is not.
-
-    *where* says under which circumstances a row should not change another.
-    """
+def _row_pattern(ours: Tensor, theirs: Tensor, name: str) -> Pattern:
+    """Describe the first entry in which one of the matrices is zero and the other is not."""
     own = torch.eye(*ours.shape, dtype=torch.bool)
     later = torch.ones_like(own).triu(1)
     causal = bool((ours[later] <= NOTHING).all() and (ours[~later] > NOTICED).all())
@@ -295,7 +311,7 @@ def _row_pattern(ours: Tensor, theirs: Tensor, name: str, where: str) -> Pattern
         i, j = needless.nonzero()[0].tolist()
         if causal and j > i:
             return _pattern("later_token", j, name, i)
-        return _pattern("other_row", j, name, i, where)
+        return _pattern("other_row", j, name, i)
     if not missing.any():
         return None
     if len(own) == len(own.T) and bool((theirs[~own] <= NOTHING).all() and missing[~own].any()):
@@ -318,11 +334,14 @@ def _laws(pair: Pair) -> Pattern:
 
 
 def _difference(subject: Subject, change: Change, times: int = 1) -> Tensor | None:
-    """Return how far the result after *change* is from *times* the result without it."""
+    """Return how far the result after *change* is from *times* the result without it.
+
+    It is relative to the largest number of the result.
+    """
     before, after = subject.answer(UNCHANGED), subject.answer(change)
     if before is None or after is None or before.shape != after.shape:
         return None
-    return (after - times * before).abs()
+    return (after - times * before).abs() / before.abs().max().clamp(min=SMALLEST)
 
 
 def _by_row(difference: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ The numbers are drawn from a public seed, whatever the check drew: only shapes, 
 of its requests are used again. The same calls go to the solution and to a student's code.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -19,7 +20,10 @@ from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Channel, RemoteModule, Student
 
 SEED = 20  # of the numbers that are drawn; any will do
-SCALE = 0.5  # of the numbers: small, so that no softmax without scaling hides a token by rounding
+# Of the numbers. Small, so that no softmax, scaled or not, makes a weight so small that it is lost
+# by rounding: what has no effect then has none.
+SCALE = 0.3
+FULL_SIZE = 4  # of a parameter; larger ones get smaller numbers, so that sums over them stay small
 MAX_ENTRIES = 1 << 12  # of one tensor; those of checks have some hundreds
 MAX_CALLS = 80  # of one subject; most readings take some twenty
 
@@ -132,12 +136,16 @@ def _with_parameters(solution: LocalChannel, call: Call) -> Call | None:
     ):
         return None
     drawn = {
-        name: _draw(value, SEED + 10 + index)
+        name: _draw(value, SEED + 10 + index) * _share(value)
         for index, (name, (value, _)) in enumerate(found.items())
     }
     return Call(
         call.request, call.new, call.names, {**call.tensors, **drawn}, call.masks, frozenset(drawn)
     )
+
+
+def _share(parameter: Tensor) -> float:
+    return math.sqrt(min(1.0, FULL_SIZE / max([1, *parameter.shape])))
 
 
 def _holds_module(request: Request) -> bool:

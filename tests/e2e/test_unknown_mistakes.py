@@ -5,9 +5,14 @@ from pathlib import Path
 import pytest
 
 from autograder.course import find_root, load
+from autograder.diagnosis.causal_readings import Pair, first_reading
+from autograder.diagnosis.changed_calls import REPEATED, Subject, find_call
+from autograder.grading.suite_runner import open_suites
 from autograder.results import Diagnosis
 from autograder.submission import Code, Submission
+from autograder.suite.in_process import LocalChannel, RecordingChannel, solution_channel
 from tests.e2e.conftest import GradeClass
+from tests.e2e.fresh_mistakes import programs, submit
 
 COURSE = load(find_root(Path(__file__).parent))
 
@@ -234,3 +239,33 @@ def test_a_process_that_ends_during_a_reading_costs_no_other_exercise(grade_clas
     scores = {one.name: one.score == one.max_score for one in result.exercises}
 
     assert scores == {one.name: one.name != "causal_mean_loop" for one in stage.exercises}
+
+
+@pytest.mark.parametrize("number", ["02", "06", "08"])
+def test_right_programs_depend_on_what_the_solution_depends_on(number: str):
+    """No reading holds for one of them, whatever check it is asked for."""
+    stage = COURSE.stage(number)
+    right = [one for one in programs() if one.stage == stage.name and not one.mistakes]
+    compared = 0
+    with open_suites(COURSE, [stage]) as runner:
+        for check in runner.checks(stage.name):
+            recording = RecordingChannel(solution_channel(stage.solution))
+            solved = runner.run(check.item, recording)
+            requests = [one.request for one in recording.exchanges[: len(solved.answers)]]
+            handles = [getattr(answer, "handle", -1) for _, answer in solved.answers]
+            solution = solution_channel(stage.solution)
+            call = find_call(solution, requests, handles) if requests else None
+            if call is None:
+                continue
+            ours = Subject(solution, call)
+            for one in right:
+                code = submit(COURSE, one).code
+                assert code is not None
+                theirs = Subject(LocalChannel(one.id, code.cells[0]), call)
+                again = Pair(call, ours, theirs).differences(REPEATED)
+                if again is not None and not again[0].max():  # else the solution draws numbers
+                    compared += 1
+
+                    assert first_reading(Pair(call, ours, theirs)) is None
+
+    assert compared > 3 * len(right)

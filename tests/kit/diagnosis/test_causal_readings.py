@@ -117,15 +117,16 @@ def reading(name: str, code: str) -> Pattern:
         pytest.param(
             "attend",
             "def attend(x, mask):\n    return torch.softmax(x @ x.mT, -1) @ x\n",
-            "With another mask your result is exactly the same; the right one changes.",
+            "With other ones and zeros in mask your result is exactly the same; the right one "
+            "changes.",
             id="mask-unused",
         ),
         pytest.param(
             "attend",
             "def attend(x, mask):\n"
             "    return torch.softmax((x @ x.mT).masked_fill(mask == 1, -1e9), -1) @ x\n",
-            "Other numbers in row 1 of x change row 0 of your result, and with this mask they "
-            "should not.",
+            "Other numbers in row 1 of x change row 0 of your result, and they should not. Seen "
+            "with the mask that is passed.",
             id="mask-inverted",
         ),
         pytest.param(
