@@ -4,7 +4,7 @@ pytest runs every check, with its own fixtures, marks and reports; only the loop
 submission, the checks of its stage.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher,
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation, status_of
 from autograder.diagnosis.operators.search import Tried
+from autograder.diagnosis.operators.vocabulary import KINDS
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
@@ -33,7 +34,7 @@ from autograder.grading.outcomes import (
     submission_status,
     withhold_known_values,
 )
-from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
+from autograder.results import CheckResult, Diagnosis, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.submission import Submission
@@ -146,7 +147,7 @@ class Below:
 class Start:
     """Why exercises can't be graded, by name, and what the checks that run first showed.
 
-    *unnamed* are failures without a diagnosis, by exercise.
+    *unnamed* are failures without a diagnosis, of exercises in which no mistake is named.
     """
 
     missing: dict[str, Fault | None] = field(default_factory=dict)
@@ -375,7 +376,8 @@ class SuiteRunner:
             below.mistakes += mistakes
             if mistakes or is_attempt(failures):
                 below.wrong.append(exercise)
-        start.unnamed[exercise] = [one for one in failures if one.item.name not in diagnoses]
+        if matcher and not _names_one_of(matcher.misconceptions, diagnoses.values()):
+            start.unnamed[exercise] = [one for one in failures if one.item.name not in diagnoses]
         return tuple(
             outcome.carried(given[result.name])
             if result.name in given
@@ -392,7 +394,7 @@ class SuiteRunner:
     ) -> ExerciseResult:
         """Add what the code of *exercise* depends on to failures that have no diagnosis."""
         failures = unnamed.get(exercise.name)
-        if not failures or not self._diagnose or self._public:
+        if not failures or self._public:  # a student's machine has no solution to compare with
             return exercise
         if stage.name not in self._readers:
             self._readers[stage.name] = CausalReader(stage, self.run)
@@ -502,6 +504,12 @@ def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseExceptio
     except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip are no Exception
         return error
     return None
+
+
+def _names_one_of(known: Sequence[Misconception], diagnoses: Iterable[Diagnosis]) -> bool:
+    """Whether one of *diagnoses* names a mistake: what it leaves open may follow from it."""
+    ids = {item.id for item in known} | KINDS.keys()
+    return any(not ids.isdisjoint(one.misconceptions) for one in diagnoses)
 
 
 def _needs(check: CollectedCheck) -> tuple[str, ...]:
