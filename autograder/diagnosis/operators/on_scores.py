@@ -96,7 +96,6 @@ def _sizes(scope: Scope) -> Iterator[tuple[str, str]]:
         tokens = "the number of tokens" if alone else f"the last axis but one of `{name}`"
         yield f"{name}.shape[-2]", tokens
         yield f"{name}.shape[0]", f"the size of the first axis of `{name}`"
-        yield f"{name}.numel()", f"the number of entries of `{name}`"
     for role in ("queries", "keys", "values"):
         if (local := scope.by_role.get(role)) and local not in scope.tensors:
             yield f"{local}.shape[-2]", "the number of tokens"

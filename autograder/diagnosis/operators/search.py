@@ -29,6 +29,7 @@ MAX_SIEVES = 2  # passed checks in which every mistake of a pair must give right
 EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # where only right numbers pass
 UNCOMPARED = "new"  # a verb whose answer says nothing
 STATE = {"parameters", "shapes", "buffers", "state", "draw"}  # verbs that show no result
+NEARLY, LEAST = 0.75, 3  # of the wrong answers, by which two mistakes are certain enough
 MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
 Failed = tuple[pytest.Item, Observation]
 Solve = Callable[[pytest.Item], tuple[Observation, list[Exchange]]]
@@ -139,6 +140,7 @@ class _Search:
         self._failures = failures
         self._wrong = sorted(wrong, key=self._effort)
         self._screens = self._wrong[:MAX_SCREENS]
+        self._first = self._wrong[0]
         self._passed = passed
         self._checked: dict[Key, Found] = {}
         self._equal: dict[int, list[int]] = {}
@@ -151,17 +153,35 @@ class _Search:
         return [one for one in map(self._check, left) if self._complete(one)]
 
     def pairs(self) -> list[Found]:
-        """Return the pairs of mistakes that explain every wrong answer."""
-        first = self._wrong[0]
-        if not tells(first[1].answers[-1][1]):
+        """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
+        self._first = self._least_explained()
+        if not tells(self._first[1].answers[-1][1]):
             return []
         found = []
         for key in islice(self._pairs(), MAX_PAIRS):
-            if self._shows(key, first):
+            if self._shows(key, self._first):
                 equal = product(*(self._equal[number] for number in key))
-                keys = [one for one in equal if self._programs.compatible(one)]
-                found += [one for one in map(self._check, keys) if self._complete(one)]
-        return found
+                found += [self._check(one) for one in equal if self._programs.compatible(one)]
+        complete = [one for one in found if self._complete(one)]
+        return complete or self._nearly_complete(found)
+
+    def _least_explained(self) -> Failed:
+        """Return the first screen whose answers no single mistake gives, if there is one."""
+        numbers = range(len(self._programs))
+        both = (
+            one
+            for one in self._screens
+            if not any(self._shows((number,), one) for number in numbers)
+        )
+        return next(both, self._wrong[0])
+
+    def _nearly_complete(self, found: Sequence[Found]) -> list[Found]:
+        """Keep those that explain most, more than any single mistake does, and pass what passed."""
+        alone = (len(one.explained) for key, one in self._checked.items() if len(key) == 1)
+        least = max(LEAST, NEARLY * len(self._wrong), max(alone, default=0) + 1)
+        kept = [one for one in found if len(one.explained) >= least]
+        most = max((len(one.explained) for one in kept), default=0)
+        return [one for one in kept if len(one.explained) == most and self._passes(one)]
 
     def partial(self) -> list[Found]:
         """Return the single mistakes that explain most of the wrong answers."""
@@ -256,7 +276,7 @@ class _Search:
 
     def _is_equal(self, number: int, known: Sequence[int]) -> bool:
         """Whether the program answers the first check like a known one, which stands for both."""
-        check, seen = self._wrong[0]
+        check, seen = self._first
         script, last = self._stage.script(check), len(seen.answers) - 1
         mine = self._programs.answer((number,), script, last)
         for other in known:
@@ -272,7 +292,7 @@ class _Search:
 
         What has another shape, or NaN elsewhere, is not repaired by a second mistake.
         """
-        check, seen = self._wrong[0]
+        check, seen = self._first
         last = len(seen.answers) - 1
         given = self._programs.answer(key, self._stage.script(check), last)
         return (
@@ -336,8 +356,11 @@ class _Search:
                 for check, seen in self._failures
                 if isinstance(seen.error, Fault)
             )
-            and all(not self._fails(found.key, check) for check in self._passed)
+            and self._passes(found)
         )
+
+    def _passes(self, found: Found) -> bool:
+        return all(not self._fails(found.key, check) for check in self._passed)
 
     def _fails(self, key: Key, check: pytest.Item) -> bool:
         return self._programs.run(key, check, self._stage.run).error is not None
@@ -389,9 +412,7 @@ def _alike(mine: Any, theirs: Any) -> bool:
         case Tensor(), Tensor():
             return mine.shape == theirs.shape and not bool((mine.isnan() & ~theirs.isnan()).any())
         case dict(), dict():
-            return mine.keys() == theirs.keys() and all(
-                _alike(mine[key], theirs[key]) for key in mine
-            )
+            return all(_alike(mine[key], theirs[key]) for key in mine.keys() & theirs.keys())
     return None in (mine, theirs) or type(mine) is type(theirs)  # of no gradient there is no form
 
 
