@@ -111,6 +111,11 @@ class ForkServer:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
     def close(self) -> None:
         """End the fork server and the workers that are left; remove their folders."""
         for control in self._controls:
