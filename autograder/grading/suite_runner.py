@@ -43,6 +43,7 @@ from autograder.suite.forbidden import looks_up_names
 from autograder.suite.student_proxy import Channel
 
 INI = Path(__file__).with_name("grading.ini")
+NOT_GRADED = ("skip", "skipif", "xfail")  # marks whose plugin is switched off
 
 
 @contextmanager
@@ -186,6 +187,9 @@ class SuiteRunner:
             spec = spec_of(item)
             if spec is None:
                 msg = f"{item.nodeid} has no @check(...), which gives every check its points."
+                raise CourseError(msg)
+            if marks := [name for name in NOT_GRADED if item.get_closest_marker(name)]:
+                msg = f"{item.nodeid} is marked {marks[0]}; every check is graded on every machine."
                 raise CourseError(msg)
             self._checks.setdefault(item.path.parent.name, []).append(CollectedCheck(item, spec))
 

@@ -4,8 +4,6 @@ It is a new Python process, so it has never held a hidden suite, a solution or a
 that a fork could inherit. It runs no student code itself. Each client, a grading process, has its
 own socket and may ask for two things: a new worker, and the end of one of its workers.
 Only for the reader's own code it may be a fork of the supervisor, made before that loads a suite.
-
-    python -m autograder.sandbox.fork_server CONTROL_FD...
 """
 
 import contextlib
@@ -115,8 +113,8 @@ def warm_up() -> None:
     x = torch.rand(4, 4, requires_grad=True)
     torch.autograd.grad(torch.softmax(x @ x.mT, dim=-1).sum(), x)
     prepare_forks()
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # without a collection: to look at every object takes as long as all of the above
+    gc.enable()
 
 
 def _serve(control: socket.socket, workers: set[int]) -> bool:
@@ -162,7 +160,3 @@ def _end_worker(pid: int) -> WorkerEnded:
         return WorkerEnded(os.waitstatus_to_exitcode(ended[1]))
     except ChildProcessError:
         return WorkerEnded(0)
-
-
-if __name__ == "__main__":
-    main([int(fd) for fd in sys.argv[1:]])

@@ -284,6 +284,16 @@ def test_an_error_on_the_solution_is_a_grader_error(write_course, open_session, 
         runner.grade_submission(solved, open_session(solved.code.cells[0].decode()))
 
 
+def test_a_suite_may_replace_a_fixture_of_the_kit(graded: Graded, write_course):
+    """Its own `probe` is used, and can ask for the kit's."""
+    own = "\n@pytest.fixture\ndef probe(probe):\n    return probe.seed, 7\n"
+    suite = suite_of("assert probe[1] == 7")[SUITE].replace("(student)", "(student, probe)")
+    code = "def double(x):\n    return 2 * x\n"
+    result = graded(code, course=write_course({SUITE: f"import pytest\n{suite}{own}"}))
+
+    assert ends(result) == {"a": (Outcome.PASSED, Status.OK)}
+
+
 @pytest.mark.parametrize(
     ("suite", "excerpt"),
     [
@@ -291,6 +301,11 @@ def test_an_error_on_the_solution_is_a_grader_error(write_course, open_session, 
         pytest.param("def test_a(:\n", "can't be collected", id="syntax"),
         pytest.param("import nothing_of_this_name\n", "nothing_of_this_name", id="import"),
         pytest.param("", "has no check", id="empty"),
+        pytest.param(
+            suite_of("pass")[SUITE].replace("@check", "import pytest\n@pytest.mark.skip\n@check"),
+            "skip",
+            id="skipped",
+        ),
     ],
 )
 def test_an_unusable_suite_is_the_courses_fault(write_course, suite: str, excerpt: str):

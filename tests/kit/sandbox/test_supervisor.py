@@ -14,7 +14,9 @@ import pytest
 
 from autograder.errors import LostProcessError, SandboxError
 from autograder.sandbox.isolation import detect_capabilities, unprivileged_owner
+from autograder.sandbox.protocol import BadMessageError
 from autograder.sandbox.supervisor import (
+    Allowance,
     CpuDeadline,
     ForkServer,
     choose_isolation,
@@ -48,6 +50,23 @@ def at_its_end(proc: Callable[..., Path], most: float = 1e6, **facts: float) -> 
     deadline._before = deadline._used_and_waited()
     proc(**facts)
     return deadline
+
+
+def test_short_replies_with_too_many_parts_together_are_refused():
+    """Each of them is far within what one check may send."""
+    eleven = msgspec.msgpack.encode([0] * 10)
+    allowance = Allowance(10_000, parts=40)
+    for _ in range(3):
+        allowance.take(eleven)
+
+    with pytest.raises(BadMessageError, match="parts"):
+        allowance.take(eleven)
+
+
+def test_a_long_text_is_refused_before_it_is_decoded():
+    """Whatever the number of parts is."""
+    with pytest.raises(BadMessageError, match="a text of 9000 bytes"):
+        Allowance(10_000).take(msgspec.msgpack.encode("x" * 9000))
 
 
 def test_a_worker_that_waited_for_a_processor_keeps_its_time(proc):
