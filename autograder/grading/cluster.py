@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from distributed import CancelledError, Client, Future
@@ -41,8 +41,11 @@ CONNECT_SECONDS = 10.0
 WAIT_SECONDS = 60.0  # for a worker; a nanny starts one anew within some seconds
 LOOK_SECONDS = 5.0  # between two looks at which workers there are
 END_SECONDS = 5.0  # for a scheduler that may be gone
-IN_FLIGHT = 3  # submissions for each thread: one is judged, the others wait at the worker
-MAX_ANSWER = 16 * 2**20  # bytes; a submission of ten checks has 70 KB
+IN_FLIGHT = 2  # tasks for each thread: one is worked on, the other waits at the worker
+TASKS_LEFT = 8  # for each thread at least, so that all end at about the same time
+MAX_TOGETHER = 16  # submissions of a task; dask takes as long for one as for sixteen
+MAX_BYTES = 2**20  # of the code in a task, unless one submission has more
+MAX_ANSWER = 64 * 2**20  # bytes; the record of a submission has 20 KB, and rarely 2 MB
 MAX_NAMED = 5  # packages in a sentence
 UNUSABLE = "A worker answered what no worker of this kit answers."
 KILLED = "The worker of the cluster that judged it ended each time, at last while it was alone."
@@ -175,9 +178,9 @@ class _Workers:
         self._checked = set(found)
         self.threads = sum(found.values())
 
-    def submit(self, submission: Submission) -> Task:
-        """Send *submission* to some worker, which compares itself as well."""
-        content = msgspec.msgpack.encode(submission)
+    def submit(self, submissions: Sequence[Submission]) -> Task:
+        """Send *submissions* to some worker, which compares itself as well."""
+        content = msgspec.msgpack.encode(submissions)
         key = f"autograder-judge-{uuid.uuid4().hex}"
         with _connection():
             return self.client.submit(cluster_judge.judge, self.run, content, key=key, pure=False)
@@ -195,20 +198,25 @@ class _Workers:
         for address in joined:
             require_private(address)
         with _connection():
-            described = self.client.run(
+            answers = self.client.run(
                 cluster_judge.describe, self.run, workers=list(joined), on_error="return"
             )
-        for address, answer in described.items():
+        for address, answer in answers.items():
             if isinstance(answer, OSError):  # it is gone already
                 continue
             if isinstance(answer, Exception):
                 msg = f"{address} has not this kit: {type(answer).__name__}: {answer}"
                 raise ClusterError(msg)
-            require_equal(self.facts, _decoded(answer), address)
+            [described] = _decoded(answer, 1)
+            require_equal(self.facts, described, address)
 
 
-def require_equal(facts: Facts, answer: Answer, worker: str) -> None:
-    """Raise what *answer* refuses, or ``ClusterError`` if *worker* would judge otherwise."""
+def require_equal(facts: Facts, answer: Answer, address: str = "") -> None:
+    """Raise what *answer* refuses, or ``ClusterError`` if the worker would judge otherwise.
+
+    It knows its name where it answers a task; else it is at *address*.
+    """
+    worker = address or getattr(answer, "worker", "")
     if isinstance(answer, Refused):
         kinds = {"CourseError", "SandboxError", "UsageError"}
         kind = getattr(errors, answer.kind) if answer.kind in kinds else GraderError
@@ -219,11 +227,10 @@ def require_equal(facts: Facts, answer: Answer, worker: str) -> None:
         raise ClusterError(msg)
 
 
-@dataclass
-class _Flying:
+class _Flying(NamedTuple):
     """A submission that a worker has, and what takes its result."""
 
-    index: int
+    number: int
     submission: Submission
     add: Callable[[SubmissionResult], None]
 
@@ -235,21 +242,31 @@ class _Tasks:
         self._workers = workers
         self._class = class_
         self._provenance = provenance
-        self._flying: dict[Task, _Flying] = {}
+        self._flying: dict[Task, list[_Flying]] = {}
         self._ended: SimpleQueue[Task] = SimpleQueue()
 
     def __len__(self) -> int:
         return len(self._flying)
 
-    def start(self, index: int) -> None:
-        """Read a submission and send it; one without code has its result at once."""
-        submission, add = self._class.begin(index)
-        if submission.code is None:
-            add(unreadable(submission))
-            return
-        future = self._workers.submit(submission)
-        self._flying[future] = _Flying(index, submission, add)
-        future.add_done_callback(self._ended.put)
+    def start(self, waiting: deque[int], count: int) -> None:
+        """Read up to *count* of those that wait, and send them as one task.
+
+        One without code has its result at once.
+        """
+        together: list[_Flying] = []
+        size = 0
+        while waiting and len(together) < count and size < MAX_BYTES:
+            index = waiting.popleft()
+            submission, add = self._class.begin(index)
+            if submission.code is None:
+                add(unreadable(submission))
+            else:
+                together.append(_Flying(index, submission, add))
+                size += sum(map(len, submission.code.cells))
+        if together:
+            future = self._workers.submit([one.submission for one in together])
+            self._flying[future] = together
+            future.add_done_callback(self._ended.put)
 
     def finish(self, *, alone: bool) -> list[int]:
         """Take the results that have come; list the submissions whose workers have died.
@@ -258,11 +275,15 @@ class _Tasks:
         """
         killed = []
         for future, outcome in self._workers.answers(self._some_ended()).items():
-            one = self._flying.pop(future)
-            if isinstance(outcome, KilledWorker) and not alone:
-                killed.append(one.index)
+            together = self._flying.pop(future)
+            if not isinstance(outcome, KilledWorker):
+                for one, answer in zip(together, _decoded(outcome, len(together)), strict=True):
+                    one.add(self._result(one.submission, answer))
+            elif alone:
+                for one in together:
+                    one.add(failed_grading(one.submission, GraderError(KILLED)))
             else:
-                one.add(self._result(one.submission, outcome))
+                killed += [one.number for one in together]
         return killed
 
     def cancel(self) -> None:
@@ -279,17 +300,11 @@ class _Tasks:
                 ended.append(self._ended.get_nowait())
         return ended
 
-    def _result(self, submission: Submission, outcome: bytes | Exception) -> SubmissionResult:
+    def _result(self, submission: Submission, answer: Answer) -> SubmissionResult:
         """Return the result; raises what is no fault of the submission."""
-        if isinstance(outcome, KilledWorker):
-            return failed_grading(submission, GraderError(KILLED))
-        if isinstance(outcome, Exception):
-            msg = f"A task failed on the cluster: {type(outcome).__name__}: {outcome}"
-            raise ClusterError(msg)
-        answer = _decoded(outcome)
         if isinstance(answer, Died):
             return failed_grading(submission, GraderError(DIED))
-        require_equal(self._workers.facts, answer, "A worker")
+        require_equal(self._workers.facts, answer)
         key = self._provenance.key(submission.stage, submission.digest)
         if isinstance(answer, Judged) and answer.result.audit and answer.result.audit.key == key:
             return answer.result
@@ -304,26 +319,32 @@ def _grade_all(workers: _Workers, tasks: _Tasks, count: int, jobs: int | None) -
             workers.look()
             if not waiting and not tasks:
                 alone = True  # from now on
-                tasks.start(suspects.pop())
+                tasks.start(deque([suspects.pop()]), 1)
             most = min(jobs or math.inf, IN_FLIGHT * workers.threads)
             while waiting and len(tasks) < most:
-                tasks.start(waiting.popleft())
+                share = len(waiting) // (TASKS_LEFT * workers.threads)
+                tasks.start(waiting, max(1, min(share, MAX_TOGETHER)))
             suspects += tasks.finish(alone=alone)
     except BaseException:
         tasks.cancel()
         raise
 
 
-def _decoded(answer: object) -> Answer:
-    """Return the answer of a worker, of which nothing is trusted but its meaning."""
-    if not isinstance(answer, bytes) or len(answer) > MAX_ANSWER:
+def _decoded(outcome: object, count: int) -> list[Answer]:
+    """Return the *count* answers of a worker; raises ``ClusterError`` for anything else."""
+    if isinstance(outcome, Exception):
+        msg = f"A task failed on the cluster: {type(outcome).__name__}: {outcome}"
+        raise ClusterError(msg)
+    if not isinstance(outcome, bytes) or len(outcome) > MAX_ANSWER:
         raise ClusterError(UNUSABLE)
     try:
-        decoded: Answer = msgspec.msgpack.decode(answer, type=Answer)
+        answers = msgspec.msgpack.decode(outcome, type=list[Answer])
     except msgspec.DecodeError as error:
         msg = f"{UNUSABLE} ({error})"
         raise ClusterError(msg) from None
-    return decoded
+    if len(answers) != count:
+        raise ClusterError(UNUSABLE)
+    return answers
 
 
 def _outcome(future: Task) -> bytes | Exception:

@@ -18,7 +18,7 @@ from autograder.results import Results, Status, SubmissionResult
 from autograder.submission import Submission
 from tests.factories import SOLUTION, Submit
 
-Answers = Callable[[Submission], bytes | Exception]
+Answers = Callable[[Submission], object]
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,9 @@ class Workers:
         self.facts = facts
         self.client = self
         self.sent: list[list[str]] = []  # who was there, whenever somebody was sent
+        self.tasks: list[list[str]] = []
         self._answers = answers
-        self._there: dict[Task, Submission] = {}
+        self._there: dict[Task, list[Submission]] = {}
 
     def look(self) -> None:
         """Find nothing new."""
@@ -133,17 +134,23 @@ class Workers:
     def cancel(self, _tasks: object) -> None:
         """Give up."""
 
-    def submit(self, submission: Submission) -> "Task":
-        """Take a submission, as its bytes."""
-        content = msgspec.msgpack.encode(submission)
+    def submit(self, submissions: Sequence[Submission]) -> "Task":
+        """Take submissions, as their bytes."""
+        content = msgspec.msgpack.encode(submissions)
         task = Task()
-        self._there[task] = msgspec.msgpack.decode(content, type=Submission)
-        self.sent.append([one.student for one in self._there.values()])
+        self._there[task] = msgspec.msgpack.decode(content, type=list[Submission])
+        self.tasks.append([one.student for one in submissions])
+        self.sent.append([one.student for each in self._there.values() for one in each])
         return task
 
-    def answers(self, tasks: Sequence["Task"]) -> dict["Task", bytes | Exception]:
-        """Answer."""
-        return {task: self._answers(self._there.pop(task)) for task in tasks}
+    def answers(self, tasks: Sequence["Task"]) -> dict["Task", object]:
+        """Answer; what is no answer to one submission is none to the task."""
+        return {task: self._answer(self._there.pop(task)) for task in tasks}
+
+    def _answer(self, together: Sequence[Submission]) -> object:
+        found = [self._answers(one) for one in together]
+        strange = [one for one in found if not isinstance(one, Judged | Died)]
+        return strange[0] if strange else msgspec.msgpack.encode(found)
 
 
 class Task:
@@ -155,28 +162,29 @@ class Task:
 
 
 @pytest.fixture
-def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[[Answers], tuple[Results, Workers]]:
-    """Grade ada, bea and one who handed in nothing, by workers that answer as given."""
+def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[..., tuple[Results, Workers]]:
+    """Grade ada, bea and one who handed in nothing, and more, by workers that answer as given."""
 
-    def grade(answers: Answers) -> tuple[Results, Workers]:
+    def grade(answers: Answers, *more: str) -> tuple[Results, Workers]:
         nothing = Submission(student="cleo", stage="01_tiny", code=None, problem="No code here.")
         class_ = [submit(SOLUTION, student="ada"), submit(SOLUTION, student="bea"), nothing]
+        class_ += [submit(SOLUTION, student=student) for student in more]
         provenance = Provenance(tiny, "full")
         workers = Workers(facts, answers)
         collected = Class(class_, provenance, lambda _result: None)
         tasks = cluster._Tasks(workers, collected, provenance)
         cluster._grade_all(workers, tasks, len(class_), None)
-        return provenance.record(collected.results[index] for index in range(3)), workers
+        return provenance.record(collected.results[index] for index in range(len(class_))), workers
 
     return grade
 
 
 @pytest.fixture
-def judged(tiny: Course) -> Callable[[Submission], bytes]:
+def judged(tiny: Course) -> Callable[[Submission], Judged]:
     """Answer as a worker does that gives full marks."""
     provenance = Provenance(tiny, "full")
 
-    def answer(submission: Submission) -> bytes:
+    def answer(submission: Submission) -> Judged:
         result = SubmissionResult(
             student=submission.student,
             stage=submission.stage,
@@ -184,7 +192,7 @@ def judged(tiny: Course) -> Callable[[Submission], bytes]:
             score=10.0,
             max_score=10.0,
         )
-        return msgspec.msgpack.encode(Judged(provenance.begin(submission)(result)))
+        return Judged(provenance.begin(submission)(result))
 
     return answer
 
@@ -210,7 +218,7 @@ def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, j
     """Others keep their grades, also one that was at the same workers."""
     tried: list[str] = []
 
-    def answers(submission: Submission) -> bytes | Exception:
+    def answers(submission: Submission) -> object:
         tried.append(submission.student)
         if submission.student == "ada" or tried == ["ada", "bea"]:
             return KilledWorker("task", None, 3)
@@ -223,17 +231,41 @@ def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, j
     assert tried == ["ada", "bea", "bea", "ada"]
 
 
+def test_many_submissions_travel_together(run, judged):
+    """As long as so many wait that all workers still end at about the same time."""
+    students = [f"s{number}" for number in range(60)]
+    results, workers = run(judged, *students)
+
+    assert [one.student for one in results.submissions] == ["ada", "bea", "cleo", *students]
+    assert workers.sent[0] == ["ada", "bea", "s0"]
+    assert sorted({len(task) for task in workers.tasks}) == [1, 2, 3]
+    assert workers.tasks[-1] == ["s59"]
+
+
+def test_those_that_travelled_with_a_fatal_one_are_tried_alone(run, judged):
+    """Each of them: which one it was, nobody can see."""
+    students = [f"s{number}" for number in range(60)]
+    results, workers = run(
+        lambda one: KilledWorker("task", None, 3) if one.student == "bea" else judged(one),
+        *students,
+    )
+    others = [one for one in results.submissions if one.student not in {"bea", "cleo"}]
+
+    assert dict(statuses(results))["bea"] is Status.GRADER_ERROR
+    assert {one.status for one in others} == {Status.GRADED}
+    assert workers.sent[-3:] == [["s0"], ["bea"], ["ada"]]
+
+
 def test_a_submission_whose_processes_died_has_no_grade(run, judged):
     """Its worker has tried it twice."""
-    died = msgspec.msgpack.encode(Died())
-    results, _ = run(lambda one: died if one.student == "ada" else judged(one))
+    results, _ = run(lambda one: Died() if one.student == "ada" else judged(one))
 
     assert statuses(results)[:2] == [("ada", Status.GRADER_ERROR), ("bea", Status.GRADED)]
 
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"\x80", "text", b"\xc1" * 3, msgspec.msgpack.encode({"type": "Judged"})],
+    [b"", b"\x80", "text", b"\xc1" * 3, msgspec.msgpack.encode([{"type": "Judged"}]), b"\x90"],
 )
 def test_an_answer_of_no_worker_of_ours_ends_the_run(run, answer: object):
     """Nothing is recorded that was not judged."""
