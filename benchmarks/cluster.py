@@ -183,7 +183,7 @@ def _measure(
         )
 
         def look(_result: SubmissionResult) -> None:
-            seen.append(_spent(pids) if len(seen) in {first, last} else _NOTHING)
+            seen.append(spent(pids) if len(seen) in {first, last} else _NOTHING)
 
         results = judge(course, class_, on_result=look)
     each = (
@@ -193,7 +193,7 @@ def _measure(
     return Cost(*each), to_json(without_times(results))
 
 
-def _spent(pids: list[int]) -> Cost:
+def spent(pids: list[int]) -> Cost:
     """Return the seconds so far, of this process and of those of a cluster."""
     parents, own, all_ = {}, {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
