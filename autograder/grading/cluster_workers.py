@@ -199,7 +199,13 @@ def _connect(address: str) -> Client:
                 "distributed.comm.tls (docs/scaling.md)."
             )
             raise ClusterError(msg)
-        return Client(whole, timeout=CONNECT_SECONDS, set_as_default=False, security=security)
+        return Client(
+            whole,
+            timeout=CONNECT_SECONDS,
+            set_as_default=False,
+            security=security,
+            direct_to_workers=False,  # a tunnel leads to the scheduler only
+        )
     except ValueError as error:
         msg = f"{address} is no address of a scheduler, such as tls://host:8786: {error}."
         raise ClusterError(msg) from None
