@@ -19,7 +19,6 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from autograder.course import Course, Stage, find_root, load
@@ -43,22 +42,18 @@ class DaskCluster:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
-        file = self._home / "scheduler.json"
-        file.unlink(missing_ok=True)
-        self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", file)
-        _wait_until(lambda: file.is_file() and file.read_text().endswith("}"))
-        self.address = json.loads(file.read_text())["address"]
-        number = ("--nworkers", self._workers, "--nthreads", 1)
-        self._start("worker", self.address, *number, "--local-directory", self._home)
-        _wait_until(lambda: len(self.worker_pids()) == self._workers)
+        try:
+            self._start_all()
+        except BaseException:
+            self.close()
+            raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers, then the scheduler."""
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:
@@ -67,6 +62,16 @@ class DaskCluster:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def _start_all(self) -> None:
+        file = self._home / "scheduler.json"
+        file.unlink(missing_ok=True)
+        self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", file)
+        _wait_until(lambda: file.is_file() and file.read_text().endswith("}"))
+        self.address = json.loads(file.read_text())["address"]
+        number = ("--nworkers", self._workers, "--nthreads", 1)
+        self._start("worker", self.address, *number, "--local-directory", self._home)
+        _wait_until(lambda: len(self.worker_pids()) == self._workers)
 
     def worker_pids(self) -> list[int]:
         """List the processes in which tasks run; a nanny starts each anew when it dies."""
