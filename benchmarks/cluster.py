@@ -3,9 +3,9 @@
 In one run, the same honest class is graded by 1 and 2 grading processes of this machine, and by 1
 and 2 workers of a cluster whose scheduler and workers are processes of this machine, too; three
 times in turn. Printed are medians of what one more submission costs, after the first quarter of the
-class, so that no start counts: processor time of all processes of the run, and time on the clock,
-which says little on a busy machine. The records must be equal but for the times. All numbers are
-written to build/benchmarks/cluster.json.
+class, so that no start counts: processor time of all processes of the run, that of the two of which
+there is one only, and time on the clock, which says little on a busy machine. The records must be
+equal but for the times. All numbers are written to build/benchmarks/cluster.json.
 """
 
 import json
@@ -19,7 +19,6 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from autograder.course import Course, Stage, find_root, load
@@ -43,22 +42,18 @@ class DaskCluster:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
-        file = self._home / "scheduler.json"
-        file.unlink(missing_ok=True)
-        self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", file)
-        _wait_until(file.is_file)
-        self.address = json.loads(file.read_text())["address"]
-        number = ("--nworkers", self._workers, "--nthreads", 1)
-        self._start("worker", self.address, *number, "--local-directory", self._home)
-        _wait_until(lambda: len(self.worker_pids()) == self._workers)
+        try:
+            self._start_all()
+        except BaseException:
+            self.close()
+            raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers, then the scheduler."""
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:
@@ -67,6 +62,16 @@ class DaskCluster:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def _start_all(self) -> None:
+        file = self._home / "scheduler.json"
+        file.unlink(missing_ok=True)
+        self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", file)
+        _wait_until(lambda: file.is_file() and file.read_text().endswith("}"))
+        self.address = json.loads(file.read_text())["address"]
+        number = ("--nworkers", self._workers, "--nthreads", 1)
+        self._start("worker", self.address, *number, "--local-directory", self._home)
+        _wait_until(lambda: len(self.worker_pids()) == self._workers)
 
     def worker_pids(self) -> list[int]:
         """List the processes in which tasks run; a nanny starts each anew when it dies."""
@@ -121,7 +126,9 @@ def _children(parent: int, mark: bytes) -> list[int]:
 class Cost(NamedTuple):
     """What one more submission costs, in milliseconds."""
 
-    processor: float
+    processor: float  # of all processes
+    supervisor: float  # of the process that runs the command, alone; there is one
+    scheduler: float  # likewise, of a cluster's
     clock: float
 
 
@@ -152,6 +159,8 @@ def _honest(stage: Stage, number: int) -> Submission:
     )
 
 
+_TICKS = os.sysconf("SC_CLK_TCK")
+_NOTHING = Cost(0.0, 0.0, 0.0, 0.0)
 # The name of a way to grade, its workers, and its grading processes where it has no workers.
 _MODES = (
     ("local, 1 process", 0, 1),
@@ -168,9 +177,10 @@ def _measure(
     from autograder.grading import cluster, grade  # noqa: PLC0415  # imports torch
     from tests.factories import without_times  # noqa: PLC0415  # likewise
 
-    seen: list[tuple[float, float]] = []
+    seen: list[Cost] = []
+    first, last = len(class_) // 4, len(class_) - 1
     with DaskCluster(home, workers) if workers else nullcontext() as dask:
-        roots = [os.getpid(), *(dask.pids if dask else [])]
+        pids = dask.pids if dask else []
         judge: Callable[..., Results] = (
             partial(cluster.grade, address=dask.address)
             if dask
@@ -178,35 +188,34 @@ def _measure(
         )
 
         def look(_result: SubmissionResult) -> None:
-            if len(seen) in {len(class_) // 4, len(class_) - 1}:
-                seen.append((_processor_seconds(roots), time.monotonic()))
-            else:
-                seen.append((0.0, 0.0))
+            seen.append(spent(pids) if len(seen) in {first, last} else _NOTHING)
 
         results = judge(course, class_, on_result=look)
-    first, last = len(class_) // 4, len(class_) - 1
-    processor, clock = (
+    each = (
         (end - begin) / (last - first) * MILLISECONDS
         for begin, end in zip(seen[first], seen[last], strict=True)
     )
-    return Cost(processor, clock), to_json(without_times(results))
+    return Cost(*each), to_json(without_times(results))
 
 
-def _processor_seconds(roots: list[int]) -> float:
-    """Return the processor time of *roots*, of all processes below them, and of those that ended.
-
-    A parent has the time of each child that it has waited for.
-    """
-    parents, used = {}, {}
+def spent(pids: list[int]) -> Cost:
+    """Return the seconds so far, of this process and of those of a cluster."""
+    parents, own, all_ = {}, {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has just ended
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
             parents[int(folder.name)] = int(fields[1])
-            used[int(folder.name)] = sum(map(int, fields[11:15]))
-    below = set(roots)
+            own[int(folder.name)] = sum(map(int, fields[11:13])) / _TICKS
+            all_[int(folder.name)] = sum(map(int, fields[11:15])) / _TICKS  # and of ended children
+    below = {os.getpid(), *pids}
     while more := {pid for pid, parent in parents.items() if parent in below} - below:
         below |= more
-    return sum(used.get(pid, 0) for pid in below) / os.sysconf("SC_CLK_TCK")
+    return Cost(
+        sum(all_.get(pid, 0) for pid in below),
+        own[os.getpid()],
+        own[pids[0]] if pids else 0.0,
+        time.monotonic(),
+    )
 
 
 def _report(course: Course, stage: str, count: int, costs: dict[str, list[Cost]]) -> None:
@@ -218,10 +227,12 @@ def _report(course: Course, stage: str, count: int, costs: dict[str, list[Cost]]
     print(
         f"{count} submissions of {course.stage(stage).name}, {os.cpu_count()} cores; one more costs"
     )
+    print(f"{'':22}processor time    supervisor   scheduler   on the clock")
     for name, cost in medians.items():
+        ratio = f"{cost.processor / base.processor:.2f} times"
         print(
-            f"  {name:20} {cost.processor:7.1f} ms of processor time, "
-            f"{cost.processor / base.processor:.2f} times;  {cost.clock:7.1f} ms on the clock"
+            f"  {name:20}{cost.processor:6.1f} ms {ratio}{cost.supervisor:9.1f} ms"
+            f"{cost.scheduler:9.1f} ms{cost.clock:12.1f} ms"
         )
     out = Path("build/benchmarks/cluster.json")
     out.parent.mkdir(parents=True, exist_ok=True)

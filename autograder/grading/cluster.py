@@ -5,59 +5,41 @@ records, travels by TLS or stays on one machine. A worker whose kit, torch, suit
 from those here is refused, before the work starts or when it joins.
 """
 
-import ipaddress
-import logging
 import math
-import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Final, TypeAlias
+from typing import NamedTuple
 
-import msgspec
-from distributed import CancelledError, Client, Future
-from distributed.client import ClosedClientError
-from distributed.comm.addressing import get_address_host, normalize_address, parse_address
 from distributed.scheduler import KilledWorker
-from distributed.security import Security
 
-from autograder import errors
 from autograder.course import Course
 from autograder.errors import ClusterError, GraderError
-from autograder.grading import cluster_judge
-from autograder.grading.cluster_judge import Answer, Described, Died, Judged, Refused, Run
+from autograder.grading.cluster_judge import Answer, Died, Judged, Run
+from autograder.grading.cluster_workers import (
+    CONNECTION_ERRORS,
+    UNUSABLE,
+    Task,
+    Workers,
+    decode,
+    open_workers,
+    require_equal,
+)
 from autograder.grading.grade import DIED, SIGNAL_SECONDS, Class, OnResult
 from autograder.grading.outcomes import failed_grading, unreadable
-from autograder.grading.provenance import Facts, Provenance
+from autograder.grading.provenance import Provenance
 from autograder.results import Results, SubmissionResult
 from autograder.sandbox.isolation import Isolation
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 
-CONNECT_SECONDS = 10.0
-WAIT_SECONDS = 60.0  # for a worker; a nanny starts one anew within some seconds
-LOOK_SECONDS = 5.0  # between two looks at which workers there are
-END_SECONDS = 5.0  # for a scheduler that may be gone
-IN_FLIGHT = 3  # submissions for each thread: one is judged, the others wait at the worker
-MAX_ANSWER = 16 * 2**20  # bytes; a submission of ten checks has 70 KB
-MAX_NAMED = 5  # packages in a sentence
-UNUSABLE = "A worker answered what no worker of this kit answers."
+IN_FLIGHT = 2  # tasks for each thread: one is worked on, the other waits at the worker
+TASKS_LEFT = 8  # for each thread at least, so that all end at about the same time
+MAX_TOGETHER = 16  # submissions of a task; dask takes as long for one as for sixteen
+MAX_BYTES = 2**20  # of the code in a task, unless one submission has more
 KILLED = "The worker of the cluster that judged it ended each time, at last while it was alone."
-Task: TypeAlias = "Future[bytes]"
-# How dask says that there is no connection.
-_CONNECTION_ERRORS: Final = (OSError, RuntimeError, ClosedClientError)
-_ENCRYPTED: Final = frozenset({"tls", "wss"})
-_VERSIONS: Final = {
-    "kit": "the kit's version",
-    "kit_sha256": "the kit's code",
-    "python": "Python",
-    "torch": "torch",
-    "machine": "the architecture of the processor",
-    "course_sha256": "what all stages share (course.toml, tests/hidden)",
-}
 
 
 def isolation_of(course: Course, asked: str | None) -> Isolation:
@@ -94,136 +76,15 @@ def grade(
         facts=facts.digest,
     )
     class_ = Class(submissions, provenance, on_result)
-    with _without_log(), _workers(address, run, facts) as workers:
+    with open_workers(address, run, facts) as workers:
         _grade_all(workers, _Tasks(workers, class_, provenance), len(submissions), jobs)
     return provenance.record(class_.results[index] for index in range(len(submissions)))
 
 
-def require_private(address: str) -> None:
-    """Raise ``ClusterError`` if others could read or change what travels to *address*."""
-    scheme, _ = parse_address(address)
-    if scheme in _ENCRYPTED or scheme == "inproc":
-        return
-    host = get_address_host(address)
-    with suppress(ValueError):  # a name
-        if ipaddress.ip_address(host).is_loopback:
-            return
-    if host != "localhost":
-        msg = (
-            f"{address} is not encrypted: hand-ins and grades of other people would travel in the "
-            "open, and whoever reaches the scheduler could change them. Start the scheduler and "
-            "the workers with TLS and use tls://, see docs/scaling.md."
-        )
-        raise ClusterError(msg)
-
-
-def difference(here: Facts, there: Facts) -> str:
-    """Say in what *there* would judge otherwise than *here*; empty if in nothing."""
-    for name, about in _VERSIONS.items():
-        ours, theirs = getattr(here.settings, name), getattr(there.settings, name)
-        if ours != theirs:
-            return _differs(about, ours, theirs)
-    for stage, ours in here.suites.items():
-        if ours != (theirs := there.suites.get(stage, "")):
-            return _differs(f"the suite or the solution of {stage}", ours, theirs)
-    if here.packages != there.packages:
-        only_here = _listed(set(here.packages) - set(there.packages))
-        only_there = _listed(set(there.packages) - set(here.packages))
-        return f"the installed packages differ: only here {only_here}; only there {only_there}"
-    if here.course != there.course:
-        return _differs("the course's id", here.course, there.course)
-    return "" if here.run == there.run else "the course's secret is another one there, or missing"
-
-
-def _differs(about: str, ours: str, theirs: str) -> str:
-    return f"{about} is {ours[:12]} here and {theirs[:12] or 'missing'} there"
-
-
-def _listed(names: Collection[str]) -> str:
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return (", ".join(sorted(names)[:MAX_NAMED]) or "nothing") + more
-
-
-@dataclass
-class _Workers:
-    """The workers of a scheduler, as this run uses them."""
-
-    client: Client
-    run: bytes
-    facts: Facts
-    threads: int = 0
-    _checked: set[str] = field(default_factory=set)
-    _looked: float = 0.0  # when there were workers
-    _next_look: float = 0.0
-
-    def look(self) -> None:
-        """Count the threads of all workers, and compare those that have joined."""
-        if self.client.status != "running":
-            raise _lost()
-        if time.monotonic() < self._next_look:
-            return
-        with _connection():
-            found = self.client.nthreads()
-        now = time.monotonic()
-        self._next_look = now + (LOOK_SECONDS if found else SIGNAL_SECONDS)
-        self._looked = now if found else self._looked or now
-        if now - self._looked > WAIT_SECONDS:
-            msg = f"No worker has been there for {WAIT_SECONDS:.0f} s; start some."
-            raise ClusterError(msg)
-        if joined := found.keys() - self._checked:
-            self._compare(joined)
-        self._checked = set(found)
-        self.threads = sum(found.values())
-
-    def submit(self, submission: Submission) -> Task:
-        """Send *submission* to some worker, which compares itself as well."""
-        content = msgspec.msgpack.encode(submission)
-        key = f"autograder-judge-{uuid.uuid4().hex}"
-        with _connection():
-            return self.client.submit(cluster_judge.judge, self.run, content, key=key, pure=False)
-
-    def answers(self, futures: Sequence[Task]) -> dict[Task, bytes | Exception]:
-        """Return what came of *futures*, which have ended."""
-        good = [future for future in futures if future.status == "finished"]
-        try:
-            found = dict(zip(good, self.client.gather(good), strict=True))
-        except Exception:  # noqa: BLE001  # a worker has died with its results
-            found = {}
-        return {one: found[one] if one in found else _outcome(one) for one in futures}
-
-    def _compare(self, joined: Collection[str]) -> None:
-        for address in joined:
-            require_private(address)
-        with _connection():
-            described = self.client.run(
-                cluster_judge.describe, self.run, workers=list(joined), on_error="return"
-            )
-        for address, answer in described.items():
-            if isinstance(answer, OSError):  # it is gone already
-                continue
-            if isinstance(answer, Exception):
-                msg = f"{address} has not this kit: {type(answer).__name__}: {answer}"
-                raise ClusterError(msg)
-            require_equal(self.facts, _decoded(answer), address)
-
-
-def require_equal(facts: Facts, answer: Answer, worker: str) -> None:
-    """Raise what *answer* refuses, or ``ClusterError`` if *worker* would judge otherwise."""
-    if isinstance(answer, Refused):
-        kinds = {"CourseError", "SandboxError", "UsageError"}
-        kind = getattr(errors, answer.kind) if answer.kind in kinds else GraderError
-        msg = f"{worker}: {answer.message}"
-        raise kind(msg)
-    if isinstance(answer, Described) and (found := difference(facts, answer.facts)):
-        msg = f"{worker} would judge otherwise, and nothing is judged with it: {found}."
-        raise ClusterError(msg)
-
-
-@dataclass
-class _Flying:
+class _Flying(NamedTuple):
     """A submission that a worker has, and what takes its result."""
 
-    index: int
+    number: int
     submission: Submission
     add: Callable[[SubmissionResult], None]
 
@@ -231,25 +92,35 @@ class _Flying:
 class _Tasks:
     """The submissions that are at the workers now."""
 
-    def __init__(self, workers: _Workers, class_: Class, provenance: Provenance) -> None:
+    def __init__(self, workers: Workers, class_: Class, provenance: Provenance) -> None:
         self._workers = workers
         self._class = class_
         self._provenance = provenance
-        self._flying: dict[Task, _Flying] = {}
+        self._flying: dict[Task, list[_Flying]] = {}
         self._ended: SimpleQueue[Task] = SimpleQueue()
 
     def __len__(self) -> int:
         return len(self._flying)
 
-    def start(self, index: int) -> None:
-        """Read a submission and send it; one without code has its result at once."""
-        submission, add = self._class.begin(index)
-        if submission.code is None:
-            add(unreadable(submission))
-            return
-        future = self._workers.submit(submission)
-        self._flying[future] = _Flying(index, submission, add)
-        future.add_done_callback(self._ended.put)
+    def start(self, waiting: deque[int], count: int) -> None:
+        """Read up to *count* of those that wait, and send them as one task.
+
+        One without code has its result at once.
+        """
+        together: list[_Flying] = []
+        size = 0
+        while waiting and len(together) < count and size < MAX_BYTES:
+            index = waiting.popleft()
+            submission, add = self._class.begin(index)
+            if submission.code is None:
+                add(unreadable(submission))
+            else:
+                together.append(_Flying(index, submission, add))
+                size += sum(map(len, submission.code.cells))
+        if together:
+            future = self._workers.submit([one.submission for one in together])
+            self._flying[future] = together
+            future.add_done_callback(self._ended.put)
 
     def finish(self, *, alone: bool) -> list[int]:
         """Take the results that have come; list the submissions whose workers have died.
@@ -258,16 +129,20 @@ class _Tasks:
         """
         killed = []
         for future, outcome in self._workers.answers(self._some_ended()).items():
-            one = self._flying.pop(future)
-            if isinstance(outcome, KilledWorker) and not alone:
-                killed.append(one.index)
+            together = self._flying.pop(future)
+            if not isinstance(outcome, KilledWorker):
+                for one, answer in zip(together, decode(outcome, len(together)), strict=True):
+                    one.add(self._result(one.submission, answer))
+            elif alone:
+                for one in together:
+                    one.add(failed_grading(one.submission, GraderError(KILLED)))
             else:
-                one.add(self._result(one.submission, outcome))
+                killed += [one.number for one in together]
         return killed
 
     def cancel(self) -> None:
         """Give up what no worker has begun."""
-        with suppress(*_CONNECTION_ERRORS):
+        with suppress(*CONNECTION_ERRORS):
             self._workers.client.cancel(list(self._flying))
 
     def _some_ended(self) -> list[Task]:
@@ -279,24 +154,18 @@ class _Tasks:
                 ended.append(self._ended.get_nowait())
         return ended
 
-    def _result(self, submission: Submission, outcome: bytes | Exception) -> SubmissionResult:
+    def _result(self, submission: Submission, answer: Answer) -> SubmissionResult:
         """Return the result; raises what is no fault of the submission."""
-        if isinstance(outcome, KilledWorker):
-            return failed_grading(submission, GraderError(KILLED))
-        if isinstance(outcome, Exception):
-            msg = f"A task failed on the cluster: {type(outcome).__name__}: {outcome}"
-            raise ClusterError(msg)
-        answer = _decoded(outcome)
         if isinstance(answer, Died):
             return failed_grading(submission, GraderError(DIED))
-        require_equal(self._workers.facts, answer, "A worker")
+        require_equal(self._workers.facts, answer)
         key = self._provenance.key(submission.stage, submission.digest)
         if isinstance(answer, Judged) and answer.result.audit and answer.result.audit.key == key:
             return answer.result
         raise ClusterError(UNUSABLE)
 
 
-def _grade_all(workers: _Workers, tasks: _Tasks, count: int, jobs: int | None) -> None:
+def _grade_all(workers: Workers, tasks: _Tasks, count: int, jobs: int | None) -> None:
     """Grade all; a submission whose workers died is graded once more, alone."""
     waiting, suspects, alone = deque(range(count)), list[int](), False
     try:
@@ -304,103 +173,12 @@ def _grade_all(workers: _Workers, tasks: _Tasks, count: int, jobs: int | None) -
             workers.look()
             if not waiting and not tasks:
                 alone = True  # from now on
-                tasks.start(suspects.pop())
+                tasks.start(deque([suspects.pop()]), 1)
             most = min(jobs or math.inf, IN_FLIGHT * workers.threads)
             while waiting and len(tasks) < most:
-                tasks.start(waiting.popleft())
+                share = len(waiting) // (TASKS_LEFT * workers.threads)
+                tasks.start(waiting, max(1, min(share, MAX_TOGETHER)))
             suspects += tasks.finish(alone=alone)
     except BaseException:
         tasks.cancel()
         raise
-
-
-def _decoded(answer: object) -> Answer:
-    """Return the answer of a worker, of which nothing is trusted but its meaning."""
-    if not isinstance(answer, bytes) or len(answer) > MAX_ANSWER:
-        raise ClusterError(UNUSABLE)
-    try:
-        decoded: Answer = msgspec.msgpack.decode(answer, type=Answer)
-    except msgspec.DecodeError as error:
-        msg = f"{UNUSABLE} ({error})"
-        raise ClusterError(msg) from None
-    return decoded
-
-
-def _outcome(future: Task) -> bytes | Exception:
-    """Return what came of one task, waiting for it if it is done again."""
-    try:
-        found: bytes = future.result()
-    except KilledWorker as error:
-        return error
-    except CancelledError:  # dask cancels all tasks where it has lost the scheduler
-        raise _lost() from None
-    except Exception as error:  # noqa: BLE001  # the caller says what it was
-        return error
-    return found
-
-
-@contextmanager
-def _workers(address: str, run: Run, facts: Facts) -> Iterator[_Workers]:
-    """Connect to the scheduler and compare its workers; end what they started for this run."""
-    client = _connect(address)
-    workers = _Workers(client, msgspec.msgpack.encode(run), facts)
-    try:
-        yield workers
-    finally:
-        with suppress(*_CONNECTION_ERRORS):  # the scheduler may be gone; the processes end alone
-            if client.status == "running":
-                client.run(cluster_judge.close, workers.run, on_error="ignore")
-        with suppress(*_CONNECTION_ERRORS):
-            client.close(END_SECONDS)
-
-
-@contextmanager
-def _without_log() -> Iterator[None]:
-    """Keep dask from printing tracebacks about what is raised here as one sentence."""
-    loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.core")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
-def _connect(address: str) -> Client:
-    """Return a client of the scheduler at *address*; raises ``ClusterError``."""
-    try:
-        whole = normalize_address(address)
-        require_private(whole)
-        security = Security()  # of dask's own configuration
-        has_keys = security.get_connection_args("client")["ssl_context"] is not None
-        if parse_address(whole)[0] in _ENCRYPTED and not has_keys:
-            msg = (
-                f"{address} needs the keys of TLS: name them in dask's configuration, "
-                "distributed.comm.tls (docs/scaling.md)."
-            )
-            raise ClusterError(msg)
-        return Client(whole, timeout=CONNECT_SECONDS, set_as_default=False, security=security)
-    except ValueError as error:
-        msg = f"{address} is no address of a scheduler, such as tls://host:8786: {error}."
-        raise ClusterError(msg) from None
-    except _CONNECTION_ERRORS as error:
-        msg = (
-            f"No scheduler of dask answers at {address} within {CONNECT_SECONDS:.0f} s: {error}. "
-            "Is it running, and is the address right? See docs/scaling.md."
-        )
-        raise ClusterError(msg) from None
-
-
-@contextmanager
-def _connection() -> Iterator[None]:
-    """Say in one sentence what dask says in several ways."""
-    try:
-        yield
-    except _CONNECTION_ERRORS as error:
-        raise _lost() from error
-
-
-def _lost() -> ClusterError:
-    return ClusterError("The connection to the scheduler is lost.")

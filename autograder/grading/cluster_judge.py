@@ -46,6 +46,7 @@ class Described(msgspec.Struct, frozen=True, tag=True):
     """What the worker would judge with."""
 
     facts: Facts
+    worker: str = ""
 
 
 class Judged(msgspec.Struct, frozen=True, tag=True):
@@ -59,6 +60,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
     kind: str
     message: str
+    worker: str = ""
 
 
 class Died(msgspec.Struct, frozen=True, tag=True):
@@ -70,12 +72,20 @@ Answer = Described | Judged | Refused | Died
 
 def describe(run: bytes) -> bytes:
     """Return what this worker would judge *run* with."""
-    return _answer(lambda: Described(_pool(run).facts))
+    return msgspec.msgpack.encode([_answer(lambda: Described(_pool(run).facts))])
 
 
-def judge(run: bytes, submission: bytes) -> bytes:
-    """Return the record of *submission*; a worker that differs judges nothing."""
-    return _answer(lambda: _pool(run).judge(msgspec.msgpack.decode(submission, type=Submission)))
+def judge(run: bytes, submissions: bytes) -> bytes:
+    """Return the records of *submissions*; a worker that differs judges nothing."""
+    answers = [
+        _answer(partial(_judge, run, one))
+        for one in msgspec.msgpack.decode(submissions, type=list[Submission])
+    ]
+    return msgspec.msgpack.encode(answers)
+
+
+def _judge(run: bytes, submission: Submission) -> Answer:
+    return _pool(run).judge(submission)
 
 
 def close(run: bytes) -> None:
@@ -141,7 +151,7 @@ class JudgePool:
     def judge(self, submission: Submission) -> Answer:
         """Judge *submission*, once more if the process dies."""
         if self.facts.digest != self._run.facts:
-            return Described(self.facts)
+            return Described(self.facts, _address())
         add_audit = self._provenance.begin(submission)
         for number in range(TRIES):
             if result := self._ask(submission, is_new=number > 0):
@@ -213,15 +223,24 @@ def _pool(run: bytes) -> JudgePool:
         return _POOLS.by_run[run]
 
 
-def _answer(work: Callable[[], Answer]) -> bytes:
-    """Return the answer of *work*, or why there is none, as bytes."""
+def _answer(work: Callable[[], Answer]) -> Answer:
+    """Return the answer of *work*, or why there is none."""
     try:
-        answer = work()
+        return work()
     except AutograderError as error:
-        answer = Refused(type(error).__name__, str(error))
+        return Refused(type(error).__name__, str(error), _address())
     except Exception as error:  # noqa: BLE001  # a bug; an exception would cross as a pickle
-        answer = Refused(GraderError.__name__, f"{type(error).__name__}: {error}")
-    return msgspec.msgpack.encode(answer)
+        return Refused(GraderError.__name__, f"{type(error).__name__}: {error}", _address())
+
+
+def _address() -> str:
+    """Return the address of the worker that this task runs on; empty outside of a task."""
+    from distributed import get_worker  # noqa: PLC0415  # a judging process needs no dask
+
+    try:
+        return str(get_worker().address)
+    except ValueError:
+        return ""
 
 
 def main(number: str, folder: str, isolation: Isolation, diagnose: str, *stages: str) -> None:

@@ -180,3 +180,5 @@ def _torch_version() -> str:
         return version("torch") or "unknown"  # None where its metadata is damaged
     except PackageNotFoundError:  # it was put in place without pip
         return "unknown"
+    except FileNotFoundError:  # damaged, and dask has imported a finder that raises this instead
+        return "unknown"

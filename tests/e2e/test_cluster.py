@@ -15,7 +15,7 @@ from autograder import course as courses
 from autograder.cli import app
 from autograder.course import Course
 from autograder.errors import ClusterError
-from autograder.grading import cluster
+from autograder.grading import cluster, cluster_workers
 from autograder.grading.grade import grade
 from autograder.grading.journal import Journal, grade_with_journal
 from autograder.results import Results, Status, SubmissionResult, to_json
@@ -168,7 +168,9 @@ def test_the_command_says_what_is_wrong_with_an_address(scene: Scene):
 
 def test_a_lost_scheduler_ends_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch):
     """With one sentence; what was judged is in the journal. Last, as it ends the cluster."""
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 2.0)  # dask tries to connect again that long
+    monkeypatch.setattr(
+        cluster_workers, "CONNECT_SECONDS", 2.0
+    )  # dask tries to connect again that long
     record = scene.home / "lost.json"
 
     def lose(_result: SubmissionResult) -> None:

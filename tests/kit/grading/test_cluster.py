@@ -1,117 +1,28 @@
-"""The side of the instructor: what is refused, and what becomes of what workers answer."""
+"""What becomes of what workers answer; stand-ins take their place."""
 
 from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
 from distributed.scheduler import KilledWorker
-from msgspec.structs import replace
 
 from autograder.course import Course
-from autograder.errors import ClusterError, CourseError, GraderError
-from autograder.grading import cluster
-from autograder.grading.cluster import difference, require_equal, require_private
-from autograder.grading.cluster_judge import Died, Judged, Refused
+from autograder.errors import ClusterError
+from autograder.grading import cluster, cluster_workers
+from autograder.grading.cluster_judge import Died, Judged
 from autograder.grading.grade import Class
 from autograder.grading.provenance import Facts, Provenance
 from autograder.results import Results, Status, SubmissionResult
 from autograder.submission import Submission
 from tests.factories import SOLUTION, Submit
 
-Answers = Callable[[Submission], bytes | Exception]
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["tcp://127.0.0.1:8786", "tcp://[::1]:8786", "tcp://localhost:1", "tls://10.0.0.1:8786"],
-)
-def test_a_private_connection_is_accepted(address: str):
-    """TLS to anywhere, anything to this machine."""
-    assert require_private(address) is None
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "tcp://10.0.0.1:8786",
-        "tcp://[2001:db8::1]:8786",
-        "tcp://scheduler.example:8786",
-        "tcp://localhost.example:8786",
-        "ws://10.0.0.1:8786",
-        "tcp://0.0.0.0:8786",
-    ],
-)
-def test_an_open_connection_is_refused(address: str):
-    """Hand-ins and grades of other people would travel in the open."""
-    with pytest.raises(ClusterError, match="is not encrypted"):
-        require_private(address)
+Answers = Callable[[Submission], object]
 
 
 @pytest.fixture
 def facts(tiny: Course) -> Facts:
     """What this machine would judge with."""
     return Provenance(tiny, "full").facts(["01_tiny"])
-
-
-def test_equal_machines_differ_in_nothing(facts: Facts):
-    """The sentence is empty."""
-    assert difference(facts, facts) == ""
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("torch", "torch is 2.13.0 here and 9 there"),
-        ("python", "Python is 3.x here and 9 there"),
-        ("kit", "the kit's version is 0.1 here and 9 there"),
-        ("machine", "the architecture of the processor is x86_64 here and 9 there"),
-    ],
-)
-def test_another_version_is_named_with_both_values(facts: Facts, name: str, sentence: str):
-    """So that the reader knows which machine to change."""
-    here = replace(facts.settings, torch="2.13.0", python="3.x", kit="0.1", machine="x86_64")
-    there = replace(here, **{name: "9"})
-    found = difference(replace(facts, settings=here), replace(facts, settings=there, run="other"))
-
-    assert found == sentence
-
-
-def test_another_suite_is_named(facts: Facts):
-    """By its stage, and the first digits of both digests."""
-    there = replace(facts, suites={"01_tiny": "b" * 64})
-
-    assert difference(facts, there) == (
-        "the suite or the solution of 01_tiny is "
-        f"{facts.suites['01_tiny'][:12]} here and bbbbbbbbbbbb there"
-    )
-
-
-def test_packages_are_listed(facts: Facts):
-    """A few of each side."""
-    here = replace(facts, packages=("a-1", "b-1"))
-    there = replace(facts, packages=("b-1", *(f"c{number}-1" for number in range(7))))
-
-    assert difference(here, there) == (
-        "the installed packages differ: only here a-1; only there c0-1, c1-1, c2-1, c3-1, c4-1 "
-        "and 2 more"
-    )
-
-
-def test_another_secret_is_not_shown(facts: Facts):
-    """Where all else is equal, it is the secret that differs."""
-    found = difference(facts, replace(facts, run="other"))
-
-    assert found == "the course's secret is another one there, or missing"
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [("CourseError", CourseError), ("KeyboardInterrupt", GraderError), ("", GraderError)],
-)
-def test_what_a_worker_refuses_is_raised_here(facts: Facts, kind: str, expected: type[Exception]):
-    """With the worker's name; of the kit's own errors only."""
-    with pytest.raises(expected, match="tcp://w: no suite"):
-        require_equal(facts, Refused(kind, "no suite"), "tcp://w")
 
 
 class Workers:
@@ -124,8 +35,9 @@ class Workers:
         self.facts = facts
         self.client = self
         self.sent: list[list[str]] = []  # who was there, whenever somebody was sent
+        self.tasks: list[list[str]] = []
         self._answers = answers
-        self._there: dict[Task, Submission] = {}
+        self._there: dict[Task, list[Submission]] = {}
 
     def look(self) -> None:
         """Find nothing new."""
@@ -133,17 +45,23 @@ class Workers:
     def cancel(self, _tasks: object) -> None:
         """Give up."""
 
-    def submit(self, submission: Submission) -> "Task":
-        """Take a submission, as its bytes."""
-        content = msgspec.msgpack.encode(submission)
+    def submit(self, submissions: Sequence[Submission]) -> "Task":
+        """Take submissions, as their bytes."""
+        content = msgspec.msgpack.encode(submissions)
         task = Task()
-        self._there[task] = msgspec.msgpack.decode(content, type=Submission)
-        self.sent.append([one.student for one in self._there.values()])
+        self._there[task] = msgspec.msgpack.decode(content, type=list[Submission])
+        self.tasks.append([one.student for one in submissions])
+        self.sent.append([one.student for each in self._there.values() for one in each])
         return task
 
-    def answers(self, tasks: Sequence["Task"]) -> dict["Task", bytes | Exception]:
-        """Answer."""
-        return {task: self._answers(self._there.pop(task)) for task in tasks}
+    def answers(self, tasks: Sequence["Task"]) -> dict["Task", object]:
+        """Answer; what is no answer to one submission is none to the task."""
+        return {task: self._answer(self._there.pop(task)) for task in tasks}
+
+    def _answer(self, together: Sequence[Submission]) -> object:
+        found = [self._answers(one) for one in together]
+        strange = [one for one in found if not isinstance(one, Judged | Died)]
+        return strange[0] if strange else msgspec.msgpack.encode(found)
 
 
 class Task:
@@ -155,28 +73,29 @@ class Task:
 
 
 @pytest.fixture
-def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[[Answers], tuple[Results, Workers]]:
-    """Grade ada, bea and one who handed in nothing, by workers that answer as given."""
+def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[..., tuple[Results, Workers]]:
+    """Grade ada, bea and one who handed in nothing, and more, by workers that answer as given."""
 
-    def grade(answers: Answers) -> tuple[Results, Workers]:
+    def grade(answers: Answers, *more: str) -> tuple[Results, Workers]:
         nothing = Submission(student="cleo", stage="01_tiny", code=None, problem="No code here.")
         class_ = [submit(SOLUTION, student="ada"), submit(SOLUTION, student="bea"), nothing]
+        class_ += [submit(SOLUTION, student=student) for student in more]
         provenance = Provenance(tiny, "full")
         workers = Workers(facts, answers)
         collected = Class(class_, provenance, lambda _result: None)
         tasks = cluster._Tasks(workers, collected, provenance)
         cluster._grade_all(workers, tasks, len(class_), None)
-        return provenance.record(collected.results[index] for index in range(3)), workers
+        return provenance.record(collected.results[index] for index in range(len(class_))), workers
 
     return grade
 
 
 @pytest.fixture
-def judged(tiny: Course) -> Callable[[Submission], bytes]:
+def judged(tiny: Course) -> Callable[[Submission], Judged]:
     """Answer as a worker does that gives full marks."""
     provenance = Provenance(tiny, "full")
 
-    def answer(submission: Submission) -> bytes:
+    def answer(submission: Submission) -> Judged:
         result = SubmissionResult(
             student=submission.student,
             stage=submission.stage,
@@ -184,7 +103,7 @@ def judged(tiny: Course) -> Callable[[Submission], bytes]:
             score=10.0,
             max_score=10.0,
         )
-        return msgspec.msgpack.encode(Judged(provenance.begin(submission)(result)))
+        return Judged(provenance.begin(submission)(result))
 
     return answer
 
@@ -210,7 +129,7 @@ def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, j
     """Others keep their grades, also one that was at the same workers."""
     tried: list[str] = []
 
-    def answers(submission: Submission) -> bytes | Exception:
+    def answers(submission: Submission) -> object:
         tried.append(submission.student)
         if submission.student == "ada" or tried == ["ada", "bea"]:
             return KilledWorker("task", None, 3)
@@ -223,17 +142,41 @@ def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, j
     assert tried == ["ada", "bea", "bea", "ada"]
 
 
+def test_many_submissions_travel_together(run, judged):
+    """As long as so many wait that all workers still end at about the same time."""
+    students = [f"s{number}" for number in range(60)]
+    results, workers = run(judged, *students)
+
+    assert [one.student for one in results.submissions] == ["ada", "bea", "cleo", *students]
+    assert workers.sent[0] == ["ada", "bea", "s0"]
+    assert sorted({len(task) for task in workers.tasks}) == [1, 2, 3]
+    assert workers.tasks[-1] == ["s59"]
+
+
+def test_those_that_travelled_with_a_fatal_one_are_tried_alone(run, judged):
+    """Each of them: which one it was, nobody can see."""
+    students = [f"s{number}" for number in range(60)]
+    results, workers = run(
+        lambda one: KilledWorker("task", None, 3) if one.student == "bea" else judged(one),
+        *students,
+    )
+    others = [one for one in results.submissions if one.student not in {"bea", "cleo"}]
+
+    assert dict(statuses(results))["bea"] is Status.GRADER_ERROR
+    assert {one.status for one in others} == {Status.GRADED}
+    assert workers.sent[-3:] == [["s0"], ["bea"], ["ada"]]
+
+
 def test_a_submission_whose_processes_died_has_no_grade(run, judged):
     """Its worker has tried it twice."""
-    died = msgspec.msgpack.encode(Died())
-    results, _ = run(lambda one: died if one.student == "ada" else judged(one))
+    results, _ = run(lambda one: Died() if one.student == "ada" else judged(one))
 
     assert statuses(results)[:2] == [("ada", Status.GRADER_ERROR), ("bea", Status.GRADED)]
 
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"\x80", "text", b"\xc1" * 3, msgspec.msgpack.encode({"type": "Judged"})],
+    [b"", b"\x80", "text", b"\xc1" * 3, msgspec.msgpack.encode([{"type": "Judged"}]), b"\x90"],
 )
 def test_an_answer_of_no_worker_of_ours_ends_the_run(run, answer: object):
     """Nothing is recorded that was not judged."""
@@ -250,7 +193,7 @@ def test_the_record_of_another_submission_is_refused(run, judged, submit: Submit
 
 def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, judged):
     """What the supervisor spends on a worker is bounded."""
-    monkeypatch.setattr(cluster, "MAX_ANSWER", 10)
+    monkeypatch.setattr(cluster_workers, "MAX_ANSWER", 10)
     with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
         run(judged)
 

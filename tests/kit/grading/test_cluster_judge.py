@@ -100,12 +100,14 @@ def run(tiny: Course) -> Run:
 def answer(run: Run, submission: Submission) -> Answer:
     """Ask the worker as a task does."""
     encode = msgspec.msgpack.encode
-    return msgspec.msgpack.decode(judge(encode(run), encode(submission)), type=Answer)
+    [found] = msgspec.msgpack.decode(judge(encode(run), encode([submission])), type=list[Answer])
+    return found
 
 
 def test_a_worker_describes_what_it_would_judge_with(run: Run, judges: Judges):
     """No process is started for that."""
-    found = msgspec.msgpack.decode(describe(msgspec.msgpack.encode(run)), type=Answer)
+    answers = describe(msgspec.msgpack.encode(run))
+    [found] = msgspec.msgpack.decode(answers, type=list[Answer])
 
     assert isinstance(found, Described)
     assert found.facts.digest == run.facts
