@@ -10,7 +10,7 @@ import resource
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def numbered_submission(stage: Stage, number: int) -> Submission:
     )
 
 
-def write_json(root: Path, name: str, measured: dict[str, Sequence[float]]) -> Path:
+def write_json(root: Path, name: str, measured: Mapping[str, Sequence[float]]) -> Path:
     """Write all values of *measured*, with their medians, below *root*; return the file."""
     file = root / "build" / "benchmarks" / f"{name}.json"
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -384,7 +384,7 @@ _DRAWS: dict[str, Callable[..., Tensor]] = {
 
 def _draw(seed: int, draw: Callable[..., Tensor], turn: int, shape: tuple[int, ...]) -> Tensor:
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` formats stack traces
         for _ in range(turn):
             draw(*shape)
         return draw(*shape).double()
