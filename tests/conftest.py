@@ -1,4 +1,6 @@
-"""Which tests run on the same core, and how long a test with drawn inputs may take."""
+"""What holds for all tests: which run on the same core, and what saves time."""
+
+import gc
 
 import pytest
 from hypothesis import settings
@@ -34,3 +36,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
             return "grade_class" if file in GRADE_CLASS else file
 
     return OneCoreForEachFixture(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Let no garbage collection, of which pytest inside a test makes five, look through imports."""
+    gc.freeze()
