@@ -16,7 +16,7 @@ from autograder.course import Stage
 from autograder.diagnosis.observation import Match, Observation, compare, same_answer, same_step
 from autograder.diagnosis.operators.programs import Key, Programs, Run, Script, Words
 from autograder.diagnosis.operators.rewrites import Rewrite
-from autograder.diagnosis.operators.vocabulary import KINDS, alternatives
+from autograder.diagnosis.operators.vocabulary import KINDS, alternatives, require_known
 from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import Layer, WrongAnswer, spec_of
@@ -62,6 +62,7 @@ class OperatorSearch:
         self._run = run
         self._solution = solution
         self._solve = solve
+        require_known(words)
         self._words = words
         self._programs: dict[str, Programs] = {}
         self._scripts: dict[str, Script] = {}

@@ -5,7 +5,7 @@ solution. A kind's sentence is said where several mistakes of that kind fit equa
 """
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from autograder.errors import CourseError
@@ -259,11 +259,15 @@ def _is_parameter(node: ast.expr) -> bool:
     return False
 
 
-def wording(kind: str, stage_words: Mapping[str, tuple[str, str] | None]) -> Wording | None:
-    """Return how a stage words *kind*; ``None`` if it silences it; raises ``CourseError``."""
-    if unknown := stage_words.keys() - KINDS.keys():
+def require_known(stage_words: Iterable[str]) -> None:
+    """Raise ``CourseError`` if a stage words a kind that there is not."""
+    if unknown := set(stage_words) - KINDS.keys():
         msg = f"OPERATORS names unknown kinds of mistake: {', '.join(sorted(unknown))}."
         raise CourseError(msg)
+
+
+def wording(kind: str, stage_words: Mapping[str, tuple[str, str] | None]) -> Wording | None:
+    """Return how a stage words *kind*; ``None`` if it silences it."""
     words = stage_words.get(kind, KINDS[kind])
     return Wording(*words) if words else None
 

@@ -134,7 +134,7 @@ CHECKS = {
     "attend": (refuses_other_sizes, attends, passes_gradients),
     "Causal": (makes_layers, has_biases, attends_to_the_past, drops_weights),
 }
-LAYERS = {"makes_layers": "parameters", "has_biases": "parameters"}
+LAYERS = {"makes_layers": "parameters", "has_biases": "parameters", "passes_gradients": "gradients"}
 
 
 class Grader:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from autograder.errors import CourseError
 from tests.kit.diagnosis.operators.conftest import Grader
 
 ATTEND = """
@@ -72,3 +73,44 @@ def test_a_mistake_in_a_module_is_named(grader: Grader, kind: str, old: str, new
     assert old in CAUSAL
 
     assert grader.kinds("Causal", CAUSAL.replace(old, new)) == {kind}
+
+
+def test_two_mistakes_are_both_named(grader: Grader):
+    """The one to mend first stands in front."""
+    found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(0) @ values"))
+    named = {one.misconception: one.explanation for one in found.values()}
+
+    assert list(named) == ["scale_missing + softmax_axis"]
+    assert "First: The scores are not divided" in next(iter(named.values()))
+
+
+def test_what_no_mistake_explains_has_no_kind(grader: Grader):
+    """A result that is nearly that of a known mistake is none."""
+    assert grader.kinds("attend", ATTEND.format(f"{E}.softmax(-1) @ values + 1e-3")) == set()
+
+
+def test_another_student_costs_no_further_run(grader: Grader):
+    """What the programs showed is kept for the class."""
+    code = ATTEND.format(f"({E} / 2).softmax(0) @ values")
+    grader.diagnose("attend", code)
+    found = grader.diagnose("attend", code.replace("(0)", "(dim=0)"))
+
+    assert found
+    assert grader.runs == []
+
+
+def test_a_stage_silences_and_rewords_kinds(write_stage):
+    """The file of misconceptions has the last word."""
+    words = 'OPERATORS = {"softmax_twice": None, "scale_missing": ("Too large.", "Why?")}\n'
+    grader = Grader(write_stage(words))
+    unscaled = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(-1) @ values"))
+    twice = grader.kinds("attend", ATTEND.format(f"({E} / 2).softmax(-1).softmax(-1) @ values"))
+
+    assert {one.explanation for one in unscaled.values()} == {"Too large."}
+    assert "softmax_twice" not in twice
+
+
+def test_a_stage_that_rewords_no_kind_is_refused(write_stage):
+    """A typing error is reported before anything is graded."""
+    with pytest.raises(CourseError, match="scale_mising"):
+        Grader(write_stage('OPERATORS = {"scale_mising": None}\n'))

@@ -4,7 +4,13 @@ import ast
 
 import pytest
 
-from autograder.diagnosis.operators.vocabulary import KINDS, alternatives, role_of, wording
+from autograder.diagnosis.operators.vocabulary import (
+    KINDS,
+    alternatives,
+    require_known,
+    role_of,
+    wording,
+)
 from autograder.errors import CourseError
 
 
@@ -50,7 +56,7 @@ def test_a_stage_rewords_a_kind():
 def test_an_unknown_kind_is_refused():
     """A typing error would silence nothing."""
     with pytest.raises(CourseError, match="scale_mising"):
-        wording("dtype", {"scale_mising": None})
+        require_known({"scale_mising": None})
 
 
 @pytest.mark.parametrize(
