@@ -735,7 +735,7 @@ CASES = (
                 "queries = input_vectors @ self.W_q / self.W_q.shape[1] ** 0.5",
             ),
         ),
-        {"SelfAttentionV1": ("drawn in another order", SOME)},
+        {"SelfAttentionV1": ("created in another order", SOME)},
         never=("not scaled", "is fixed", "bias"),
     ),
     Case(
