@@ -97,23 +97,30 @@ class CheckFixtures:
     @pytest.fixture
     def student(self) -> "Student":
         """The student's module, in another process."""
-        return self._context.student(self._context.item)
+        student: Student = self._value("student")
+        return student
 
     @pytest.fixture
     def reference(self) -> "Student":
         """The instructor's solution of the same stage, with the same methods as `student`."""
-        return self._context.reference(self._context.item)
+        reference: Student = self._value("reference")
+        return reference
 
     @pytest.fixture
     def documented(self) -> "DocumentedTensors":
         """The documented tensors by name."""
-        return self._context.documented(self._context.item)
+        documented: DocumentedTensors = self._value("documented")
+        return documented
 
     @pytest.fixture
     def probe(self) -> "HiddenInputs":
         """The source of inputs of this check: hidden ones, or public ones in a public suite."""
-        return self._context.probe(self._context.item)
+        probe: HiddenInputs = self._value("probe")
+        return probe
 
-    @property
-    def _context(self) -> "SuiteContext":
-        return self._config.stash[CONTEXT]
+    def _value(self, name: str) -> Any:
+        """Return what the check itself has, so that both draw from one source of inputs."""
+        context: SuiteContext = self._config.stash[CONTEXT]
+        item = context.item
+        given = item.funcargs if isinstance(item, pytest.Function) else {}
+        return given[name] if name in given else getattr(context, name)(item)

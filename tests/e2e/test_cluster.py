@@ -24,6 +24,7 @@ from autograder.submission.collect import find
 from autograder.submission.lazy_submissions import LazySubmissions
 from benchmarks.cluster import DaskCluster
 from tests.factories import SOLUTION, STAGE, course_files, without_times, write_files
+from tests.kit.commands import forget_suites
 
 STUDENTS = 12
 FIRST = 3  # results before the first run is interrupted
@@ -61,7 +62,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         for number in range(STUDENTS - 1)
     }
     write_files(home / "class", hand_ins | {"unread/notes.txt": "no code"})
-    with DaskCluster(home, workers=2) as dask:
+    with forget_suites(), DaskCluster(home, workers=2) as dask:
         yield Scene(courses.load(home / "course"), home, dask)
 
 

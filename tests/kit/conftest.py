@@ -1,7 +1,6 @@
 """A tiny course, and one fork server that forks the workers of every test."""
 
 import copy
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,12 +31,12 @@ from tests.factories import (
     course_files,
     write_files,
 )
+from tests.kit.commands import forget_suites
 
 
 @pytest.fixture
 def write_course(tmp_path: Path) -> Iterator[WriteCourse]:
     """Write the tiny course, with some files replaced or added, and load it."""
-    known = set(sys.modules)
 
     def write(
         changed: dict[str, str] | None = None, stages: tuple[str, ...] = ("01_tiny",)
@@ -46,10 +45,8 @@ def write_course(tmp_path: Path) -> Iterator[WriteCourse]:
         write_files(root, course_files(stages) | (changed or {}))
         return course.load(root)
 
-    yield write
-    for name in set(sys.modules) - known:  # pytest knows suites by names that return in every test
-        if name.startswith(("tests.hidden", "source")):
-            del sys.modules[name]
+    with forget_suites():
+        yield write
 
 
 @pytest.fixture

@@ -294,6 +294,17 @@ def test_a_suite_may_replace_a_fixture_of_the_kit(graded: Graded, write_course):
     assert ends(result) == {"a": (Outcome.PASSED, Status.OK)}
 
 
+def test_a_fixture_of_a_suite_has_what_the_check_has(graded: Graded, write_course):
+    """What both draw are numbers after each other, and both ask one student."""
+    own = "\n@pytest.fixture\ndef given(student, probe):\n    return student, probe\n"
+    suite = suite_of("assert given == (student, probe)")[SUITE]
+    suite = suite.replace("(student)", "(given, student, probe)")
+    code = "def double(x):\n    return 2 * x\n"
+    result = graded(code, course=write_course({SUITE: f"import pytest\n{suite}{own}"}))
+
+    assert ends(result) == {"a": (Outcome.PASSED, Status.OK)}
+
+
 @pytest.mark.parametrize(
     ("suite", "excerpt"),
     [
