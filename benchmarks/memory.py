@@ -1,8 +1,11 @@
-"""Measures the supervisor's peak memory: python -m benchmarks.memory [SUBMISSIONS...].
+"""Measures the supervisor's peak memory: python -m benchmarks.memory [judge] [SUBMISSIONS...].
 
 For each number of submissions, one run grades them and another regrades them with nothing changed.
 A quick judge takes the place of the sandbox: it gives each submission the real result of another
 one of its kind, with a message of its own. Everything else is `autograder grade --json`.
+
+With ``judge``, the first run judges in the sandbox, and each record is compared with that of a
+submission of its kind in a class of ten.
 """
 
 import resource
@@ -33,8 +36,8 @@ class Measured(msgspec.Struct):
     seconds: float
 
 
-def main(counts: list[int]) -> None:
-    """Measure and print."""
+def main(counts: list[int], *, judge: bool) -> None:
+    """Measure and print; *judge* says whether the sandbox judges each submission."""
     from benchmarks.kills import write_class  # noqa: PLC0415  # imports torch, which no regrade needs
 
     print("submissions   first run: peak   processor   regrade: peak   processor   record")
@@ -45,12 +48,17 @@ def main(counts: list[int]) -> None:
             _run("real", few, home / "few.json")
             class_ = write_class(home / "class", STAGE, count)
             record = home / "results.json"
-            first = _run("quick", class_, record, home / "few.json")
+            known = () if judge else (home / "few.json",)
+            first = _run("real" if judge else "quick", class_, record, *known)
             again = _run("real", class_, record)  # nothing is left to be judged
             size = record.stat().st_size / KIB**2
-            found = len(from_json(record.read_bytes()).submissions)
-        if found != count:
-            sys.exit(f"The record has {found} submissions, not {count}.")
+            found = from_json(record.read_bytes()).submissions
+            few_found = from_json((home / "few.json").read_bytes()).submissions
+        if len(found) != count:
+            sys.exit(f"The record has {len(found)} submissions, not {count}.")
+        if judge:
+            wrong = sum(_judged(one) != _judged(few_found[_number(one) % KINDS]) for one in found)
+            print(f"judged in {first.seconds:.0f} s, {wrong} records are not as in a class of ten")
         print(
             f"{count:11,}   {first.mib:11.0f} MiB   {first.cpu_seconds:7.1f} s   "
             f"{again.mib:9.0f} MiB   {again.cpu_seconds:7.1f} s   {size:4.0f} MiB"
@@ -89,14 +97,23 @@ def _peak_mib() -> float:
 
 def _quick(results: tuple[SubmissionResult, ...], one: Submission) -> SubmissionResult:
     """Return the result of a submission of the same kind, with a message of its own."""
-    number = int(one.student.removeprefix("student"))
+    number = _number(one)
     result = results[number % KINDS]
     message = f"{result.message} This is submission {number}."
     return replace(result, student=one.student, sha256=one.sha256, message=message, audit=None)
+
+
+def _judged(one: SubmissionResult) -> SubmissionResult:
+    """Return what submissions of a kind have in common."""
+    return replace(one, student="", sha256="", syntax_sha256="", audit=None)
+
+
+def _number(one: Submission | SubmissionResult) -> int:
+    return int(one.student.removeprefix("student"))
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] in (["real"], ["quick"]):
         measure(*sys.argv[2:])
     else:
-        main(list(map(int, sys.argv[1:])))
+        main([int(word) for word in sys.argv[1:] if word != "judge"], judge="judge" in sys.argv)
