@@ -35,7 +35,7 @@ from autograder.sandbox.isolation import Isolation
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 
-IN_FLIGHT = 2  # tasks for each thread: one is worked on, the other waits at the worker
+TASKS_PER_THREAD = 2  # one is worked on, the other waits at the worker
 TASKS_LEFT = 8  # for each thread at least, so that all end at about the same time
 MAX_TOGETHER = 16  # submissions of a task; dask takes as long for one as for sixteen
 MAX_BYTES = 2**20  # of the code in a task, unless one submission has more
@@ -81,7 +81,7 @@ def grade(
     return provenance.record(class_.results[index] for index in range(len(submissions)))
 
 
-class _Flying(NamedTuple):
+class _Sent(NamedTuple):
     """A submission that a worker has, and what takes its result."""
 
     number: int
@@ -96,18 +96,18 @@ class _Tasks:
         self._workers = workers
         self._class = class_
         self._provenance = provenance
-        self._flying: dict[Task, list[_Flying]] = {}
+        self._sent: dict[Task, list[_Sent]] = {}
         self._ended: SimpleQueue[Task] = SimpleQueue()
 
     def __len__(self) -> int:
-        return len(self._flying)
+        return len(self._sent)
 
     def start(self, waiting: deque[int], count: int) -> None:
         """Read up to *count* of those that wait, and send them as one task.
 
         One without code has its result at once.
         """
-        together: list[_Flying] = []
+        together: list[_Sent] = []
         size = 0
         while waiting and len(together) < count and size < MAX_BYTES:
             index = waiting.popleft()
@@ -115,11 +115,11 @@ class _Tasks:
             if submission.code is None:
                 add(unreadable(submission))
             else:
-                together.append(_Flying(index, submission, add))
+                together.append(_Sent(index, submission, add))
                 size += sum(map(len, submission.code.cells))
         if together:
             future = self._workers.submit([one.submission for one in together])
-            self._flying[future] = together
+            self._sent[future] = together
             future.add_done_callback(self._ended.put)
 
     def finish(self, *, alone: bool) -> list[int]:
@@ -129,7 +129,7 @@ class _Tasks:
         """
         killed = []
         for future, outcome in self._workers.answers(self._some_ended()).items():
-            together = self._flying.pop(future)
+            together = self._sent.pop(future)
             if not isinstance(outcome, KilledWorker):
                 for one, answer in zip(together, decode(outcome, len(together)), strict=True):
                     one.add(self._result(one.submission, answer))
@@ -143,7 +143,7 @@ class _Tasks:
     def cancel(self) -> None:
         """Give up what no worker has begun."""
         with suppress(*CONNECTION_ERRORS):
-            self._workers.client.cancel(list(self._flying))
+            self._workers.client.cancel(list(self._sent))
 
     def _some_ended(self) -> list[Task]:
         """Wait for a moment; list the tasks that have ended."""
@@ -174,7 +174,7 @@ def _grade_all(workers: Workers, tasks: _Tasks, count: int, jobs: int | None) ->
             if not waiting and not tasks:
                 alone = True  # from now on
                 tasks.start(deque([suspects.pop()]), 1)
-            most = min(jobs or math.inf, IN_FLIGHT * workers.threads)
+            most = min(jobs or math.inf, TASKS_PER_THREAD * workers.threads)
             while waiting and len(tasks) < most:
                 share = len(waiting) // (TASKS_LEFT * workers.threads)
                 tasks.start(waiting, max(1, min(share, MAX_TOGETHER)))
