@@ -13,7 +13,8 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -36,8 +37,6 @@ from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Code, Submission
 from autograder.suite.in_process import LocalChannel, solution_channel
 from tests.e2e.fresh_mistakes import Mistake, programs, submit
-
-Table = dict[str, Counter[str]]  # counts by stage
 
 
 def main(what: str = "cost", *arguments: str) -> None:
@@ -66,25 +65,34 @@ def cost(course: Course, count: int = 200, wanted: str = "04") -> None:
 
 
 def named(course: Course, path: Path | None = None) -> None:
-    """Count what is named, print it, and write it to *path*."""
+    """Count what is named, print each stage when it is counted, and write all to *path*."""
     with open_suites(course, course.stages) as runner:
         tables = {
-            "misconceptions, none known": {
-                stage.name: _bank(runner, stage) for stage in course.stages
-            },
-            "mutants, no misconception known": {
-                stage.name: _mutants(runner, stage) for stage in course.stages
-            },
-            "fresh programs": _fresh(course, runner),
+            "fresh programs": partial(_fresh, course, runner),
+            "misconceptions, none known": partial(_bank, runner),
+            "mutants, no misconception known": partial(_mutants, runner),
         }
-    for title, table in tables.items():
-        print(title)
-        names = list(dict.fromkeys(name for counts in table.values() for name in counts))
-        table["all"] = sum(table.values(), Counter())
-        for stage, counts in table.items():
-            print(f"  {stage:26}", *(f"{name} {counts[name]:4}" for name in names))
+        counted = {title: _counted(title, course.stages, count) for title, count in tables.items()}
     if path:
-        path.write_text(json.dumps(tables, indent=1) + "\n", "utf-8")
+        path.write_text(json.dumps(counted, indent=1) + "\n", "utf-8")
+
+
+def _counted(
+    title: str, stages: Sequence[Stage], count: Callable[[Stage], Counter[str]]
+) -> dict[str, Counter[str]]:
+    """Count stage by stage, and print."""
+    print(title)
+    table = {}
+    for stage in stages:
+        table[stage.name] = count(stage)
+        _print_counts(stage.name, table[stage.name])
+    table["all"] = sum(table.values(), Counter())
+    _print_counts("all", table["all"])
+    return table
+
+
+def _print_counts(name: str, counts: Counter[str]) -> None:
+    print(f"  {name:26}", *(f"{what} {number:4}" for what, number in counts.items()), flush=True)
 
 
 def _bank(runner: SuiteRunner, stage: Stage) -> Counter[str]:
@@ -150,14 +158,14 @@ def _kinds(
     return {kind for one in found for kind in one.misconceptions}.intersection(KINDS)
 
 
-def _fresh(course: Course, runner: SuiteRunner) -> Table:
+def _fresh(course: Course, runner: SuiteRunner, stage: Stage) -> Counter[str]:
     """Count the mistakes of the fresh programs that have any name, and those of the right kind."""
-    table: Table = {stage.name: Counter() for stage in course.stages}
+    counts: Counter[str] = Counter()
     level = choose_isolation(None, course.root)
     with ForkServer(level, course.limits) as fork_server:
         fork_server.wait_ready()
-        for one in programs():
-            submission, counts = submit(course, one), table[one.stage]
+        for one in (program for program in programs() if program.stage == stage.name):
+            submission = submit(course, one)
             exercises = dict.fromkeys(mistake.exercise for mistake in one.mistakes)
             hits: list[dict[str, bool]] = []
             for exercise in exercises or [""]:
@@ -170,7 +178,7 @@ def _fresh(course: Course, runner: SuiteRunner) -> Table:
                 counts[f"{number} {key}"] += all(hit[key] for hit in hits)
             counts["right ones"] += not one.mistakes
             counts["accused"] += not one.mistakes and _is_diagnosed(result)
-    return table
+    return counts
 
 
 def _hits(result: SubmissionResult, wanted: list[Mistake]) -> Iterator[dict[str, bool]]:
