@@ -178,7 +178,7 @@ def full_disk(*_given: object, **_options: object) -> NoReturn:
 def test_a_disk_that_fills_up_meanwhile_keeps_record_and_table(
     invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ):
-    """The earlier record stays whole, the new one is where there is room; exit code 1."""
+    """The earlier record stays whole, the new one is where there is space; exit code 1."""
     file = recorded(5.0)
     file.write_text("the earlier one")
     monkeypatch.setattr("autograder.disk.TemporaryDirectory", full_once())
@@ -406,11 +406,11 @@ def test_a_grade_is_explained_from_the_record(invoke: Invoke, module: Path, reco
     """By student and, if there are several, by stage."""
     file = recorded(5.0)
     invoke("grade", module, "--json", file)
-    told, unknown = invoke("explain", file, "ada", "1"), invoke("explain", file, "eve")
+    explained, unknown = invoke("explain", file, "ada", "1"), invoke("explain", file, "eve")
 
-    assert (told.exit_code, unknown.exit_code) == (0, 2)
-    assert "ada, 01_tiny: 5 of 10 (graded)" in told.output
-    assert "limits        import_seconds 10" in told.output
+    assert (explained.exit_code, unknown.exit_code) == (0, 2)
+    assert "ada, 01_tiny: 5 of 10 (graded)" in explained.output
+    assert "limits        import_seconds 10" in explained.output
     assert "no student 'eve'" in unknown.output
 
 
