@@ -20,13 +20,9 @@ from pathlib import Path
 
 from autograder.authoring.mutation import mutants
 from autograder.course import Course, Stage, find_root, load
-from autograder.diagnosis.matcher import (
-    Failure,
-    MisconceptionMatcher,
-    channel_of,
-    explain,
-)
+from autograder.diagnosis.matcher import MisconceptionMatcher, channel_of, explain
 from autograder.diagnosis.misconceptions import read
+from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.operators.rewrites import Exercise
 from autograder.diagnosis.operators.vocabulary import KINDS
 from autograder.errors import CourseError

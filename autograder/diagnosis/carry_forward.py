@@ -26,9 +26,9 @@ import pytest
 from torch import Tensor
 
 from autograder.course import Stage
-from autograder.diagnosis.matcher import Failure, Run
+from autograder.diagnosis.matcher import Run
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Match, Observation, compare
+from autograder.diagnosis.observation import Failure, Match, Observation, compare
 from autograder.errors import CourseError
 from autograder.results import Diagnosis, Status
 from autograder.sandbox.faults import Fault

@@ -22,12 +22,12 @@ from autograder.diagnosis.changed_calls import (
     find_call,
 )
 from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
-from autograder.diagnosis.matcher import Failure, Run
-from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.observation import Failure, Observation
+from autograder.diagnosis.operators.programs import Solve
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.in_process import Exchange, RecordingChannel, solution_channel
+from autograder.suite.in_process import Exchange, solution_channel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
 # Differences are relative to the largest number of a result.
@@ -94,13 +94,13 @@ class Wrong(NamedTuple):
 class CausalReader:
     """Reads what the wrong answers to the checks of one *stage* depend on.
 
-    What the solution answers is kept, so that it is computed once for a class.
+    *solve* runs a check on the solution; what this answers is kept, so that it is computed once for
+    a class.
     """
 
-    def __init__(self, stage: Stage, run: Run) -> None:
+    def __init__(self, stage: Stage, solve: Solve) -> None:
         self._stage = stage
-        self._run = run
-        self._solved: dict[str, tuple[Observation, list[Exchange]]] = {}
+        self._solve = solve
         self._ours: dict[tuple[str, int], tuple[Call, Subject] | None] = {}
 
     def read(self, channel: Channel, failures: Sequence[Failure]) -> dict[str, Diagnosis]:
@@ -134,13 +134,6 @@ class CausalReader:
             call = find_call(solution, [one.request for one in wrong.exchanges], handles)
             self._ours[key] = (call, Subject(solution, call)) if call else None
         return self._ours[key]
-
-    def _solve(self, check: pytest.Item) -> tuple[Observation, list[Exchange]]:
-        """Run *check* on the solution; return also its requests."""
-        if check.nodeid not in self._solved:
-            channel = RecordingChannel(solution_channel(self._stage.solution))
-            self._solved[check.nodeid] = self._run(check, channel), channel.exchanges
-        return self._solved[check.nodeid]
 
 
 class Pair(NamedTuple):

@@ -87,7 +87,7 @@ class Call:
     def _value(self, name: str, value: Value, change: Change) -> Any:
         known = self.tensors.get(name, self.masks.get(name))
         if known is None or name in self.parameters:
-            return decode(value, lambda handle: handle)
+            return _plain(value)
         return self._changed(known, name, change)
 
     @staticmethod
@@ -103,10 +103,7 @@ def find_call(
     *handles* are the modules that the requests created, -1 for none.
     """
     request = requests[-1]
-    values = [*request.args, *request.kwargs.values()]
-    if request.verb not in {"call", "forward"} or any(
-        isinstance(one, ObjectValue) for one in values
-    ):
+    if request.verb not in {"call", "forward"} or _holds_module(request):
         return None
     new = None
     if request.handle >= 0:
@@ -148,6 +145,11 @@ def _share(parameter: Tensor) -> float:
     return math.sqrt(min(1.0, FULL_SIZE / max([1, *parameter.shape])))
 
 
+def _plain(value: Value) -> Any:
+    """Decode what holds no module."""
+    return decode(value, lambda handle: handle)
+
+
 def _holds_module(request: Request) -> bool:
     return any(isinstance(one, ObjectValue) for one in (*request.args, *request.kwargs.values()))
 
@@ -155,11 +157,7 @@ def _holds_module(request: Request) -> bool:
 def _tensors(names: Sequence[str], request: Request) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Draw numbers for the tensors of *request*, and keep its masks as they are."""
     named = {**dict(zip(names, request.args, strict=False)), **request.kwargs}
-    given = {
-        name: decode(value, lambda handle: handle)
-        for name, value in named.items()
-        if isinstance(value, TensorValue)
-    }
+    given = {name: _plain(value) for name, value in named.items() if isinstance(value, TensorValue)}
     drawn: dict[str, Tensor] = {}
     masks: dict[str, Tensor] = {}
     for index, (name, tensor) in enumerate(given.items()):
@@ -181,8 +179,8 @@ def _create(student: Student, call: Call) -> RemoteModule:
     """Create the module of *call* in evaluation mode."""
     new = call.new
     assert new is not None  # noqa: S101  # the caller knows
-    args = [decode(value, lambda handle: handle) for value in new.args]
-    kwargs = {name: decode(value, lambda handle: handle) for name, value in new.kwargs.items()}
+    args = [_plain(value) for value in new.args]
+    kwargs = {name: _plain(value) for name, value in new.kwargs.items()}
     return student.new(new.name, *args, seed=new.seed, **kwargs).eval()
 
 

@@ -18,10 +18,11 @@ from torch import Tensor
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.exceptions import explain_exception
-from autograder.diagnosis.matcher import Failure, Run, channel_of
+from autograder.diagnosis.matcher import Run, channel_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
+    Failure,
     Match,
     Observation,
     message_without_numbers,

@@ -6,7 +6,7 @@ by their fingerprints (``FingerprintMatcher``); ``explain`` chooses among them.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import pytest
 
@@ -14,30 +14,19 @@ from autograder.course import Stage
 from autograder.diagnosis import conventions, heuristics, misconceptions
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Match, Observation, compare
+from autograder.diagnosis.observation import Failure, Match, Observation, compare
 from autograder.diagnosis.operators.programs import REFUSED
 from autograder.diagnosis.operators.search import OperatorSearch, Tried, tells
 from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
 from autograder.sandbox.faults import Fault
-from autograder.suite.checks import Layer, WrongAnswer, spec_of
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
 from autograder.suite.in_process import Exchange, LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
 MAX_BESIDE = 2  # kinds of mistake for what the first explanation leaves
 MAX_NAMED = 3  # more sentences would be no help
 Run = Callable[[pytest.Item, Channel], Observation]
-
-
-class Failure(NamedTuple):
-    """A check that the student's code did not pass, and what it showed.
-
-    *shows_values* says whether sentences about it may hold words and sizes of an exception.
-    """
-
-    item: pytest.Item
-    observation: Observation
-    shows_values: bool = False
 
 
 class Matcher(Protocol):
@@ -163,8 +152,8 @@ class Candidate:
         explained = set(self.explained)
         agreeing = [one for one in self.failures if one.item.name in explained]
         others = [one for one in self.failures if one.item.name not in explained]
-        return all(_layer(one) is Layer.DOCUMENTED for one in agreeing) and any(
-            _layer(one) is Layer.PROBE and isinstance(one.observation.error, WrongAnswer)
+        return all(layer_of(one.item) is Layer.DOCUMENTED for one in agreeing) and any(
+            layer_of(one.item) is Layer.PROBE and isinstance(one.observation.error, WrongAnswer)
             for one in others  # a request without an answer says nothing about values
         )
 
@@ -196,20 +185,11 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
     return [candidate for candidate in certain if len(candidate.explained) == most]
 
 
-def _layer(failure: Failure) -> Layer | None:
-    spec = spec_of(failure.item)
-    return spec.layer if spec else None
-
-
 def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
     """Return the most promising candidate that may still be as good as the best certain one."""
     best = max((candidate.potential for candidate in candidates if candidate.certain), default=0)
     open_ones = (one for one in candidates if not one.complete and one.potential >= best)
     return max(open_ones, key=lambda one: (one.potential, len(one.explained)), default=None)
-
-
-def _seen(failures: Sequence[Failure]) -> list[tuple[pytest.Item, Observation]]:
-    return [(failure.item, failure.observation) for failure in failures]
 
 
 def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:
@@ -246,14 +226,14 @@ class MisconceptionMatcher:
         self._channels: dict[str, LocalChannel] = {}
         self._runs: dict[tuple[str, str], Observation] = {}
         words = misconceptions.read_operators(stage.misconceptions)
-        self.operators = OperatorSearch(stage, run, solution, self._solve, words)
+        self.operators = OperatorSearch(stage, run, solution, self.solve, words)
 
     def match(self, item: Misconception, failure: Failure) -> Match:
         """Run the failed check on *item*, and compare."""
         replayed = self.replay(item, failure.item)
         if replayed.error is None:
             return Match.NO
-        return compare(replayed, failure.observation, self._solve(failure.item)[0])
+        return compare(replayed, failure.observation, self.solve(failure.item)[0])
 
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Run *check* on *item*."""
@@ -267,13 +247,13 @@ class MisconceptionMatcher:
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> dict[str, Diagnosis]:
         """Try each kind of mistake on the solution, and pairs of them."""
-        return self.operators.find(exercise, _seen(failures), passed)
+        return self.operators.find(exercise, failures, passed)
 
     def search_some(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> dict[str, Diagnosis]:
         """Try each kind of mistake on the solution."""
-        return self.operators.find_some(exercise, _seen(failures), passed)
+        return self.operators.find_some(exercise, failures, passed)
 
     def replay(self, item: Misconception, check: pytest.Item) -> Observation:
         """Run *check* on *item*, once."""
@@ -286,7 +266,7 @@ class MisconceptionMatcher:
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Describe the exception, or the last answer, by what the solution does in the check."""
-        seen, (solved, exchanges) = failure.observation, self._solve(failure.item)
+        seen, (solved, exchanges) = failure.observation, self.solve(failure.item)
         pattern = None
         if isinstance(seen.error, Fault):
             pattern = self._describe_fault(seen, solved, exchanges) or explain_exception(
@@ -312,8 +292,8 @@ class MisconceptionMatcher:
         owner = created.get(exchange.request.handle, exchange.request.name)
         return conventions.find_clash(seen.error, exchange, owner, self._solution.arguments)
 
-    def _solve(self, check: pytest.Item) -> tuple[Observation, list[Exchange]]:
-        """Run *check* on the solution; return also its requests and the tensors behind them."""
+    def solve(self, check: pytest.Item) -> tuple[Observation, list[Exchange]]:
+        """Run *check* on the solution, once; return also its requests and their tensors."""
         if check.nodeid not in self._solved:
             channel = RecordingChannel(self._solution)
             self._solved[check.nodeid] = self._run(check, channel), channel.exchanges

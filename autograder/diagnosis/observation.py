@@ -9,6 +9,7 @@ import re
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -34,6 +35,17 @@ class Observation(NamedTuple):
 
 
 NOTHING = Observation((), None)
+
+
+class Failure(NamedTuple):
+    """A check that the student's code did not pass, and what it showed.
+
+    *shows_values* says whether sentences about it may hold words and sizes of an exception.
+    """
+
+    item: pytest.Item
+    observation: Observation
+    shows_values: bool = False
 
 
 class Match(Enum):

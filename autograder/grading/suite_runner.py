@@ -17,9 +17,9 @@ from autograder.course import Course, Handout, Stage
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, is_attempt
 from autograder.diagnosis.causal_readings import CausalReader
-from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
+from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Observation, status_of
+from autograder.diagnosis.observation import Failure, Observation, status_of
 from autograder.diagnosis.operators.search import Tried
 from autograder.diagnosis.operators.vocabulary import KINDS
 from autograder.errors import CourseError, GraderError, UsageError
@@ -398,10 +398,11 @@ class SuiteRunner:
     ) -> ExerciseResult:
         """Add what the code of *exercise* depends on to failures that have no diagnosis."""
         failures = unnamed.get(exercise.name)
-        if not failures or self._public:  # a student's machine has no solution to compare with
-            return exercise
+        matcher = self._matcher(stage)
+        if not failures or self._public or not isinstance(matcher, MisconceptionMatcher):
+            return exercise  # a student's machine has no solution to compare with
         if stage.name not in self._readers:
-            self._readers[stage.name] = CausalReader(stage, self.run)
+            self._readers[stage.name] = CausalReader(stage, matcher.solve)
         session.begin(exercise.name)
         with session.charged(DIAGNOSIS_SECONDS):
             found = self._readers[stage.name].read(session, failures)

@@ -87,6 +87,12 @@ def spec_of(item: pytest.Item) -> CheckSpec | None:
     return mark.args[0] if mark else None
 
 
+def layer_of(item: pytest.Item) -> Layer | None:
+    """Return the layer of the check *item*; ``None`` for an ordinary test."""
+    spec = spec_of(item)
+    return spec.layer if spec else None
+
+
 class WrongAnswer(AssertionError):  # noqa: N818  # the outcome of a check, not an error of ours
     """The student's code gave a wrong answer.
 

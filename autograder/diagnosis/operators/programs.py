@@ -23,6 +23,8 @@ from autograder.suite.student_proxy import RemoteModule, Student, fault_of
 RULES = (*on_scores.RULES, *on_operands.RULES, *on_layers.RULES, *on_contracts.RULES)
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
 Run = Callable[[pytest.Item, LocalChannel], Observation]
+# Runs a check on the solution; returns also its requests, and the tensors behind them.
+Solve = Callable[[pytest.Item], tuple[Observation, list[Exchange]]]
 Words = Mapping[str, tuple[str, str] | None]
 Key = tuple[int, ...]  # the numbers of the rewrites of a program
 

@@ -5,7 +5,7 @@ Only what is left runs all failed checks, and those that passed. Two mistakes to
 only where no single one explains everything, and only where each of them passes what passed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice, product
 from typing import Any, NamedTuple
 
@@ -13,14 +13,21 @@ import pytest
 from torch import Tensor
 
 from autograder.course import Stage
-from autograder.diagnosis.observation import Match, Observation, compare, same_answer, same_step
-from autograder.diagnosis.operators.programs import Key, Programs, Run, Script, Words
+from autograder.diagnosis.observation import (
+    Failure,
+    Match,
+    Observation,
+    compare,
+    same_answer,
+    same_step,
+)
+from autograder.diagnosis.operators.programs import Key, Programs, Run, Script, Solve, Words
 from autograder.diagnosis.operators.rewrites import Rewrite
 from autograder.diagnosis.operators.vocabulary import KINDS, alternatives, require_known
 from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
 from autograder.sandbox.faults import Fault
-from autograder.suite.checks import Layer, WrongAnswer, spec_of
-from autograder.suite.in_process import Exchange, LocalChannel
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
+from autograder.suite.in_process import LocalChannel
 
 MAX_NAMED = 3  # kinds in one sentence; of more the sentence would be no help
 MAX_PAIRS = 500  # that are tried for one submission; it takes less than a second
@@ -31,8 +38,6 @@ UNCOMPARED = "new"  # a verb whose answer says nothing
 STATE = {"parameters", "shapes", "buffers", "state", "draw"}  # verbs that show no result
 NEARLY, LEAST = 0.75, 3  # of the wrong answers, by which two mistakes are certain enough
 MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
-Failed = tuple[pytest.Item, Observation]
-Solve = Callable[[pytest.Item], tuple[Observation, list[Exchange]]]
 
 
 class Found(NamedTuple):
@@ -59,7 +64,7 @@ class OperatorSearch:
         self, stage: Stage, run: Run, solution: LocalChannel, solve: Solve, words: Words
     ) -> None:
         self._stage = stage
-        self._run = run
+        self.run = run
         self._solution = solution
         self._solve = solve
         require_known(words)
@@ -69,7 +74,7 @@ class OperatorSearch:
         self.tried: list[Tried] = []  # of the programs that ran every failed check
 
     def find(
-        self, exercise: str, failures: Sequence[Failed], passed: Sequence[pytest.Item]
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> dict[str, Diagnosis]:
         """Explain all wrong answers by one mistake, or by two; name them by check."""
         search = self._search(exercise, failures, passed)
@@ -80,7 +85,7 @@ class OperatorSearch:
         return search.diagnoses(found)
 
     def find_some(
-        self, exercise: str, failures: Sequence[Failed], passed: Sequence[pytest.Item]
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> dict[str, Diagnosis]:
         """Explain as many of the wrong answers as one mistake can; name it by check."""
         search = self._search(exercise, failures, passed)
@@ -92,37 +97,30 @@ class OperatorSearch:
         return programs.texts if programs else frozenset()
 
     def _search(
-        self, exercise: str, failures: Sequence[Failed], passed: Sequence[pytest.Item]
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> "_Search | None":
         """Start a search; ``None`` where no answer was wrong, so that there is nothing to match."""
-        wrong = [one for one in failures if isinstance(one[1].error, WrongAnswer)]
-        wrong = [one for one in wrong if one[1].answers and self._is_about_answers(*one)]
+        wrong = [one for one in failures if isinstance(one.observation.error, WrongAnswer)]
+        wrong = [one for one in wrong if one.observation.answers and self._is_about_answers(one)]
         if not wrong:
             return None
         if exercise not in self._programs:
             self._programs[exercise] = Programs(self._stage, exercise, self._solution, self._words)
         return _Search(self, self._programs[exercise], failures, wrong, passed)
 
-    def _is_about_answers(self, check: pytest.Item, seen: Observation) -> bool:
-        """Whether *check* can have failed by an answer, and not by a function that is forbidden."""
-        script = self._script(check)
-        about_code = _layer(check) is Layer.FORBIDDEN and _same_answers(seen, script.solved)
+    def _is_about_answers(self, failure: Failure) -> bool:
+        """Whether a check can have failed by an answer, and not by a function that is forbidden."""
+        script = self.script(failure.item)
+        same = _same_answers(failure.observation, script.solved)
+        about_code = layer_of(failure.item) is Layer.FORBIDDEN and same
         return bool(script.exchanges) and not about_code
 
-    def _script(self, check: pytest.Item) -> Script:
+    def script(self, check: pytest.Item) -> Script:
+        """Return what *check* asks."""
         if check.nodeid not in self._scripts:
             solved, exchanges = self._solve(check)
             self._scripts[check.nodeid] = Script(check.nodeid, exchanges, solved)
         return self._scripts[check.nodeid]
-
-    def script(self, check: pytest.Item) -> Script:
-        """Return what *check* asks."""
-        return self._script(check)
-
-    @property
-    def run(self) -> Run:
-        """Runs a check on a channel."""
-        return self._run
 
 
 class _Search:
@@ -132,8 +130,8 @@ class _Search:
         self,
         stage: OperatorSearch,
         programs: Programs,
-        failures: Sequence[Failed],
-        wrong: Sequence[Failed],
+        failures: Sequence[Failure],
+        wrong: Sequence[Failure],
         passed: Sequence[pytest.Item],
     ) -> None:
         self._stage = stage
@@ -148,15 +146,14 @@ class _Search:
 
     def singles(self) -> list[Found]:
         """Return the single mistakes that explain every wrong answer."""
-        first = self._wrong[0]
         keys = [(number,) for number in range(len(self._programs))]
-        left = [key for key in keys if self._shows(key, first)]
+        left = [key for key in keys if self._shows(key, self._wrong[0])]
         return [one for one in map(self._check, left) if self._complete(one)]
 
     def pairs(self) -> list[Found]:
         """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
         self._first = self._least_explained()
-        if not tells(self._first[1].answers[-1][1]):
+        if not tells(_last_answer(self._first)):
             return []
         found = []
         for key in islice(self._pairs(), MAX_PAIRS):
@@ -166,7 +163,7 @@ class _Search:
         complete = [one for one in found if self._complete(one)]
         return complete or self._nearly_complete(found)
 
-    def _least_explained(self) -> Failed:
+    def _least_explained(self) -> Failure:
         """Return the first screen whose answers no single mistake gives, if there is one."""
         numbers = range(len(self._programs))
         both = (
@@ -187,7 +184,7 @@ class _Search:
     def partial(self) -> list[Found]:
         """Return the single mistakes that explain most of the wrong answers."""
         keys = [(number,) for number in range(len(self._programs))]
-        telling = [one for one in self._screens if tells(one[1].answers[-1][1])]
+        telling = [one for one in self._screens if tells(_last_answer(one))]
         left = {key for key in keys for one in telling if self._shows(key, one)}
         found = [one for one in map(self._check, sorted(left)) if one.explained]
         found = [one for one in found if not self._is_coincidence(one)]
@@ -246,26 +243,24 @@ class _Search:
 
     def _pairs(self) -> Iterator[Key]:
         """Yield the pairs that can explain every wrong answer, the likeliest first."""
-        programs, scripts = self._programs, self._stage.script
+        programs, script = self._programs, self._stage.script
         sieves = [sieve for one in self._passed if (sieve := self._sieve(one))][:MAX_SIEVES]
         usable: list[int] = []  # those that stand for all that answer alike
         differs: dict[int, frozenset[str]] = {}
         for number in range(len(programs)):
             key = (number,)
             alike = self._may_be_half(key)
-            if alike and all(programs.shows(key, script, seen) for script, seen in sieves):
+            if alike and all(programs.shows(key, *sieve) for sieve in sieves):
                 if self._is_equal(number, usable):
                     continue
                 usable.append(number)
                 differs[number] = frozenset(
-                    check.name
-                    for check, seen in self._screens
-                    if not self._like_the_solution(key, check, seen)
+                    one.item.name for one in self._screens if not self._like_the_solution(key, one)
                 )
         names = frozenset(
-            check.name
-            for check, seen in self._screens
-            if not _same_answers(seen, scripts(check).solved)
+            one.item.name
+            for one in self._screens
+            if not _same_answers(one.observation, script(one.item).solved)
         )
         partly = {number for number in usable if self._is_part(number)}
         some = [
@@ -277,7 +272,7 @@ class _Search:
 
     def _is_equal(self, number: int, known: Sequence[int]) -> bool:
         """Whether the program answers the first check like a known one, which stands for both."""
-        check, seen = self._first
+        check, seen, _ = self._first
         script, last = self._stage.script(check), len(seen.answers) - 1
         mine = self._programs.answer((number,), script, last)
         for other in known:
@@ -293,7 +288,7 @@ class _Search:
 
         What has another shape, or NaN elsewhere, is not repaired by a second mistake.
         """
-        check, seen = self._first
+        check, seen, _ = self._first
         last = len(seen.answers) - 1
         given = self._programs.answer(key, self._stage.script(check), last)
         return (
@@ -303,15 +298,15 @@ class _Search:
     def _is_part(self, number: int) -> bool:
         """Whether the program alone gives one of the wrong answers: it is then in every pair."""
         return any(
-            self._shows((number,), (check, seen))
-            and tells(seen.answers[-1][1])
-            and not self._like_the_solution((number,), check, seen)
-            for check, seen in self._screens
+            self._shows((number,), one)
+            and tells(_last_answer(one))
+            and not self._like_the_solution((number,), one)
+            for one in self._screens
         )
 
     def _sieve(self, check: pytest.Item) -> tuple[Script, Observation] | None:
         """Return answers that a program must give to pass *check*, if that is certain."""
-        layer, script = _layer(check), self._stage.script(check)
+        layer, script = layer_of(check), self._stage.script(check)
         if layer not in EXACT:
             return None
         answers = script.solved.answers
@@ -321,27 +316,27 @@ class _Search:
             )
         return script, Observation(answers, None)
 
-    def _like_the_solution(self, key: Key, check: pytest.Item, seen: Observation) -> bool:
+    def _like_the_solution(self, key: Key, failure: Failure) -> bool:
         """Whether the program gives the solution's answers, as far as the student's code went."""
-        script = self._stage.script(check)
-        answers = script.solved.answers[: len(seen.answers)]
+        script = self._stage.script(failure.item)
+        answers = script.solved.answers[: len(failure.observation.answers)]
         return self._programs.shows(key, script, Observation(answers, None))
 
-    def _shows(self, key: Key, failed: Failed) -> bool:
-        return self._programs.shows(key, self._stage.script(failed[0]), failed[1])
+    def _shows(self, key: Key, failure: Failure) -> bool:
+        script = self._stage.script(failure.item)
+        return self._programs.shows(key, script, failure.observation)
 
     def _check(self, key: Key) -> Found:
         """Run all failed checks on a program, and name those that end alike."""
         if key not in self._checked:
             explained = []
-            for check, seen in self._failures:
-                if not self._shows(key, (check, seen)):
+            for failure in self._failures:
+                if not self._shows(key, failure):
                     continue
-                replayed = self._programs.run(key, check, self._stage.run)
-                solved = self._stage.script(check).solved
-                same = replayed.error and compare(replayed, seen, solved) is Match.YES
-                if same:
-                    explained.append(check.name)
+                replayed = self._programs.run(key, failure.item, self._stage.run)
+                solved = self._stage.script(failure.item).solved
+                if replayed.error and compare(replayed, failure.observation, solved) is Match.YES:
+                    explained.append(failure.item.name)
             self._checked[key] = Found(key, frozenset(explained))
         return self._checked[key]
 
@@ -351,11 +346,11 @@ class _Search:
         Where the code raised, the program may raise something else.
         """
         return (
-            all(check.name in found.explained for check, _ in self._wrong)
+            all(one.item.name in found.explained for one in self._wrong)
             and all(
-                self._fails(found.key, check)
-                for check, seen in self._failures
-                if isinstance(seen.error, Fault)
+                self._fails(found.key, one.item)
+                for one in self._failures
+                if isinstance(one.observation.error, Fault)
             )
             and self._passes(found)
         )
@@ -368,18 +363,22 @@ class _Search:
 
     def _is_coincidence(self, found: Found) -> bool:
         """Whether only documented values agree, and those for other sizes do not."""
-        explained = [check for check, _ in self._wrong if check.name in found.explained]
-        others = [check for check, _ in self._wrong if check.name not in found.explained]
-        return all(_layer(check) is Layer.DOCUMENTED for check in explained) and any(
-            _layer(check) is Layer.PROBE for check in others
+        checks = [one.item for one in self._wrong]
+        explained = [check for check in checks if check.name in found.explained]
+        others = [check for check in checks if check.name not in found.explained]
+        return all(layer_of(check) is Layer.DOCUMENTED for check in explained) and any(
+            layer_of(check) is Layer.PROBE for check in others
         )
 
-    def _effort(self, failed: Failed) -> tuple[bool, int, int]:
+    def _effort(self, failure: Failure) -> tuple[bool, int, int]:
         """Order failed checks: those whose last answer says something, the smallest first."""
-        check, seen = failed
-        exchanges = self._stage.script(check).exchanges
-        size = sum(_entries(answer) for _, answer in seen.answers)
-        return not tells(seen.answers[-1][1]), len(exchanges), size
+        exchanges = self._stage.script(failure.item).exchanges
+        size = sum(_entries(answer) for _, answer in failure.observation.answers)
+        return not tells(_last_answer(failure)), len(exchanges), size
+
+
+def _last_answer(failure: Failure) -> Any:
+    return failure.observation.answers[-1][1]
 
 
 def tells(answer: Any) -> bool:
@@ -419,11 +418,6 @@ def _alike(mine: Any, theirs: Any) -> bool:
 
 def _entries(answer: Any) -> int:
     return answer.numel() if isinstance(answer, Tensor) else 1
-
-
-def _layer(check: pytest.Item) -> Layer | None:
-    spec = spec_of(check)
-    return spec.layer if spec else None
 
 
 def _named(found: Sequence[Rewrite]) -> Diagnosis | None:

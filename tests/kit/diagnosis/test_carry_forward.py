@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, with_mistakes
-from autograder.diagnosis.matcher import Failure
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.observation import Failure, Observation
 from autograder.errors import CourseError
 from autograder.results import Diagnosis, Status
 from autograder.sandbox.faults import Fault

@@ -11,9 +11,9 @@ from autograder.authoring import release, stubs, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
-from autograder.diagnosis.matcher import Failure, Matcher, MisconceptionMatcher, explain
+from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Observation, same_answer
+from autograder.diagnosis.observation import Failure, Observation, same_answer
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import OpaqueValue

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from autograder.course import Course
-from autograder.diagnosis.matcher import Failure, MisconceptionMatcher, explain
-from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.matcher import MisconceptionMatcher, explain
+from autograder.diagnosis.observation import Failure, Observation
 from autograder.results import Diagnosis
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder.diagnosis.matcher import Failure, MisconceptionMatcher, explain
-from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.matcher import MisconceptionMatcher, explain
+from autograder.diagnosis.observation import Failure, Observation
 from autograder.results import Diagnosis
 from autograder.suite.checks import WrongAnswer, check, expect
 from autograder.suite.compare import agrees
