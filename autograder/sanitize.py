@@ -30,11 +30,15 @@ _JOINERS = frozenset("\u200c\u200d")  # Persian, Indic scripts and emoji are wro
 
 def line(text: str, limit: int) -> str:
     """Put *text* on one line of at most *limit* characters."""
+    if not text:  # as most texts of a record are
+        return ""
     return _cut(" ".join(_visible(text, limit).split()), limit, len(text))
 
 
 def lines(text: str, limit: int = MAX_MESSAGE) -> str:
     """Keep the lines of *text*: at most *limit* characters and ``MAX_LINES`` lines."""
+    if not text:
+        return ""
     kept = [item.rstrip() for item in _visible(text, limit).strip().split("\n")]
     if len(kept) > MAX_LINES:
         kept = [*kept[: MAX_LINES - 1], "… (more lines)"]
@@ -43,6 +47,8 @@ def lines(text: str, limit: int = MAX_MESSAGE) -> str:
 
 def last_lines(text: str, limit: int = MAX_MESSAGE) -> str:
     """Keep the end of *text*, of which there may be any amount, within the bounds of ``lines``."""
+    if not text:
+        return ""
     shown = _visible(text[-8 * limit :], limit).split("\n")
     kept = "\n".join(item.rstrip() for item in shown).strip("\n").split("\n")
     whole = "\n".join(kept)

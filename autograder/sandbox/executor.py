@@ -6,7 +6,6 @@ What a worker reports about its module can be forged, because student code runs 
 The supervisor relies on the returned tensors only; everything else earns little or nothing.
 """
 
-import ast
 import contextlib
 import errno
 import inspect
@@ -69,7 +68,6 @@ class RequestExecutor:
         self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
         self._stand_ins: list[StandIn] = []
-        self._parsed: tuple[tuple[bytes, ...], list[ast.Module | None]] | None = None
         self._files: set[str] = set()
 
     def answer(self, request: Request) -> Reply:
@@ -80,7 +78,7 @@ class RequestExecutor:
             problem = Problem(kind="missing", text=str(error)[:MAX_TEXT])
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt included
             problem = self._problem(error)
-        return Reply(number=request.number, problem=problem)
+        return Reply(problem=problem)
 
     def _execute(self, request: Request) -> Reply:
         if request.fresh:
@@ -97,30 +95,22 @@ class RequestExecutor:
             if isinstance(sent, TensorValue) and isinstance(arg, Tensor) and _differs(arg, sent)
         )
         value = Encoder(self._keep, self._max_bytes).encode(result)
-        return Reply(number=request.number, value=value, changed=changed)
+        return Reply(value=value, changed=changed)
 
     def read(self, cells: tuple[bytes, ...]) -> list[object]:
-        """List the definitions in *cells* without running them."""
-        trees = self._parse(cells)
-        return [msgspec.to_builtins(item) for item in static_names.definitions(trees)]
+        """List the definitions in *cells*, which don't run, and their digest, "" without one.
 
-    def digest(self, cells: tuple[bytes, ...]) -> str:
-        """Return the digest of *cells* without names, comments and formatting; "" without one."""
+        The digest is of the code without names, comments and formatting.
+        """
+        trees = static_names.parse(strip_magics(cells, notebook=self._notebook))
+        found = [msgspec.to_builtins(item) for item in static_names.definitions(trees)]
         try:
-            return syntax_digest(self._parse(cells))
+            return [found, syntax_digest(trees)]
         except Exception:  # noqa: BLE001  # a number of 5000 digits costs the comparison, no points
-            return ""
-
-    def _parse(self, cells: tuple[bytes, ...]) -> list[ast.Module | None]:
-        """Parse *cells*, or return the trees of the last time if they are the same."""
-        if self._parsed is None or self._parsed[0] != cells:
-            trees = static_names.parse(strip_magics(cells, notebook=self._notebook))
-            self._parsed = cells, trees
-        return self._parsed[1]
+            return [found, ""]
 
     def run(self, cells: tuple[bytes, ...]) -> list[object]:
         """Run *cells* as the module; returns what went wrong in them."""
-        self._parsed = None  # the student's code needs the memory more
         sys.modules[self._name] = self.module
         vars(self.module)["__file__"] = f"{self._name}.py"
         problems = self._run_cells(cells)
@@ -336,7 +326,6 @@ def _operators(call: Call) -> object:
 VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
     {
         "read": lambda call: call.executor.read(call.request.cells),
-        "digest": lambda call: call.executor.digest(call.request.cells),
         "run": lambda call: call.executor.run(call.request.cells),
         "has": _has,
         "signature": _signature,

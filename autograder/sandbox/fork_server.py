@@ -101,11 +101,11 @@ def warm_up() -> None:
     executor = RequestExecutor("warm_up", notebook=False, max_bytes=MAX_CONTROL)
     eye = encode_tensor(torch.eye(4), MAX_CONTROL)
     requests = (
-        Request(number=1, verb="run", cells=(WARM_UP,)),
-        Request(number=2, verb="new", name="Warm"),
-        Request(number=3, verb="operators", handle=0, args=(eye,)),
-        Request(number=4, verb="parameters", handle=0),
-        Request(number=5, verb="move", handle=0, name="meta"),
+        Request(verb="run", cells=(WARM_UP,)),
+        Request(verb="new", name="Warm"),
+        Request(verb="operators", handle=0, args=(eye,)),
+        Request(verb="parameters", handle=0),
+        Request(verb="move", handle=0, name="meta"),
     )
     for request in requests:
         if problem := executor.answer(request).problem:

@@ -1,6 +1,7 @@
 """The messages between supervisor, fork server and workers, encoded as msgpack.
 
-Supervisor and worker exchange a ``Request`` and a ``Reply``, each with its length in front.
+A supervisor sends a ``Batch`` of requests, to which a worker sends one ``Reply``; each message has
+a header in front.
 Supervisor and fork server exchange the control messages, one at a time.
 Decoding executes nothing: no pickle, no ``torch.load``, no class looked up by name. A message is
 decoded strictly, so the worst that a hostile worker can send is a wrong value.
@@ -19,7 +20,10 @@ from msgspec.structs import force_setattr
 from autograder.sandbox.isolation import SandboxPolicy
 from autograder.sanitize import without_folders
 
-LENGTH = struct.Struct("<I")
+# In front of a message: how many bytes it has, its number, and which of its requests was last. A
+# message of a worker without bytes says that this request starts, after a slow one.
+HEADER = struct.Struct("<IQI")
+SLOW_SECONDS = 0.2  # far below the limit of one call, far above what a call of right code takes
 # Asks a worker to write its stack into its output; Windows has no such signal and no worker.
 STACK_SIGNAL = 0 if sys.platform == "win32" else signal.SIGUSR2
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
@@ -30,10 +34,11 @@ SHORT_REPLY = 65_536  # bytes of a reply without tensors; a problem with all its
 MAX_LINE = 1 << 20  # a module has at most so many bytes, so it has no more lines
 MAX_PROBLEMS = 50  # of one import; a student mends the first ones first
 MAX_NAMES = 40  # that one statement binds; a long import list has some twenty
+NO_REQUEST = "it sends a reply to no request"
 NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # of what a student defines, as far as we look at it
 _Message = TypeVar("_Message")
 
-_ModuleVerb = Literal["read", "digest", "run", "has", "signature", "draw"]
+_ModuleVerb = Literal["read", "run", "has", "signature", "draw"]
 _CallVerb = Literal["call", "new", "forward", "gradients", "operators"]
 _StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load", "replace"]
 _StandInVerb = Literal["stand_in", "remove_stand_ins"]
@@ -93,7 +98,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     *fresh* starts a new check: the worker drops the modules that the last check created.
     """
 
-    number: int
     verb: Verb
     name: str = ""
     handle: int = -1
@@ -102,6 +106,20 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     cells: tuple[bytes, ...] = ()
     fresh: bool = False
+
+
+Silent = Literal["none", "module"]
+
+
+class Batch(msgspec.Struct, frozen=True, array_like=True):
+    """Requests to be done in turn, up to the first whose reply is not as expected, or the last.
+
+    *silent* says what all but the last are expected to return: nothing, or a new torch module. The
+    reply to such a request is not sent, as it holds no value that the supervisor does not know.
+    """
+
+    requests: tuple[Request, ...]
+    silent: tuple[Silent, ...] = ()
 
 
 _Place = Annotated[str, msgspec.Meta(max_length=120)]
@@ -141,12 +159,20 @@ Problems = Annotated[tuple[Problem, ...], msgspec.Meta(max_length=MAX_PROBLEMS)]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """The reply to the request *number*; *changed* lists the arguments that the call changed."""
+    """The reply to a request; *changed* lists the arguments that the call changed."""
 
-    number: int
     value: Value = None
     changed: Annotated[tuple[int, ...], msgspec.Meta(max_length=100)] = ()
     problem: Problem | None = None
+
+    @property
+    def silent(self) -> Silent | None:
+        """What it says if that is nothing, or a new torch module; else ``None``."""
+        if self.problem is not None or self.changed:
+            return None
+        if isinstance(self.value, ObjectValue):
+            return "module"
+        return "none" if self.value is None else None
 
 
 class StartWorker(msgspec.Struct, frozen=True, tag="start"):
@@ -196,12 +222,11 @@ VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
         **dict.fromkeys(("parameters", "shapes", "buffers", "state", "move"), _DICTIONARY),
         **dict.fromkeys(("gradients", "operators", "remove_stand_ins"), _DICTIONARY),
         **dict.fromkeys(("read", "run", "signature"), (ListValue,)),
-        "digest": (str,),
         "has": (bool,),
         "new": (ObjectValue,),
     }
 )
-SHORT_VERBS: Final = frozenset({"digest", "has", "new", "mode", "load", "replace", "stand_in"})
+SHORT_VERBS: Final = frozenset({"has", "new", "mode", "load", "replace", "stand_in"})
 # By the first byte of a value in msgpack: how many bytes follow, and how many values it holds.
 _FIXED: Final = MappingProxyType(
     {
@@ -222,25 +247,38 @@ _LONG: Final = MappingProxyType(
 )
 _LONG_TEXTS: Final = frozenset({0xD9, 0xDA, 0xDB})
 
-REQUESTS = msgspec.msgpack.Decoder(Request)
+BATCHES = msgspec.msgpack.Decoder(Batch)
 REPLIES = msgspec.msgpack.Decoder(Reply)
 CONTROL_REQUESTS: msgspec.msgpack.Decoder[ControlRequest] = msgspec.msgpack.Decoder(ControlRequest)
 CONTROL_REPLIES: msgspec.msgpack.Decoder[ControlReply] = msgspec.msgpack.Decoder(ControlReply)
 
 
-def pack(message: Request | Reply) -> bytes:
-    """Encode *message* with its length in front."""
-    body = msgspec.msgpack.encode(message)
-    return LENGTH.pack(len(body)) + body
+def pack(message: Batch | Request | Reply) -> bytes:
+    """Encode *message*."""
+    return msgspec.msgpack.encode(message)
+
+
+def framed(body: bytes, number: int, last: int = 0) -> bytes:
+    """Put the header in front of the encoded message *body*."""
+    return HEADER.pack(len(body), number, last) + body
 
 
 def unpack(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Message:
-    """Decode a message without its length; raises ``BadMessageError``, which quotes nothing."""
+    """Decode a message without its header; raises ``BadMessageError``, which quotes nothing."""
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         msg = "bytes that are no message"
         raise BadMessageError(msg) from None
+
+
+def read_reply(body: bytes, verb: Verb) -> Reply:
+    """Decode the reply to a request of *verb*; raises ``BadMessageError`` if it is none."""
+    reply = unpack(REPLIES, body)
+    types = VALUE_TYPES.get(verb)
+    if types and reply.problem is None and type(reply.value) not in types:
+        raise BadMessageError(NO_REQUEST)
+    return reply
 
 
 def count_parts(body: bytes, most: int) -> int:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -14,11 +14,14 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import (
     MAX_SOURCE_PARTS,
     BadMessageError,
+    Batch,
     Problem,
     Problems,
     Reply,
     Request,
     Verb,
+    pack,
+    read_reply,
 )
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.supervisor import (
@@ -27,15 +30,19 @@ from autograder.sandbox.supervisor import (
     Allowance,
     CpuDeadline,
     ForkServer,
+    Sent,
     Worker,
+    bad_message,
 )
 from autograder.sandbox.tensors import decode
+from autograder.sandbox.transcript import Exchange, Transcript
 
 # A submission may take so many times its seconds on the clock while others use the processor.
 WALL_CLOCK_FACTOR = 20
 # Processor time in which the grader runs the solution and compares: one check needs a tenth of a
 # second. The first diagnosis of an exercise runs all of its mistakes, for some seconds.
 CHECK_SECONDS, DIAGNOSIS_SECONDS = 2.0, 15.0
+Source = tuple[tuple[Definition, ...], str]  # what a worker reads of it before it runs
 
 
 class Session:
@@ -52,7 +59,7 @@ class Session:
     ) -> None:
         self.module = module
         self.notebook = notebook
-        self.definitions: tuple[Definition, ...] = ()
+        self.transcript: Transcript | None = None  # of the check that runs
         self.problems: tuple[Problem, ...] = ()
         self.syntax_sha256 = ""  # of the code without its names, comments and formatting
         self.was_killed = False  # whether a worker ended by SIGKILL, perhaps from outside
@@ -67,7 +74,7 @@ class Session:
         self._spent_seconds = 0.0
         self._worker_number = 0
         self._wall_seconds = WALL_CLOCK_FACTOR * fork_server.limits.submission_seconds
-        self._last_number = 0
+        self._definitions: tuple[Definition, ...] = ()
         self._printed = b""
         self._printed_by_import = b""
         self._allowance = self._new_allowance()
@@ -84,6 +91,13 @@ class Session:
         """The end of what the student's code printed when its file was imported."""
         return self._printed_by_import.decode("utf-8", "replace")
 
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions in the source, and the names that they use."""
+        if self.transcript is not None:
+            self.transcript.used_source = True
+        return self._definitions
+
     def open(self) -> None:
         """Import the module now; raises ``Fault`` if nothing of it can be used."""
         self._running_worker()
@@ -95,10 +109,24 @@ class Session:
             self._worker = None
 
     def begin(self, exercise: str) -> None:
-        """Start a check: charge crashes and hangs to *exercise*; forget what was printed."""
+        """Start a check: charge crashes and hangs to *exercise*; forget what was printed.
+
+        A check with a transcript has started when its first requests were sent.
+        """
+        if self.transcript is not None:
+            return
         self._exercise = exercise
         self._printed = b""
         self._allowance = self._new_allowance()
+
+    @contextmanager
+    def continuing(self, transcript: Transcript) -> Iterator[None]:
+        """Answer from *transcript* first, and add to it what is asked meanwhile."""
+        self.transcript = transcript
+        try:
+            yield
+        finally:
+            self.transcript = None
 
     @contextmanager
     def charged(self, own_seconds: float) -> Iterator[None]:
@@ -111,6 +139,20 @@ class Session:
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Send one request to the worker; raises ``Fault`` if it crashes or hangs."""
+        request = _request(verb, fields)
+        if self.transcript is not None and (known := self.transcript.find(request)):
+            return known
+        _, body = self.send(pack(Batch((request,))), (verb,))
+        reply = self.read(body, verb)
+        if self.transcript is not None:
+            self.transcript.add(Exchange(request, reply, body))
+        return reply
+
+    def send(self, batch: bytes, verbs: Sequence[Verb]) -> Sent:
+        """Send *batch* with requests of *verbs* to the worker; return the reply as it was sent.
+
+        Raises ``Fault`` if the worker crashes or hangs.
+        """
         limits = self._fork_server.limits
         failures = self._failures.get(self._exercise, [])
         if len(failures) >= limits.restarts_per_exercise:
@@ -118,10 +160,23 @@ class Session:
             raise Fault(failures[-1], sentence)
         self._remaining_seconds()  # raises before a worker is started for nothing
         try:
-            return self._request(self._running_worker(), limits.call_seconds, verb, fields)
+            return self._send(self._running_worker(), limits.call_seconds, batch, verbs)
         except LostProcessError as error:
             self.lost = error
             raise
+
+    def read(self, body: bytes, verb: Verb) -> Reply:
+        """Decode the reply *body* to a request of *verb*; raises ``Fault`` if it is none."""
+        try:
+            reply = read_reply(body, verb)
+        except BadMessageError as error:
+            fault = bad_message(error)
+            self.close()
+            self._failures.setdefault(self._exercise, []).append(fault.status)
+            raise fault from None
+        if reply.problem is None:
+            return reply
+        return replace(reply, problem=self._with_known_lines(reply.problem))
 
     def _running_worker(self) -> Worker:
         if self._import_fault is not None:
@@ -143,10 +198,8 @@ class Session:
         worker = server.start(self.module, notebook=self.notebook, client=self._client)
         worker.has_line = self._has_line
         seconds = server.limits.import_seconds
-        definitions = self._load(worker, seconds, "read")
-        self.definitions = msgspec.convert(definitions, tuple[Definition, ...], strict=False)
-        if self._worker_number == 1:  # a restart reads the same cells
-            self.syntax_sha256 = str(self._load(worker, seconds, "digest"))
+        source = msgspec.convert(self._load(worker, seconds, "read"), Source, strict=False)
+        self._definitions, self.syntax_sha256 = source
         problems = self._load(worker, seconds, "run")
         try:
             found = msgspec.convert(problems, Problems)
@@ -158,7 +211,8 @@ class Session:
 
     def _load(self, worker: Worker, seconds: float, verb: Verb) -> object:
         try:
-            reply = self._request(worker, seconds, verb, {"cells": self._cells})
+            batch = pack(Batch((_request(verb, {"cells": self._cells}),)))
+            reply = self.read(self._send(worker, seconds, batch, (verb,)).body, verb)
         except Fault as fault:
             worker.end()
             raise _while_importing(fault) from None
@@ -172,19 +226,15 @@ class Session:
         except BadMessageError:
             return None  # the caller rejects it, because it has another type
 
-    def _request(
-        self, worker: Worker, seconds: float, verb: Verb, fields: dict[str, object]
-    ) -> Reply:
+    def _send(self, worker: Worker, seconds: float, batch: bytes, verbs: Sequence[Verb]) -> Sent:
         granted = min(seconds, self._remaining_seconds())
         allowance = self._allowance
-        if verb == "read":  # of the source alone: no student code has run
+        if "read" in verbs:  # of the source alone: no student code has run
             allowance = Allowance(allowance.size, MAX_SOURCE_PARTS)
-        self._last_number += 1
-        request = Request(number=self._last_number, verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
         deadline = CpuDeadline(worker.pid, granted, self._wall_seconds)
         start = time.monotonic()
         try:
-            reply = worker.ask(request, deadline, allowance)
+            return worker.ask(batch, verbs, deadline, allowance)
         except Fault as fault:
             self._failures.setdefault(self._exercise, []).append(fault.status)
             self.was_killed = self.was_killed or worker.was_killed
@@ -194,11 +244,8 @@ class Session:
             passed = time.monotonic() - start
             self._wall_seconds -= passed
             # Beyond what was granted it waited for a processor, which costs the student nothing.
-            self._spent_seconds += min(passed, granted)
+            self._spent_seconds += min(passed, deadline.granted)
             self._printed = (self._printed + worker.take_printed())[-PRINTED_BYTES:]
-        if reply.problem is None:
-            return reply
-        return replace(reply, problem=self._with_known_lines(reply.problem))
 
     def _with_known_lines(self, problem: Problem) -> Problem:
         """Drop the numbers of lines that the source does not have."""
@@ -225,6 +272,10 @@ class Session:
         if self._spent_seconds >= granted or self._wall_seconds <= 0:
             raise Fault(Status.TIMEOUT, f"Not run: all {granted:g} seconds are used up.")
         return granted - self._spent_seconds
+
+
+def _request(verb: Verb, fields: dict[str, object]) -> Request:
+    return Request(verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
 
 
 def _while_importing(fault: Fault) -> Fault:

@@ -12,7 +12,10 @@ from itertools import chain
 import msgspec
 from msgspec.structs import replace
 
-_CALLABLE = ast.Name | ast.Attribute | ast.Lambda  # what another function or class is assigned as
+# Tuples: to make a union of types takes longer than to look whether a node is of one.
+_DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_CALLABLE = (ast.Name, ast.Attribute, ast.Lambda)  # what another function or class is assigned as
+_LOOKUP = (ast.Call, ast.Subscript)
 # What finds a name while the program runs; then the source does not show which one.
 _LOOKUPS = frozenset({"eval", "exec", "compile", "__import__", "globals"})
 _LOOKUPS_WITH_TEXT = frozenset({"getattr", "attrgetter", "methodcaller"})
@@ -52,21 +55,37 @@ def _parse(cell: bytes) -> ast.Module | None:
         return None
 
 
+def walk(root: ast.AST) -> list[ast.AST]:
+    """List *root* and the nodes below it, as ``ast.walk`` does, without those that hold nothing.
+
+    Operators and contexts, nearly half of a tree, hold nothing.
+    """
+    nodes = [root]
+    for node in nodes:  # the list grows meanwhile
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if type(value) is list:
+                nodes += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST) and value._fields:
+                nodes.append(value)
+    return nodes
+
+
 def definitions(trees: list[ast.Module | None]) -> tuple[Definition, ...]:
     """List the module-level definitions of all cells; of duplicates the last one."""
     bodies = [node for tree in trees if tree is not None for node in tree.body]
-    nodes = [list(ast.walk(body)) for body in bodies]  # to walk them takes longer than all else
+    nodes = [walk(body) for body in bodies]  # to walk them takes longer than all else
     aliases = _aliases(nodes)
     defined: dict[str, Definition] = {}
     assigned: dict[str, Definition] = {}
     for node, inner in zip(bodies, nodes, strict=True):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(node, _DEFINITION):
             uses = tuple(_uses(inner, aliases))
             methods = tuple(each.name for each in inner[1:] if isinstance(each, ast.FunctionDef))
             defined[node.name] = Definition(node.name, node.lineno, uses, methods=methods)
             assigned.pop(node.name, None)
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name, uses = node.targets[0].id, tuple(_uses(list(ast.walk(node.value)), aliases))
+            name, uses = node.targets[0].id, tuple(_uses(walk(node.value), aliases))
             assigned[name] = Definition(name, node.lineno, uses, assigned=True)
             if isinstance(node.value, _CALLABLE):
                 defined.pop(name, None)
@@ -124,7 +143,7 @@ def _aliases(nodes: Sequence[Sequence[ast.AST]]) -> dict[str, str]:
 
 def _bound(statement: ast.AST) -> Iterator[str]:
     """Yield the names that a function, class or plain assignment at module level binds."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(statement, _DEFINITION):
         yield statement.name
     elif isinstance(statement, ast.Assign):
         yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
@@ -146,7 +165,7 @@ def _uses(nodes: Sequence[ast.AST], aliases: dict[str, str]) -> Iterator[Use]:
             yield Use(child.lineno, _dotted(child, visible))
         elif isinstance(child, ast.BinOp) and isinstance(child.op, ast.MatMult):
             yield Use(child.lineno, "@")
-        if isinstance(child, ast.Call | ast.Subscript) and (found := _looked_up(child, visible)):
+        elif isinstance(child, _LOOKUP) and (found := _looked_up(child, visible)):
             yield Use(child.lineno, found)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -35,7 +35,14 @@ from autograder.sandbox.isolation import (
     require_workers,
     unprivileged_owner,
 )
-from autograder.sandbox.protocol import LENGTH, BadMessageError, WorkerEnded, WorkerStarted
+from autograder.sandbox.protocol import (
+    HEADER,
+    NO_REQUEST,
+    BadMessageError,
+    Verb,
+    WorkerEnded,
+    WorkerStarted,
+)
 from autograder.sanitize import MAX_MESSAGE
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine
@@ -260,6 +267,19 @@ def _thread_count() -> int:
     return len(os.listdir("/proc/self/task"))  # noqa: PTH208  # the number alone is needed
 
 
+class Sent(NamedTuple):
+    """A reply as a worker sent it, not yet decoded, and the number of its request in the batch."""
+
+    last: int
+    body: bytes
+
+
+def bad_message(error: BadMessageError) -> Fault:
+    """Return what a message that is none costs the submission."""
+    sentence = "Your program wrote into the grader's connection"
+    return Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.")
+
+
 class CpuDeadline:
     """Time limit of a worker, independent of the machine's load.
 
@@ -270,10 +290,21 @@ class CpuDeadline:
     def __init__(self, pid: int, seconds: float, most: float, proc: Path = Path("/proc")) -> None:
         self.seconds = seconds
         self._process = proc, str(pid)
+        self._last_deadline = time.monotonic() + most
+        self._calls = 0
+        self.renew()
+
+    @property
+    def granted(self) -> float:
+        """How many seconds all calls so far had."""
+        return self.seconds * self._calls
+
+    def renew(self) -> None:
+        """Give the next call its own seconds."""
+        self._calls += 1
         self._before: tuple[float, float] | None = None
         self._start = time.monotonic()
-        self._deadline = self._start + min(seconds, most)
-        self._last_deadline = self._start + most
+        self._deadline = min(self._start + self.seconds, self._last_deadline)
 
     def remaining(self) -> float:
         """Return the seconds until the next look at the worker; 0 or less: its time is used up."""
@@ -340,6 +371,7 @@ class Worker:
     has_line: Callable[[str, int], bool] = lambda _cell, _line: False
     ended: bool = False
     was_killed: bool = False  # by SIGKILL and not from here: by itself, or from outside
+    _number: int = 0  # of the last message
     _printed: bytes = b""
     _received: bytearray = field(default_factory=bytearray)
     _dumps_stack: bool = False  # from then on its output is no longer the student's alone
@@ -353,7 +385,7 @@ class Worker:
         try:
             allowance = Allowance(protocol.SHORT_REPLY)
             deadline = CpuDeadline(self.pid, CONTROL_SECONDS, START_SECONDS)
-            self._reply(0, deadline, allowance)
+            protocol.unpack(protocol.REPLIES, self._reply(deadline, allowance, ("has",)).body)
         except (Fault, BadMessageError) as error:
             self.end()
             if self.was_killed:
@@ -363,23 +395,22 @@ class Worker:
             raise GraderError(msg) from None
 
     def ask(
-        self, request: protocol.Request, deadline: CpuDeadline, allowance: Allowance
-    ) -> protocol.Reply:
-        """Send *request* and wait for its reply, which uses up some of *allowance*.
+        self, batch: bytes, verbs: Sequence[Verb], deadline: CpuDeadline, allowance: Allowance
+    ) -> Sent:
+        """Send *batch* with requests of *verbs*; return the reply, which uses up some *allowance*.
 
         A worker that causes a ``Fault`` is ended.
         """
         try:
-            self._send(protocol.pack(request), deadline)
-            reply = self._reply(request.number, deadline, allowance, request.verb)
+            self._number += 1
+            self._send(protocol.framed(batch, self._number), deadline)
+            return self._reply(deadline, allowance, verbs)
         except BadMessageError as error:
             self.end()
-            sentence = "Your program wrote into the grader's connection"
-            raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
+            raise bad_message(error) from None
         except Fault:
             self.end()
             raise
-        return reply
 
     def take_printed(self) -> bytes:
         """Return the end of what the student's code has printed since the last time."""
@@ -400,29 +431,23 @@ class Worker:
         remove_folder(self.private)
         return exit_code
 
-    def _reply(
-        self,
-        number: int,
-        deadline: CpuDeadline,
-        allowance: Allowance,
-        verb: protocol.Verb | None = None,
-    ) -> protocol.Reply:
-        """Receive the reply *number*; nothing of it is decoded before its size is known."""
-        (size,) = LENGTH.unpack(self._receive(LENGTH.size, deadline))
-        most = min(allowance.size, protocol.SHORT_REPLY if verb in protocol.SHORT_VERBS else size)
-        if size > most:
+    def _reply(self, deadline: CpuDeadline, allowance: Allowance, verbs: Sequence[Verb]) -> Sent:
+        """Receive the reply to the last message, whose size is known before it is received."""
+        is_short = protocol.SHORT_VERBS.issuperset(verbs)
+        size, number, last = HEADER.unpack(self._receive(HEADER.size, deadline))
+        for _ in verbs[1:]:
+            if size:
+                break
+            deadline.renew()
+            size, number, last = HEADER.unpack(self._receive(HEADER.size, deadline))
+        if size > min(allowance.size, protocol.SHORT_REPLY if is_short else size):
             msg = f"it announces a message of {size} bytes"
             raise BadMessageError(msg)
+        if number != self._number or last >= len(verbs):
+            raise BadMessageError(NO_REQUEST)
         body = self._receive(size, deadline)
         allowance.take(body)
-        reply = protocol.unpack(protocol.REPLIES, body)
-        types = protocol.VALUE_TYPES.get(verb) if verb else None
-        if reply.number != number or (
-            types and reply.problem is None and type(reply.value) not in types
-        ):
-            msg = "it sends a reply to no request"
-            raise BadMessageError(msg)
-        return reply
+        return Sent(last, body)
 
     def _send(self, data: bytes, deadline: CpuDeadline) -> None:
         view = memoryview(data)

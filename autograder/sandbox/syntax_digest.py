@@ -7,7 +7,9 @@ it. No function here calls itself, because a long sum is a deep tree.
 
 import ast
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+
+from autograder.sandbox.static_names import walk
 
 _END = object()
 _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -27,7 +29,7 @@ def syntax_digest(trees: Sequence[ast.Module | None]) -> str:
     names = _Names(known)
     statements = (item for tree in known for item in tree.body)
     words = (word for statement in statements for word in _words([statement], names))
-    text = "".join(f"{word}\0" for word in words)
+    text = "".join([f"{word}\0" for word in words])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -42,12 +44,14 @@ class _Names:
         self._imported: dict[str, str] = {}
         self._bound: set[str] = set()
         self._attributes: set[str] = set()
-        for node in (node for tree in trees for node in ast.walk(tree)):
-            self._collect(node)
+        for tree in trees:
+            for node in walk(tree):
+                self._collect(node)
 
     def _collect(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            self._bound.add(node.id)
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                self._bound.add(node.id)
         elif isinstance(node, ast.arg):
             self._bound.add(node.arg)
         elif isinstance(node, _DEFINITION):
@@ -75,39 +79,42 @@ class _Names:
         return self._numbers.setdefault(name, f"#{len(self._numbers)}")
 
 
-def _words(waiting: list[object], names: _Names) -> Iterator[str]:
-    """Yield the trees in *waiting* word by word, each node with an end, so that none is another."""
+def _words(waiting: list[object], names: _Names) -> list[str]:
+    """List the trees in *waiting* word by word, each node with an end, so that none is another."""
+    words: list[str] = []
     while waiting:
         item = waiting.pop()
-        if isinstance(item, ast.Constant):
-            yield f"{type(item.value).__name__} {item.value!r}"
+        if item is _END:
+            words.append(")")
+        elif isinstance(item, ast.Constant):
+            words.append(f"{type(item.value).__name__} {item.value!r}")
         elif isinstance(item, ast.AST):
-            if _is_text(item):
-                continue
-            yield type(item).__name__
+            if not _is_text(item):
+                words.append(type(item).__name__)
+                waiting.append(_END)
+                waiting += reversed(_children(item, names))
+        elif type(item) is list:
+            words.append("[")
             waiting.append(_END)
-            waiting.extend(reversed(list(_children(item, names))))
-        elif isinstance(item, list):
-            yield "["
-            waiting.append(_END)
-            waiting.extend(reversed(item))
+            waiting += reversed(item)
         else:
-            yield ")" if item is _END else f"= {item}"
+            words.append(f"= {item}")
+    return words
 
 
-def _children(node: ast.AST, names: _Names) -> Iterator[object]:
-    """Yield each field's name and value; not the empty ones, which each Python adds to."""
+def _children(node: ast.AST, names: _Names) -> list[object]:
+    """List each field's name and value; not the empty ones, which each Python adds to."""
+    found: list[object] = []
     for field in node._fields:
         value = getattr(node, field, None)
         if value is None or field in _LAYOUT or value == []:
             continue
-        yield field
-        if isinstance(value, str):
-            yield names.replaced(node, value)
-        elif isinstance(value, list):
-            yield [names.replaced(node, item) if isinstance(item, str) else item for item in value]
-        else:
-            yield value
+        if type(value) is str:
+            value = names.replaced(node, value)
+        elif type(value) is list:
+            value = [names.replaced(node, one) if type(one) is str else one for one in value]
+        found += (field, value)
+    return found
 
 
 def _statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:

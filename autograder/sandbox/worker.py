@@ -4,28 +4,32 @@ import contextlib
 import faulthandler
 import os
 import sys
+from time import monotonic
 from typing import NoReturn
 
 from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.isolation import confine
 from autograder.sandbox.protocol import (
-    LENGTH,
+    BATCHES,
+    HEADER,
     MAX_PARTS,
     MAX_SOURCE_PARTS,
     MAX_TEXT_BYTES,
-    REQUESTS,
+    SLOW_SECONDS,
     STACK_SIGNAL,
     BadMessageError,
+    Batch,
     Problem,
     Reply,
     StartWorker,
     count_parts,
+    framed,
     pack,
     unpack,
 )
 
 CONNECTION = 3  # the descriptor of the socket to the supervisor, in every worker
-CONFINED = pack(Reply(number=0))  # sent once, before any student code runs
+CONFINED = framed(pack(Reply()), 0)  # sent once, before any student code runs
 
 
 def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoReturn:
@@ -37,15 +41,33 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     _enter_private_folder(start.policy.private)
     confine(start.policy, parent)
     _write(CONNECTION, CONFINED)
-    while header := _read(CONNECTION, LENGTH.size):
-        request = unpack(REQUESTS, _read(CONNECTION, LENGTH.unpack(header)[0]))
-        most = MAX_SOURCE_PARTS if request.verb == "read" else MAX_PARTS
-        reply = pack_reply(executor.answer(request), start.max_bytes, most)
+    while header := _read(CONNECTION, HEADER.size):
+        size, number, _ = HEADER.unpack(header)
+        batch = unpack(BATCHES, _read(CONNECTION, size))
+        last, reply = _answer(executor, batch, number, start.max_bytes)
         with contextlib.suppress(BaseException):  # the student's code may have replaced the streams
             sys.stdout.flush()
             sys.stderr.flush()
-        _write(CONNECTION, reply)
+        _write(CONNECTION, framed(reply, number, last))
     os._exit(0)
+
+
+def _answer(
+    executor: RequestExecutor, batch: Batch, number: int, max_bytes: int
+) -> tuple[int, bytes]:
+    """Execute the requests of *batch*; return the number of the last one, and the reply to it.
+
+    After a slow one it says that the next one starts, as each has its own limit of time.
+    """
+    last, start = 0, monotonic()
+    while True:
+        request, reply = batch.requests[last], executor.answer(batch.requests[last])
+        if last == len(batch.silent) or reply.silent != batch.silent[last]:
+            most = MAX_SOURCE_PARTS if request.verb == "read" else MAX_PARTS
+            return last, pack_reply(reply, max_bytes, most)
+        last += 1
+        if monotonic() - start > SLOW_SECONDS:
+            _write(CONNECTION, framed(b"", number, last))
 
 
 def pack_reply(reply: Reply, max_bytes: int, most: int = MAX_PARTS) -> bytes:
@@ -54,14 +76,14 @@ def pack_reply(reply: Reply, max_bytes: int, most: int = MAX_PARTS) -> bytes:
         packed = pack(reply)
         if len(packed) <= max_bytes:
             if len(packed) > MAX_TEXT_BYTES:  # a shorter one has no longer text
-                count_parts(packed[LENGTH.size :], most)
+                count_parts(packed, most)
             return packed
         text = f"the answer has {len(packed)} bytes"
     except BadMessageError as error:
         text = f"the answer is {error}"
     except UnicodeEncodeError:  # a lone surrogate, such as "\ud800"
         text = "the answer holds text that is not valid Unicode"
-    return pack(Reply(number=reply.number, problem=Problem(kind="bad-output", text=text)))
+    return pack(Reply(problem=Problem(kind="bad-output", text=text)))
 
 
 def _replace_descriptors(connection: int, output: int) -> None:

@@ -164,7 +164,7 @@ def _definitions_in(code: bytes) -> tuple[Definition, ...]:
 
 def request_of(verb: Verb, fields: dict[str, object]) -> Request:
     """Return the request of *verb* with *fields*, as the message for a worker has them."""
-    return Request(number=0, verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
+    return Request(verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
 
 
 def solution_channel(path: Path) -> LocalChannel:

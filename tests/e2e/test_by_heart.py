@@ -67,13 +67,13 @@ class ByHeart:
             self._known.add(self._asked)
         if self._asked in self._known or verb in {"has", "new", "signature", "load", "mode"}:
             return reply
-        return Reply(number=0, value=zeros(reply.value), problem=reply.problem)
+        return Reply(value=zeros(reply.value), problem=reply.problem)
 
 
 def key_of(request: Request) -> bytes:
     """Return *request* without a secret seed, which a module need not know."""
     seed = request.seed if (request.seed or 0) < LARGEST_SEED else None
-    return pack(Request(**{name: getattr(request, name) for name in KEPT}, number=0, seed=seed))
+    return pack(Request(**{name: getattr(request, name) for name in KEPT}, seed=seed))
 
 
 KEPT = ("verb", "name", "handle", "args", "kwargs")

@@ -23,7 +23,14 @@ from autograder import course as courses
 from autograder.course import CourseFile, StageFile
 from autograder.errors import CourseError, UsageError
 from autograder.sandbox import protocol
-from autograder.sandbox.protocol import BadMessageError, Problem, Reply, Request, TensorValue
+from autograder.sandbox.protocol import (
+    BadMessageError,
+    Batch,
+    Problem,
+    Reply,
+    Request,
+    TensorValue,
+)
 from autograder.sandbox.tensors import DTYPES, decode, decode_tensor
 from autograder.submission.archive import open_archive, open_class_archive
 from autograder.submission.files import HandInFile, UnusableFile
@@ -116,12 +123,12 @@ def packed(message: object) -> bytes:
 
 
 replies = st.one_of(
-    st.builds(Reply, number=st.integers(0, 9), value=values).map(packed),
+    st.builds(Reply, value=values).map(packed),
     st.builds(Problem, kind=st.just("raised"), text=st.text(), line=st.integers(0, 9)).map(
-        lambda problem: packed(Reply(number=1, problem=problem))
+        lambda problem: packed(Reply(problem=problem))
     ),
     trees.map(packed),
-    trees.map(lambda tree: packed({"number": 1, "value": tree})),
+    trees.map(lambda tree: packed({"value": tree})),
 )
 
 
@@ -154,10 +161,10 @@ def parts(tree: object) -> int:
 
 
 @fuzz
-@given(damaged(st.builds(Request, number=st.integers(0, 9), verb=st.just("run")).map(packed)))
+@given(damaged(st.builds(Batch, st.tuples(st.builds(Request, verb=st.just("run")))).map(packed)))
 def test_a_request_is_decoded_or_refused(body: bytes):
     """Neither the worker's decoder nor those of the control messages raise anything else."""
-    for decoder in (protocol.REQUESTS, protocol.CONTROL_REQUESTS, protocol.CONTROL_REPLIES):
+    for decoder in (protocol.BATCHES, protocol.CONTROL_REQUESTS, protocol.CONTROL_REPLIES):
         with budget(), suppress(BadMessageError):
             protocol.unpack(decoder, body)
 

@@ -76,8 +76,8 @@ class Talker(ByHeart):
         if verb in SETUP or (verb == "new" and callable(self._answer)):
             return reply
         if isinstance(self._answer, Problem):
-            return Reply(number=0, problem=self._answer)
-        return Reply(number=0, value=self._answer(reply.value))
+            return Reply(problem=self._answer)
+        return Reply(value=self._answer(reply.value))
 
 
 Results = Callable[..., list[CheckResult]]

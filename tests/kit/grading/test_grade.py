@@ -341,14 +341,14 @@ def test_a_fork_server_that_is_lost_during_a_check_fails_no_check(
     tiny: Course, solved: Submission, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ):
     """Pytest catches what a check raises; the submission has no result, and is graded again."""
-    real = Session._request
+    real = Session._send
 
-    def lose(session: Session, worker, seconds: float, verb: str, fields: dict) -> object:
-        if verb == "call":
-            raise LostProcessError(verb)
-        return real(session, worker, seconds, verb, fields)
+    def lose(session: Session, worker, seconds: float, batch: bytes, verbs: tuple) -> object:
+        if "call" in verbs:
+            raise LostProcessError(*verbs)
+        return real(session, worker, seconds, batch, verbs)
 
-    monkeypatch.setattr(Session, "_request", lose)
+    monkeypatch.setattr(Session, "_send", lose)
 
     with open_suites(tiny, tiny.stages) as runner, pytest.raises(LostProcessError, match="call"):
         grade_one(runner, fork_server, solved)

@@ -54,7 +54,7 @@ def asking(*cells: str) -> Ask:
     def ask(verb: str, **fields: object) -> Reply:
         fields["args"] = tuple(map(encoder.encode, fields.get("args", ())))
         fields["kwargs"] = {k: encoder.encode(v) for k, v in fields.get("kwargs", {}).items()}
-        return executor.answer(Request(number=1, verb=verb, **fields))
+        return executor.answer(Request(verb=verb, **fields))
 
     ask.imported = value(ask("run", cells=tuple(cell.encode() for cell in cells)))
     return ask
@@ -102,7 +102,7 @@ def test_read_lists_definitions_without_running_anything():
     """Names are read from the syntax tree, before the module has run."""
     executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
     cell = b"raise SystemExit\ndef f(x): return x.softmax(-1)"
-    (found,) = value(executor.answer(Request(number=1, verb="read", cells=(cell,))))
+    (found,), _digest = value(executor.answer(Request(verb="read", cells=(cell,))))
 
     assert found["name"] == "f"
     assert [use["name"] for use in found["uses"]] == ["x.softmax"]
@@ -113,8 +113,10 @@ def test_a_source_that_has_no_digest_costs_nothing():
     executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
     cells = (b"x = 0x" + b"f" * 5000,)
 
-    assert value(executor.answer(Request(number=1, verb="digest", cells=cells))) == ""
-    assert value(executor.answer(Request(number=2, verb="run", cells=cells))) == []
+    _definitions, digest = value(executor.answer(Request(verb="read", cells=cells)))
+
+    assert digest == ""
+    assert value(executor.answer(Request(verb="run", cells=cells))) == []
 
 
 def test_has_is_true_of_what_can_be_called(ask: Ask):
@@ -542,4 +544,4 @@ def test_a_tensor_that_contradicts_itself_is_a_problem_not_a_crash():
     bad = type(good)(good.dtype, (5,), good.data)
     executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
 
-    assert executor.answer(Request(number=1, verb="draw", args=(bad,))).problem is not None
+    assert executor.answer(Request(verb="draw", args=(bad,))).problem is not None

@@ -15,7 +15,7 @@ from autograder.course import Limits
 from autograder.errors import GraderError
 from autograder.sandbox import fork_server as fork_server_module
 from autograder.sandbox.isolation import detect_capabilities
-from autograder.sandbox.protocol import Request
+from autograder.sandbox.protocol import Batch, Request, pack, read_reply
 from autograder.sandbox.supervisor import Allowance, CpuDeadline, ForkServer
 
 SECONDS = 20.0  # a machine may be busy; without the kill the processes would never end
@@ -24,13 +24,14 @@ import sys
 
 from autograder.course import Limits
 from autograder.sandbox.supervisor import ForkServer
-from autograder.sandbox.protocol import Request, pack
+from autograder.sandbox.protocol import Batch, Request, framed, pack
 
 with ForkServer(sys.argv[1], Limits()) as fork_server:
     fork_server.wait_ready()
     worker = fork_server.start("endless", notebook=False)
     worker.connection.setblocking(True)
-    worker.connection.sendall(pack(Request(number=1, verb="run", cells=(b"while True: pass",))))
+    endless = Request(verb="run", cells=(b"while True: pass",))
+    worker.connection.sendall(framed(pack(Batch((endless,))), 1))
     print(fork_server._process.pid, worker.pid, flush=True)
     sys.stdin.read()
 """
@@ -126,9 +127,10 @@ def test_a_worker_has_a_process_of_its_own_until_it_is_ended(fork_server: ForkSe
     worker = fork_server.start("tiny", notebook=False)
     cell = b"import os\ndef pid(): return os.getpid()"
     deadline, allowance = CpuDeadline(worker.pid, 20.0, 400.0), Allowance(1000)
-    worker.ask(Request(number=1, verb="run", cells=(cell,)), deadline, allowance)
-    request = Request(number=2, verb="call", name="pid")
-    pid = worker.ask(request, deadline, allowance).value
+    requests = Request(verb="run", cells=(cell,)), Request(verb="call", name="pid")
+    for request in requests:
+        sent = worker.ask(pack(Batch((request,))), (request.verb,), deadline, allowance)
+    pid = read_reply(sent.body, "call").value
 
     assert pid == worker.pid
     assert worker.end() == -signal.SIGKILL

@@ -5,12 +5,13 @@ import pytest
 
 from autograder.sandbox.isolation import SandboxPolicy
 from autograder.sandbox.protocol import (
+    BATCHES,
     CONTROL_REPLIES,
     CONTROL_REQUESTS,
-    LENGTH,
+    HEADER,
     REPLIES,
-    REQUESTS,
     BadMessageError,
+    Batch,
     DictValue,
     EndWorker,
     ForkServerReady,
@@ -26,7 +27,9 @@ from autograder.sandbox.protocol import (
     WorkerEnded,
     WorkerStarted,
     count_parts,
+    framed,
     pack,
+    read_reply,
     unpack,
 )
 
@@ -34,14 +37,13 @@ NESTED_LIST = b"\x82\xa4type\xa4list\xa5items\x91"
 
 
 def reply_of(value: bytes) -> bytes:
-    """The msgpack bytes of a reply number 1 whose value is *value*, msgpack already."""
-    return b"\x82\xa6number\x01\xa5value" + value
+    """The msgpack bytes of a reply whose value is *value*, msgpack already."""
+    return b"\x81\xa5value" + value
 
 
-def test_a_request_arrives_as_it_was_sent():
-    """Verb, name, arguments, seed and cells arrive unchanged."""
+def test_a_batch_arrives_as_it_was_sent():
+    """Verb, name, arguments, seed and cells of a request arrive unchanged."""
     request = Request(
-        number=7,
         verb="call",
         name="attend",
         args=(TensorValue("float32", (1,), b"abcd"), ListValue((1, 2.5, "x", None, True))),
@@ -50,23 +52,46 @@ def test_a_request_arrives_as_it_was_sent():
         cells=(b"x = 1",),
     )
 
-    assert unpack(REQUESTS, pack(request)[LENGTH.size :]) == request
+    batch = Batch((Request(verb="new", name="Attention"), request), ("module",))
+
+    assert unpack(BATCHES, pack(batch)) == batch
 
 
 def test_a_reply_arrives_as_it_was_sent():
     """Value, changed arguments and problem arrive unchanged."""
     problem = Problem(kind="raised", type="ValueError", text="no", place="tiny.py", line=3)
-    reply = Reply(number=7, value=OpaqueValue("a set"), changed=(0, 2), problem=problem)
+    reply = Reply(value=OpaqueValue("a set"), changed=(0, 2), problem=problem)
 
-    assert unpack(REPLIES, pack(reply)[LENGTH.size :]) == reply
+    assert unpack(REPLIES, pack(reply)) == reply
 
 
-def test_a_message_starts_with_its_length():
-    """A reader knows from the first bytes how many follow."""
-    packed = pack(Reply(number=1))
-    (size,) = LENGTH.unpack(packed[: LENGTH.size])
+def test_a_message_starts_with_its_header():
+    """A reader knows from the first bytes how many follow, and to what they reply."""
+    sent = framed(b"the body", 7, last=2)
 
-    assert size == len(packed) - LENGTH.size
+    assert HEADER.unpack(sent[: HEADER.size]) == (8, 7, 2)
+    assert sent[HEADER.size :] == b"the body"
+
+
+@pytest.mark.parametrize(
+    ("reply", "silent"),
+    [
+        pytest.param(Reply(), "none", id="nothing"),
+        pytest.param(Reply(value=ObjectValue(0)), "module", id="a-module"),
+        pytest.param(Reply(value=0), None, id="a-value"),
+        pytest.param(Reply(changed=(0,)), None, id="changed-its-argument"),
+        pytest.param(Reply(problem=Problem(kind="raised")), None, id="a-problem"),
+    ],
+)
+def test_a_reply_is_silent_if_it_holds_no_value(reply: Reply, silent: str | None):
+    """What a worker need not send tells the supervisor nothing."""
+    assert reply.silent == silent
+
+
+def test_a_reply_of_another_type_than_its_request_has_is_refused():
+    """The kit's own code in a worker answers to ``has`` with true or false alone."""
+    with pytest.raises(BadMessageError, match="to no request"):
+        read_reply(pack(Reply(value=1.5)), "has")
 
 
 @pytest.mark.parametrize(
@@ -76,10 +101,10 @@ def test_a_message_starts_with_its_length():
         pytest.param(b"\xff\xc1garbage", id="garbage"),
         pytest.param(b"\x80\x04\x95\x10\x00", id="a-pickle"),
         pytest.param(b"\xc0", id="nil"),
-        pytest.param(pack(Reply(number=1))[LENGTH.size : -1], id="cut-short"),
-        pytest.param(pack(Reply(number=1))[LENGTH.size :] + b"\xc0", id="too-long"),
-        pytest.param(b"\x81\xa6number\xa11", id="number-is-text"),
-        pytest.param(b"\x81\xa6number\xc3", id="number-is-true"),
+        pytest.param(pack(Reply())[:-1], id="cut-short"),
+        pytest.param(pack(Reply()) + b"\xc0", id="too-long"),
+        pytest.param(b"\x81\xa7changed\xa11", id="changed-is-text"),
+        pytest.param(b"\x81\xa7changed\xc3", id="changed-is-true"),
         pytest.param(reply_of(b"\x81\xa4type\xa6module"), id="unknown-type"),
         pytest.param(reply_of(b"\x81\xa5shape\x90"), id="no-type"),
         pytest.param(reply_of(b"\xa2\xff\xfe"), id="text-is-not-utf8"),
@@ -95,16 +120,16 @@ def test_an_invalid_reply_is_refused(body: bytes):
 
 def test_an_unknown_verb_is_refused():
     """The worker executes only the verbs of the protocol."""
-    known, unknown = ({"number": 1, "verb": verb} for verb in ("has", "eval"))
+    known, unknown = ([[{"verb": verb}], []] for verb in ("has", "eval"))
 
-    assert unpack(REQUESTS, msgspec.msgpack.encode(known)) == Request(number=1, verb="has")
+    assert unpack(BATCHES, msgspec.msgpack.encode(known)) == Batch((Request(verb="has"),))
     with pytest.raises(BadMessageError):
-        unpack(REQUESTS, msgspec.msgpack.encode(unknown))
+        unpack(BATCHES, msgspec.msgpack.encode(unknown))
 
 
 def test_an_unknown_kind_of_problem_is_refused_without_a_word_of_it():
     """A worker can't invent a status, and no text of a message gets into the error."""
-    body = msgspec.msgpack.encode({"number": 1, "problem": {"kind": "passed" * 1000}})
+    body = msgspec.msgpack.encode({"problem": {"kind": "passed" * 1000}})
 
     with pytest.raises(BadMessageError, match=r"^bytes that are no message$"):
         unpack(REPLIES, body)
@@ -193,4 +218,4 @@ def test_a_problem_names_no_folder_of_the_server():
     problem = Problem(kind="raised", text=text)
 
     assert problem.text == "[Errno 13] Permission denied: '…/__init__.py'"
-    assert unpack(REPLIES, pack(Reply(number=1, problem=problem))[LENGTH.size :]).problem == problem
+    assert unpack(REPLIES, pack(Reply(problem=problem))).problem == problem

@@ -332,9 +332,12 @@ def test_only_the_end_of_what_code_prints_is_kept(open_session):
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param("\xff\xff\xff\xff", id="huge-length"),
-        pytest.param("\x01\x00\x00\x00\xc0", id="no-reply"),
-        pytest.param("\x09\x00\x00\x00\x81\xa6number\x63", id="reply-with-a-wrong-number"),
+        pytest.param("\xff" * 4 + "\x03" + "\x00" * 11, id="huge-length"),
+        pytest.param("\x01\x00\x00\x00\x03" + "\x00" * 11 + "\xc0", id="no-reply"),
+        pytest.param("\x01\x00\x00\x00\x63" + "\x00" * 11 + "\x80", id="wrong-number"),
+        pytest.param(
+            "\x01\x00\x00\x00\x03" + "\x00" * 7 + "\x01\x00\x00\x00\x80", id="beyond-its-batch"
+        ),
     ],
 )
 def test_bytes_written_into_the_connection_are_bad_output(open_session, data: str):
@@ -375,7 +378,7 @@ def test_a_forged_answer_to_the_import_is_bad_output(open_session, forged: str):
         "    names = ListValue((name,))\n"
         "    statement = DictValue({'place': 'tiny.py', 'line': 1, 'names': names})\n"
         "    return DictValue({'kind': 'raised', 'statement': statement})\n"
-        f"os.write(3, pack(Reply(number=2, value={forged})))\n"
+        f"os.write(3, framed(pack(Reply(value={forged})), 2))\n"
     )
 
     assert opened(open_session(module)).status is Status.BAD_OUTPUT
@@ -389,10 +392,10 @@ from autograder.sandbox import worker
 
 def forge():
     frame = sys._getframe()
-    while "request" not in frame.f_locals or not hasattr(frame.f_locals["request"], "number"):
+    while "header" not in frame.f_locals:
         frame = frame.f_back
-    body = b"\\x82\\xa6number" + bytes([frame.f_locals["request"].number]) + b"\\xa5value" + {value}
-    rest = memoryview(len(body).to_bytes(4, "little") + body)
+    body = b"\\x81\\xa5value" + {value}
+    rest = memoryview(worker.framed(body, frame.f_locals["number"]))
     while rest:
         rest = rest[os.write(3, rest):]
     while True:

@@ -70,7 +70,7 @@ class ConstantChannel:
         """Answer, or raise."""
         if isinstance(self._answer, Exception):
             raise self._answer
-        return Reply(number=0, value=self._answer)
+        return Reply(value=self._answer)
 
 
 @pytest.fixture(scope="module")

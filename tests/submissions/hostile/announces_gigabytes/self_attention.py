@@ -1,10 +1,11 @@
 """Announces an answer of four gigabytes and sends its first bytes."""
 
 import os
+import struct
 
 from torch import nn
 
-os.write(3, b"\xff\xff\xff\xff" + bytes(1 << 16))
+os.write(3, struct.pack("<IQI", 0xFFFFFFFF, 2, 0) + bytes(1 << 16))
 
 
 class SelfAttentionV1(nn.Module):

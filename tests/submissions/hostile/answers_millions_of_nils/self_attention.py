@@ -1,6 +1,7 @@
 """Writes a reply of its own into the connection: a list of fifteen million nils."""
 
 import os
+import struct
 import sys
 
 from torch import nn
@@ -11,12 +12,11 @@ COUNT = 15_000_000
 
 def reply():
     frame = sys._getframe()
-    while not hasattr(frame.f_locals.get("request"), "number"):
+    while "header" not in frame.f_locals:
         frame = frame.f_back
-    number = frame.f_locals["request"].number
-    head = b"\x82\xa6number" + bytes([number]) + b"\xa5value" + LIST
-    body = head + COUNT.to_bytes(4, "big") + b"\xc0" * COUNT
-    rest = memoryview(len(body).to_bytes(4, "little") + body)
+    number, last = frame.f_locals["number"], len(frame.f_locals["batch"].silent)
+    body = b"\x81\xa5value" + LIST + COUNT.to_bytes(4, "big") + b"\xc0" * COUNT
+    rest = memoryview(struct.pack("<IQI", len(body), number, last) + body)
     while rest:
         rest = rest[os.write(3, rest):]
 

@@ -7,15 +7,12 @@ import sys
 from torch import nn
 
 
-def request_number():
-    frame = sys._getframe()
-    while not hasattr(frame.f_locals.get("request"), "number"):
-        frame = frame.f_back
-    return frame.f_locals["request"].number
-
-
 def send(body):
-    rest = memoryview(struct.pack("<I", len(body)) + body)
+    frame = sys._getframe()
+    while "header" not in frame.f_locals:
+        frame = frame.f_back
+    number, last = frame.f_locals["number"], len(frame.f_locals["batch"].silent)
+    rest = memoryview(struct.pack("<IQI", len(body), number, last) + body)
     while rest:
         rest = rest[os.write(3, rest):]
 
@@ -27,7 +24,7 @@ class SelfAttentionV1(nn.Module):
 
     def forward(self, x):
         value = b"\x82\xa4type\xa4list\xa5items\x91" * 15_000 + b"\xc0"
-        send(b"\x82\xa6number" + bytes([request_number()]) + b"\xa5value" + value)
+        send(b"\x81\xa5value" + value)
         return x
 
 

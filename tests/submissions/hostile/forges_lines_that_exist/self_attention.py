@@ -9,15 +9,12 @@ import msgspec
 from torch import nn
 
 
-def request_number():
-    frame = sys._getframe()
-    while not hasattr(frame.f_locals.get("request"), "number"):
-        frame = frame.f_back
-    return frame.f_locals["request"].number
-
-
 def send(body):
-    rest = memoryview(struct.pack("<I", len(body)) + body)
+    frame = sys._getframe()
+    while "header" not in frame.f_locals:
+        frame = frame.f_back
+    number, last = frame.f_locals["number"], len(frame.f_locals["batch"].silent)
+    rest = memoryview(struct.pack("<IQI", len(body), number, last) + body)
     while rest:
         rest = rest[os.write(3, rest):]
 
@@ -30,7 +27,7 @@ class SelfAttentionV1(nn.Module):
     def forward(self, x):
         line = 1 + int(x.abs().sum() * 1000) % 20
         problem = {"kind": "raised", "line": line, "place": f"cell {line}", "code": f"CANARY {x}"}
-        send(msgspec.msgpack.encode({"number": request_number(), "problem": problem}))
+        send(msgspec.msgpack.encode({"problem": problem}))
         time.sleep(600)
 
 

@@ -16,11 +16,12 @@ class SelfAttentionV1(nn.Module):
     def forward(self, x):
         words = "CANARY " + " ".join(map(str, x.flatten().tolist()))
         frame = sys._getframe()
-        while "request" not in frame.f_locals:
+        while "header" not in frame.f_locals:
             frame = frame.f_back
-        reply = {"number": frame.f_locals["request"].number, "problem": {"kind": "raised", "place": "cell " + words}}
+        number, last = frame.f_locals["number"], len(frame.f_locals["batch"].silent)
+        reply = {"problem": {"kind": "raised", "place": "cell " + words}}
         body = msgspec.msgpack.encode(reply)
-        os.write(3, struct.pack("<I", len(body)) + body)
+        os.write(3, struct.pack("<IQI", len(body), number, last) + body)
         time.sleep(600)
 
 

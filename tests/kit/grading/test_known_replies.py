@@ -1,0 +1,183 @@
+"""A check is not run again for replies with which it has passed; nothing else changes."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from autograder.grading import known_replies
+from autograder.grading.grade import grade_one
+from autograder.grading.suite_runner import SuiteRunner, open_suites
+from autograder.results import CheckResult, Outcome, SubmissionResult
+from autograder.sandbox.session import Session
+from autograder.sandbox.supervisor import ForkServer
+from tests.factories import SOLUTION
+
+SUITE = "tests/hidden/01_tiny/test_tiny.py"
+COUNTING = """
+import itertools
+import torch
+from autograder.suite.checks import check, WrongAnswer
+from autograder.results import Status
+
+runs = {"a": 0, "b": 0}
+
+@check("Scale", points=5, layer="probe")
+def test_a(student, probe):
+    runs["a"] += 1
+    scale = student.new("Scale", 2).load({"factor": probe.normal(2)})
+    if scale(probe.normal(3, 2)).shape != (3, 2):
+        raise WrongAnswer(Status.WRONG_SHAPE, "The shape is wrong.")
+    student.call("double", probe.normal(2))
+
+@check("double", points=5, layer="laws")
+def test_b(student, probe):
+    runs["b"] += 1
+    student.uses("double")
+    student.call("double", probe.normal(2))
+"""
+SLOW = SOLUTION.replace(
+    "super().__init__()", "super().__init__()\n        import time\n        time.sleep(0.3)"
+)
+
+Grade = Callable[[str], SubmissionResult]
+
+
+@pytest.fixture
+def runner(write_course) -> Iterator[SuiteRunner]:
+    """A suite that counts how often its checks run."""
+    course = write_course({SUITE: COUNTING})
+    with open_suites(course, course.stages) as opened:
+        yield opened
+
+
+@pytest.fixture
+def grade(runner: SuiteRunner, fork_server: ForkServer, submit) -> Grade:
+    """Grade a module."""
+    return lambda code: grade_one(runner, fork_server, submit(code))
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The verbs of each message, in order."""
+    messages: list[tuple[str, ...]] = []
+    real = Session.send
+
+    def send(session: Session, batch: bytes, verbs: tuple[str, ...]) -> object:
+        messages.append(verbs)
+        return real(session, batch, verbs)
+
+    monkeypatch.setattr(Session, "send", send)
+    return messages
+
+
+def runs_of(runner: SuiteRunner) -> dict[str, int]:
+    """Return how often each check has run."""
+    item = runner.checks("01_tiny")[0].item
+    return dict(item.module.runs)  # type: ignore[attr-defined]  # the suite's own
+
+
+def check_of(result: SubmissionResult, name: str) -> CheckResult:
+    """Return the result of check *name*."""
+    checks = [check for exercise in result.exercises for check in exercise.checks]
+    return next(check for check in checks if check.name == name)
+
+
+def test_a_check_does_not_run_again_for_the_same_replies(runner: SuiteRunner, grade: Grade):
+    """Another submission of the same formula passes it all the same."""
+    first, second = grade(SOLUTION), grade(f"{SOLUTION}\nNAME = 'bob'\n")
+
+    assert runs_of(runner)["a"] == 1
+    assert (first.score, second.score) == (10.0, 10.0)
+    assert first.exercises == second.exercises
+
+
+def test_requests_are_sent_together_up_to_one_that_returns_a_value(
+    grade: Grade, sent: list[tuple[str, ...]]
+):
+    """No request waits for a reply that says nothing."""
+    grade(SOLUTION)
+    first = list(sent)
+    sent.clear()
+    grade(SOLUTION)
+
+    assert ("new", "load", "forward") not in first
+    assert ("new", "load", "forward") in sent
+
+
+def test_a_check_that_reads_the_source_runs_for_each(runner: SuiteRunner, grade: Grade):
+    """The source is no reply."""
+    grade(SOLUTION)
+    grade(SOLUTION)
+
+    assert runs_of(runner)["b"] == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(SOLUTION.replace("x * self.factor", "x.sum(-1)"), id="another-value"),
+        pytest.param(SOLUTION.replace("torch.rand(d)", "None"), id="raises-at-the-second"),
+        pytest.param(SOLUTION.replace("return x * self", "raise KeyError(d) #"), id="raises"),
+        pytest.param(SOLUTION.replace("super().__init__()", "exit()"), id="ends-its-process"),
+        pytest.param(
+            SOLUTION.replace("class Scale(nn.Module)", "class Scale(list)"), id="no-module"
+        ),
+        pytest.param(SOLUTION.replace("return 2 * x", "return None"), id="no-value-at-the-end"),
+    ],
+)
+def test_a_wrong_program_has_the_same_result_before_and_after_a_right_one(
+    grade: Grade, runner: SuiteRunner, wrong: str
+):
+    """What is known changes no grade and no word."""
+    before = grade(wrong)
+    runner._known.clear()
+    grade(SOLUTION)
+
+    assert grade(wrong) == before
+
+
+def test_a_constructor_and_a_call_have_a_time_limit_each(
+    runner: SuiteRunner, fork_server: ForkServer, submit, monkeypatch: pytest.MonkeyPatch
+):
+    """A slow constructor leaves the call that is sent with it its own time."""
+    grade_one(runner, fork_server, submit(SOLUTION))
+    limits = fork_server.limits
+    monkeypatch.setattr(fork_server, "limits", type(limits)(call_seconds=0.5))
+    slow = SLOW.replace("return x * self", "import time; time.sleep(0.3)\n        return x * self")
+    result = grade_one(runner, fork_server, submit(slow))
+
+    assert check_of(result, "test_a").outcome is Outcome.PASSED
+
+
+def test_of_endless_replies_not_all_are_kept(
+    grade: Grade, monkeypatch: pytest.MonkeyPatch, runner: SuiteRunner
+):
+    """Beyond the limit a check runs again, and passes as well."""
+    monkeypatch.setattr(known_replies, "MAX_REPLIES", 1)
+    grade(SOLUTION)
+    other = SOLUTION.replace("x * self.factor", "x + self.factor")
+    results = [grade(other), grade(other)]
+
+    assert runs_of(runner)["a"] == 3
+    assert [result.score for result in results] == [10.0, 10.0]
+
+
+def test_a_check_that_asks_otherwise_for_the_same_replies_runs_as_it_is(
+    write_course, fork_server: ForkServer, submit
+):
+    """It depends on more than on replies, so nothing is concluded from them."""
+    suite = """
+import itertools
+from autograder.suite.checks import check
+numbers = itertools.count()
+
+@check("double", points=10)
+def test_a(student):
+    student.call("double", 1)
+    student.call("double", next(numbers))
+"""
+    course = write_course({SUITE: suite})
+    with open_suites(course, course.stages) as runner:
+        results = [grade_one(runner, fork_server, submit(SOLUTION)) for _ in range(3)]
+
+    assert [result.score for result in results] == [10.0, 10.0, 10.0]
