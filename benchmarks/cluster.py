@@ -1,7 +1,7 @@
 """Measures a cluster of dask on this machine: python -m benchmarks.cluster [SUBMISSIONS] [STAGE].
 
-In one run, the same honest class is graded by 1 and 2 grading processes of this machine, and by 1
-and 2 workers of a cluster whose scheduler and workers are processes of this machine, too; three
+In one run, the same honest class is graded by 1 and 2 grading processes of this machine, and by 1,
+2 and 4 workers of a cluster whose scheduler and workers are processes of this machine, too; three
 times in turn. Printed are medians of what one more submission costs, after the first quarter of the
 class, so that no start counts: processor time of all processes of the run, that of the two of which
 there is one only, and time on the clock, which says little on a busy machine. The records must be
@@ -167,6 +167,7 @@ _MODES = (
     ("dask, 1 worker", 1, 0),
     ("local, 2 processes", 0, 2),
     ("dask, 2 workers", 2, 0),
+    ("dask, 4 workers", 4, 0),
 )
 
 

@@ -30,7 +30,8 @@ def main(wanted: list[str]) -> None:
     for stage in stages:
         right, wrong = _right(stage), _wrong(stage)
         costs[stage.name] = (_cost(course, right, 1), _cost(course, wrong, len(wrong) // 2 - 1))
-        print(f"{stage.name:30}{costs[stage.name][0]:5.0f} ms{costs[stage.name][1]:5.0f} ms")
+        each = f"{costs[stage.name][0]:5.0f} ms{costs[stage.name][1]:5.0f} ms"
+        print(f"{stage.name:30}{each}", flush=True)  # of a run that is stopped, this is left
     means = [statistics.mean(column) for column in zip(*costs.values(), strict=True)]
     print(f"{'mean':30}{means[0]:5.0f} ms{means[1]:5.0f} ms")
     out = Path("build/benchmarks/stages.json")
