@@ -40,6 +40,8 @@ TLS = """distributed:
       scheduler: {{cert: {keys}/node.pem, key: {keys}/node.key}}
       worker: {{cert: {keys}/node.pem, key: {keys}/node.key}}
       client: {{cert: {keys}/node.pem, key: {keys}/node.key}}
+  scheduler: {{http: {{routes: []}}}}
+  worker: {{http: {{routes: []}}}}
 """
 KEYS = (
     "req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=class -keyout ca.key -out ca.pem",
