@@ -382,18 +382,38 @@ def scores_in_json(lines: Iterable[bytes]) -> dict[tuple[str, str], float]:
     As ``to_json`` writes a record, one submission of it is in memory at a time; in another layout,
     the whole record is.
     """
-    found: list[_Scores] = []
     rest: list[bytes] = []
-    part: list[bytes] = []
-    for line_ in lines:
-        (part if part or line_ == _OPENS else rest).append(line_)
-        if part and line_.rstrip(b",\n") == _CLOSES:
-            found.append(msgspec.json.decode(b"".join(part).rstrip(b",\n"), type=_Scores))
-            part = []
-    found += msgspec.json.decode(b"".join(rest + part), type=_ScoreList).submissions
+    found = [msgspec.json.decode(one, type=_Scores) for one in _submissions_in(lines, rest)]
+    found += msgspec.json.decode(b"".join(rest), type=_ScoreList).submissions
     return {(item.student, item.stage): item.score for item in found if item.score is not None}
+
+
+def from_json_lines(lines: Iterable[bytes]) -> Results:
+    """Decode and check a record as ``from_json`` does; what is equal in a class is kept once.
+
+    The text is in memory as in ``scores_in_json``. Raises ``msgspec.MsgspecError``.
+    """
+    rest: list[bytes] = []
+    known: dict[Any, Any] = {}
+    found = [
+        share_checks(msgspec.json.decode(one, type=SubmissionResult), known)
+        for one in _submissions_in(lines, rest)
+    ]
+    results = from_json(b"".join(rest))
+    return replace(results, submissions=(*found, *results.submissions)) if found else results
 
 
 def from_json(text: bytes) -> Results:
     """Decode and check what ``to_json`` wrote; raises ``msgspec.ValidationError``."""
     return msgspec.json.decode(text, type=Results)
+
+
+def _submissions_in(lines: Iterable[bytes], rest: list[bytes]) -> Iterator[bytes]:
+    """Yield the JSON of each submission, as ``to_json`` wrote it; add all else to *rest*."""
+    part: list[bytes] = []
+    for line_ in lines:
+        (part if part or line_ == _OPENS else rest).append(line_)
+        if part and line_.rstrip(b",\n") == _CLOSES:
+            yield b"".join(part).rstrip(b",\n")
+            part = []
+    rest += part  # of a record that was cut off
