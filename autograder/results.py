@@ -327,7 +327,7 @@ def score_changes(
 
 
 def share_checks(result: SubmissionResult, known: dict[Any, Any]) -> SubmissionResult:
-    """Use equal exercises and checks of other results in *result*, so that a class fits in memory.
+    """Use equal parts of other results in *result*, so that a class fits in memory.
 
     Most of a class are equal: those that passed. *known* holds each once.
     """
@@ -337,7 +337,18 @@ def share_checks(result: SubmissionResult, known: dict[Any, Any]) -> SubmissionR
             checks = tuple(known.setdefault(check, check) for check in one.checks)
             known[one] = replace(one, checks=checks)
         exercises.append(known[one])
-    return replace(result, exercises=tuple(exercises))
+    shared = replace(result, exercises=tuple(exercises))
+    _share_text(shared, "stage", known)
+    if shared.audit:
+        for name in ("judged", "isolation", "suite_sha256"):
+            _share_text(shared.audit, name, known)
+    return shared
+
+
+def _share_text(record: msgspec.Struct, name: str, known: dict[Any, Any]) -> None:
+    """Use an equal text of another record; a text of one letter takes 50 bytes."""
+    text = getattr(record, name)
+    force_setattr(record, name, known.setdefault(text, text))
 
 
 def to_json(results: Results) -> bytes:
