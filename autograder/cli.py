@@ -959,13 +959,15 @@ def _print_results(course: Course, results: Results) -> None:
     """Print a single submission in full, and the table."""
     from rich.console import Console  # noqa: PLC0415  # only this command needs it
 
-    from autograder.reports.class_report import class_table  # noqa: PLC0415  # imports rich
+    from autograder.reports.class_report import class_tables  # noqa: PLC0415  # imports rich
     from autograder.reports.terminal import feedback_text  # noqa: PLC0415  # imports rich
 
     if len(results.submissions) == 1:
         width, colour = _terminal()
         typer.echo(feedback_text(course, results.submissions[0], width, colour=colour))
-    Console(highlight=False).print(class_table(results))
+    console = Console(highlight=False)
+    for table in class_tables(results, console.width):
+        console.print(table)
 
 
 def _writer(course: Course, submissions: "list[SubmissionOutline]") -> "Writer":

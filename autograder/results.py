@@ -327,7 +327,7 @@ def score_changes(
 
 
 def share_checks(result: SubmissionResult, known: dict[Any, Any]) -> SubmissionResult:
-    """Use equal exercises and checks of other results in *result*, so that a class fits in memory.
+    """Use equal parts of other results in *result*, so that a class fits in memory.
 
     Most of a class are equal: those that passed. *known* holds each once.
     """
@@ -337,7 +337,18 @@ def share_checks(result: SubmissionResult, known: dict[Any, Any]) -> SubmissionR
             checks = tuple(known.setdefault(check, check) for check in one.checks)
             known[one] = replace(one, checks=checks)
         exercises.append(known[one])
-    return replace(result, exercises=tuple(exercises))
+    shared = replace(result, exercises=tuple(exercises))
+    _share_text(shared, "stage", known)
+    if shared.audit:
+        for name in ("judged", "isolation", "suite_sha256"):
+            _share_text(shared.audit, name, known)
+    return shared
+
+
+def _share_text(record: msgspec.Struct, name: str, known: dict[Any, Any]) -> None:
+    """Use an equal text of another record; a text of one letter takes 50 bytes."""
+    text = getattr(record, name)
+    force_setattr(record, name, known.setdefault(text, text))
 
 
 def to_json(results: Results) -> bytes:
@@ -382,18 +393,38 @@ def scores_in_json(lines: Iterable[bytes]) -> dict[tuple[str, str], float]:
     As ``to_json`` writes a record, one submission of it is in memory at a time; in another layout,
     the whole record is.
     """
-    found: list[_Scores] = []
     rest: list[bytes] = []
-    part: list[bytes] = []
-    for line_ in lines:
-        (part if part or line_ == _OPENS else rest).append(line_)
-        if part and line_.rstrip(b",\n") == _CLOSES:
-            found.append(msgspec.json.decode(b"".join(part).rstrip(b",\n"), type=_Scores))
-            part = []
-    found += msgspec.json.decode(b"".join(rest + part), type=_ScoreList).submissions
+    found = [msgspec.json.decode(one, type=_Scores) for one in _submissions_in(lines, rest)]
+    found += msgspec.json.decode(b"".join(rest), type=_ScoreList).submissions
     return {(item.student, item.stage): item.score for item in found if item.score is not None}
+
+
+def from_json_lines(lines: Iterable[bytes]) -> Results:
+    """Decode and check a record as ``from_json`` does; what is equal in a class is kept once.
+
+    The text is in memory as in ``scores_in_json``. Raises ``msgspec.MsgspecError``.
+    """
+    rest: list[bytes] = []
+    known: dict[Any, Any] = {}
+    found = [
+        share_checks(msgspec.json.decode(one, type=SubmissionResult), known)
+        for one in _submissions_in(lines, rest)
+    ]
+    results = from_json(b"".join(rest))
+    return replace(results, submissions=(*found, *results.submissions)) if found else results
 
 
 def from_json(text: bytes) -> Results:
     """Decode and check what ``to_json`` wrote; raises ``msgspec.ValidationError``."""
     return msgspec.json.decode(text, type=Results)
+
+
+def _submissions_in(lines: Iterable[bytes], rest: list[bytes]) -> Iterator[bytes]:
+    """Yield the JSON of each submission, as ``to_json`` wrote it; add all else to *rest*."""
+    part: list[bytes] = []
+    for line_ in lines:
+        (part if part or line_ == _OPENS else rest).append(line_)
+        if part and line_.rstrip(b",\n") == _CLOSES:
+            yield b"".join(part).rstrip(b",\n")
+            part = []
+    rest += part  # of a record that was cut off

@@ -1,11 +1,11 @@
-"""Measures a cluster of dask on this machine: python -m benchmarks.cluster [SUBMISSIONS] [STAGE].
+"""Measures a cluster of dask on this machine: python -m benchmarks.cluster [SUBMISSIONS] [ROUNDS].
 
-In one run, the same honest class is graded by 1 and 2 grading processes of this machine, and by 1
-and 2 workers of a cluster whose scheduler and workers are processes of this machine, too; three
-times in turn. Printed are medians of what one more submission costs, after the first quarter of the
-class, so that no start counts: processor time of all processes of the run, that of the two of which
-there is one only, and time on the clock, which says little on a busy machine. The records must be
-equal but for the times. All numbers are written to build/benchmarks/cluster.json.
+In one run, the same honest class is graded by 1 and 2 grading processes of this machine, and by 1,
+2 and 4 workers of a cluster whose scheduler and workers are processes of this machine, too, in each
+of three rounds. Printed are medians of what one more submission costs, after the first quarter of
+the class, so that no start counts: processor time of all processes of the run, that of the two of
+which there is one only, and time on the clock, which says little on a busy machine. The records
+must be equal but for the times. All numbers are written to build/benchmarks/cluster.json.
 """
 
 import json
@@ -21,12 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from autograder.course import Course, Stage, find_root, load
+from autograder.course import Course, find_root, load
 from autograder.results import Results, SubmissionResult, to_json
-from autograder.submission import Code, Submission
+from autograder.submission import Submission
+from benchmarks.measuring import MILLISECONDS, numbered_submission
 
-ROUNDS = 3
-MILLISECONDS = 1000.0
+STAGE = "04"
 START_SECONDS = 60.0  # for a scheduler or a worker to be there, on a busy machine
 END_SECONDS = 20.0  # for processes to end
 POLL_SECONDS = 0.05
@@ -132,31 +132,21 @@ class Cost(NamedTuple):
     clock: float
 
 
-def main(count: int = 60, stage: str = "04") -> None:
+def main(count: int = 60, rounds: int = 3) -> None:
     """Measure and print."""
     course = load(find_root(Path(__file__).parent))
-    class_ = [_honest(course.stage(stage), number) for number in range(count)]
+    class_ = [numbered_submission(course.stage(STAGE), number) for number in range(count)]
     costs: dict[str, list[Cost]] = {}
     records = set()
     with tempfile.TemporaryDirectory(prefix="cluster-") as folder:
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             for name, workers, jobs in _MODES:
                 cost, record = _measure(course, class_, Path(folder), workers, jobs)
                 costs.setdefault(name, []).append(cost)
                 records.add(record)
     if len(records) != 1:
         sys.exit("The records differ.")
-    _report(course, stage, count, costs)
-
-
-def _honest(stage: Stage, number: int) -> Submission:
-    """Make a submission from the solution, different from every other."""
-    code = stage.solution.read_bytes() + f"\n\nSTUDENT = {number}\n".encode()
-    return Submission(
-        student=f"student{number:03}",
-        stage=stage.name,
-        code=Code(kind="module", cells=(code,), label=stage.solution.name),
-    )
+    _report(course, count, costs)
 
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -167,6 +157,7 @@ _MODES = (
     ("dask, 1 worker", 1, 0),
     ("local, 2 processes", 0, 2),
     ("dask, 2 workers", 2, 0),
+    ("dask, 4 workers", 4, 0),
 )
 
 
@@ -218,14 +209,14 @@ def spent(pids: list[int]) -> Cost:
     )
 
 
-def _report(course: Course, stage: str, count: int, costs: dict[str, list[Cost]]) -> None:
+def _report(course: Course, count: int, costs: dict[str, list[Cost]]) -> None:
     medians = {
         name: Cost(*(statistics.median(values) for values in zip(*runs, strict=True)))
         for name, runs in costs.items()
     }
     base = medians[_MODES[0][0]]
     print(
-        f"{count} submissions of {course.stage(stage).name}, {os.cpu_count()} cores; one more costs"
+        f"{count} submissions of {course.stage(STAGE).name}, {os.cpu_count()} cores; one more costs"
     )
     print(f"{'':22}processor time    supervisor   scheduler   on the clock")
     for name, cost in medians.items():
@@ -238,10 +229,10 @@ def _report(course: Course, stage: str, count: int, costs: dict[str, list[Cost]]
     out.parent.mkdir(parents=True, exist_ok=True)
     runs = {name: [one._asdict() for one in each] for name, each in costs.items()}
     out.write_text(
-        json.dumps({"stage": stage, "submissions": count, "runs": runs}, indent=2) + "\n"
+        json.dumps({"stage": STAGE, "submissions": count, "runs": runs}, indent=2) + "\n"
     )
     print(f"  every number: {out}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 60, *sys.argv[2:3])
+    main(*map(int, sys.argv[1:3]))

@@ -137,15 +137,20 @@ def _plain_course(root: Path, stage: Stage, count: int) -> Path:
 
 
 def _kit_course(root: Path, course: Course, stage: Stage, count: int) -> Path:
+    copy_course(course.root, root)
+    _submit(root, stage.name, stage.assignment / stage.lab.name, stage, count)
+    return root
+
+
+def copy_course(course: Path, root: Path) -> None:
+    """Copy what is needed to grade from *course* to *root*."""
     for part in PARTS:
-        source, target = course.root / part, root / part
+        source, target = course / part, root / part
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
             shutil.copytree(source, target)
         else:
             shutil.copy(source, target)
-    _submit(root, stage.name, stage.assignment / stage.lab.name, stage, count)
-    return root
 
 
 def _submit(root: Path, assignment: str, lab: Path, stage: Stage, count: int) -> None:

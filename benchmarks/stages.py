@@ -14,11 +14,14 @@ from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis.misconceptions import read
 from autograder.grading.grade import grade
 from autograder.results import SubmissionResult
-from autograder.submission import Code, Submission
-from benchmarks.cluster import MILLISECONDS, spent
+from autograder.submission import Submission
+from benchmarks.cluster import spent
+from benchmarks.measuring import MILLISECONDS, numbered_submission
 
 RIGHT = 9
 WRONG = 10
+MILLION = 1_000_000
+SECONDS_OF_AN_HOUR = 3600
 
 
 def main(wanted: list[str]) -> None:
@@ -30,9 +33,12 @@ def main(wanted: list[str]) -> None:
     for stage in stages:
         right, wrong = _right(stage), _wrong(stage)
         costs[stage.name] = (_cost(course, right, 1), _cost(course, wrong, len(wrong) // 2 - 1))
-        print(f"{stage.name:30}{costs[stage.name][0]:5.0f} ms{costs[stage.name][1]:5.0f} ms")
+        each = f"{costs[stage.name][0]:5.0f} ms{costs[stage.name][1]:5.0f} ms"
+        print(f"{stage.name:30}{each}", flush=True)  # of a run that is stopped, this is left
     means = [statistics.mean(column) for column in zip(*costs.values(), strict=True)]
     print(f"{'mean':30}{means[0]:5.0f} ms{means[1]:5.0f} ms")
+    hours = MILLION * statistics.mean(means) / MILLISECONDS / SECONDS_OF_AN_HOUR
+    print(f"a million of these, half of them right: {hours:.0f} hours of one core")
     out = Path("build/benchmarks/stages.json")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(costs, indent=2) + "\n")
@@ -51,25 +57,14 @@ def _cost(course: Course, class_: list[Submission], first: int) -> float:
 
 
 def _right(stage: Stage) -> list[Submission]:
-    text = stage.solution.read_text("utf-8")
-    return [_submission(stage, number, text) for number in range(RIGHT)]
+    return [numbered_submission(stage, number) for number in range(RIGHT)]
 
 
 def _wrong(stage: Stage) -> list[Submission]:
     text, known = stage.solution.read_text("utf-8"), read(stage.misconceptions)
     chosen = known[:: max(1, len(known) // WRONG)][:WRONG]
     texts = [mistake.module(text) for mistake in chosen] * 2
-    return [_submission(stage, number, wrong) for number, wrong in enumerate(texts)]
-
-
-def _submission(stage: Stage, number: int, text: str) -> Submission:
-    """Make a submission that differs from every other."""
-    code = f"{text}\n\nSTUDENT = {number}\n".encode()
-    return Submission(
-        student=f"student{number:03}",
-        stage=stage.name,
-        code=Code(kind="module", cells=(code,), label=stage.solution.name),
-    )
+    return [numbered_submission(stage, number, wrong) for number, wrong in enumerate(texts)]
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import datetime as dt
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
@@ -64,7 +65,7 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
     if not files.keys() & {result.student for result in chosen}:
         raise UsageError(_nobody(request, len(chosen), stage.name))
     rows = {row.student: row for row in request.grades.rows} if request.grades else {}
-    pages: dict[str, str] = {}
+    packed: dict[str, tuple[SubmissionResult, StudentGrades | None]] = {}
     remarks = [text for text in _remarks(request.grades) if f", {stage.name}: " in text]
     for result in chosen:
         row = rows.get(result.student)
@@ -73,8 +74,11 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
             continue
         if request.grades and (row is None or stage.name not in row.scores):
             remarks.append(f"{result.student}: not in the gradebook, so the page has no total")
-        name = request.names.get(result.student, "")
-        pages[files[result.student]] = _page(course, stage, result, row, name)
+        packed[files[result.student]] = result, row
+    pages = (
+        (file, _page(course, stage, result, row, request.names.get(result.student, "")))
+        for file, (result, row) in packed.items()
+    )
     return ExportFile(_pack(pages), tuple(remarks))
 
 
@@ -128,8 +132,8 @@ def _remarks(grades: GradeTable | None) -> tuple[str, ...]:
 
 
 def _reject_duplicates(chosen: Sequence[SubmissionResult]) -> None:
-    students = [result.student for result in chosen]
-    twice = sorted({name for name in students if students.count(name) > 1})
+    found = Counter(result.student for result in chosen)
+    twice = sorted(name for name, count in found.items() if count > 1)
     if twice:
         msg = (
             f"Handed in twice, so it is unknown which page counts: {', '.join(twice)}. "
@@ -207,10 +211,11 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
     return f"{what} Name the download that these submissions came from with --download."
 
 
-def _pack(pages: Mapping[str, str]) -> bytes:
+def _pack(pages: Iterable[tuple[str, str]]) -> bytes:
+    """Pack *pages*, each with its name; one of them is in memory at a time."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, page in pages.items():
+        for name, page in pages:
             info = zipfile.ZipInfo(name, _EPOCH)
             info.external_attr = _READABLE
             archive.writestr(info, page, zipfile.ZIP_DEFLATED)

@@ -4,7 +4,9 @@ There a case has only ``classname``, ``name`` and ``time``; points are propertie
 The record holds no times and no host, so every ``time`` is 0.
 """
 
+import io
 import re
+from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from autograder.exports.export_file import ExportFile, feedback_text, number
@@ -16,12 +18,25 @@ _TAGS = {Outcome.FAILED: "failure", Outcome.ERRORED: "error", Outcome.SKIPPED: "
 
 def junit(results: Results) -> ExportFile:
     """Return a file with one suite per submission and one case per check."""
+    content = io.BytesIO()
+    content.writelines(_parts(results))
+    return ExportFile(content.getvalue())
+
+
+def _parts(results: Results) -> Iterator[bytes]:
+    """Yield the file in parts: the elements of a large class would take four times its size."""
     top = ET.Element("testsuites", name=_legal(results.course))
-    for submission in results.submissions:
-        top.append(_suite(submission))
-    ET.indent(top)
-    page: bytes = ET.tostring(top, encoding="utf-8", xml_declaration=True)
-    return ExportFile(page + b"\n")
+    top.text = "\n  " if results.submissions else None
+    whole: bytes = ET.tostring(top, encoding="utf-8", xml_declaration=True)
+    before, end, _ = whole.partition(b"</testsuites>")  # an empty element has none
+    yield before
+    last = len(results.submissions) - 1
+    for index, submission in enumerate(results.submissions):
+        suite = _suite(submission)
+        ET.indent(suite, level=1)
+        suite.tail = "\n  " if index < last else "\n"
+        yield ET.tostring(suite, encoding="utf-8", xml_declaration=False)
+    yield end + b"\n"
 
 
 def _suite(result: SubmissionResult) -> ET.Element:

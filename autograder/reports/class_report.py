@@ -7,6 +7,7 @@ from statistics import mean, median
 from typing import Final
 
 import msgspec
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -26,6 +27,7 @@ _NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1
 _NO_MODULE: Final = re.compile(r"handed in the lab\b|the code cells of lab[^/]{0,80} were graded")
 # Full marks have a bar of their own.
 BINS: Final = (*(f"{low} to {low + 9}" for low in range(0, 100, 10)), "100")
+MAX_ROWS: Final = 500  # of one table in the terminal
 MAX_MISTAKES: Final = 12  # of one stage; rarer ones are on the students' pages
 
 
@@ -216,18 +218,44 @@ def _mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount]:
     return ranked[:MAX_MISTAKES]
 
 
-def class_table(results: Results) -> Table:
-    """Lay out one row per submission: student, stage, points and first problem."""
-    title = f"{counted(len(results.submissions), 'submission')}, isolation {results.isolation}"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("student", overflow="fold")
-    table.add_column("stage", overflow="fold")
-    table.add_column("points", justify="right", no_wrap=True)
-    table.add_column("first problem", overflow="fold", ratio=1)
-    for result in results.submissions:
-        stage, problem = Text(result.stage or "?"), Text(first_problem(result))
-        table.add_row(Text(result.student), stage, _points(result), problem)
-    return table
+def class_tables(results: Results, width: int) -> Iterator[Table]:
+    """Lay out one row per submission, at most *width* wide: student, stage, points, first problem.
+
+    A large class has several tables, which look like one: rich takes some KiB for each row.
+    """
+    found = results.submissions
+    title = f"{counted(len(found), 'submission')}, isolation {results.isolation}"
+    students, stages, points = _widths(found, width) if len(found) > MAX_ROWS else (None,) * 3
+    for first in range(0, max(1, len(found)), MAX_ROWS):
+        is_first = first == 0
+        table = Table(
+            title=title if is_first else None,
+            title_justify="left",
+            show_header=is_first,
+            box=None,
+            pad_edge=False,
+        )
+        table.add_column("student", overflow="fold", width=students)
+        table.add_column("stage", overflow="fold", width=stages)
+        table.add_column("points", justify="right", no_wrap=True, width=points)
+        table.add_column("first problem", overflow="fold", ratio=1)
+        for result in found[first : first + MAX_ROWS]:
+            stage, problem = Text(result.stage or "?"), Text(first_problem(result))
+            table.add_row(Text(result.student), stage, _points(result), problem)
+        yield table
+
+
+def _widths(submissions: Sequence[SubmissionResult], width: int) -> tuple[int, int, int]:
+    """Return the widths of the columns of students, stages and points in all tables."""
+    most = width // 4  # a longer name is folded
+    students = max(cell_len(result.student) for result in submissions)
+    stages = max(cell_len(result.stage) for result in submissions)
+    lines = (part for result in submissions for part in _points(result).plain.split("\n"))
+    return (
+        min(max(students, len("student")), most),
+        min(max(stages, len("stage")), most),
+        max(len("points"), *map(cell_len, lines)),
+    )
 
 
 def first_problem(result: SubmissionResult) -> str:

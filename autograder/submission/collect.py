@@ -2,9 +2,11 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import overload
 
 import msgspec
 from msgspec.structs import replace
@@ -45,11 +47,33 @@ from autograder.submission.roster import Roster
 _STEPS = ({"archive"}, {"archive", "extracted"})  # nbgrader's folders below downloaded/<stage>/
 
 
+class LazyHandIns(Sequence[HandIn]):
+    """The hand-ins of a class; each is opened when its turn comes, and not kept."""
+
+    def __init__(self, opens: Iterable[Callable[[], HandIn]]) -> None:
+        self._opens = tuple(opens)
+
+    def __len__(self) -> int:
+        return len(self._opens)
+
+    @overload
+    def __getitem__(self, index: int) -> HandIn: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[HandIn]: ...
+
+    def __getitem__(self, index: int | slice) -> HandIn | Sequence[HandIn]:
+        """Open a hand-in: list its files."""
+        if isinstance(index, slice):
+            return LazyHandIns(self._opens[index])
+        return self._opens[index]()
+
+
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """What was found at a path: each student's hand-in, and what was set aside."""
 
     what: str  # what the path was recognized as, in one line
-    hand_ins: tuple[HandIn, ...]
+    hand_ins: Sequence[HandIn]
     resolver: StageResolver
     set_aside: tuple[str, ...] = ()  # sentences on hand-ins that are nobody's or two people's
     remarks: tuple[str, ...] = ()
@@ -178,20 +202,21 @@ def _class(
         student = person.student if person else parsed.student
         owner = replace(parsed, file="", is_late=False)
         claims.setdefault(student, {}).setdefault(owner, []).append(entry)
-    hand_ins = []
+    hand_ins: list[Callable[[], HandIn]] = []
+    late = 0
     for student, owners in sorted(_by_number(claims).items()):
         found = [entry for several in owners.values() for entry in several]
         if len(owners) > 1 or not (lms or _belong_together(found)):
             names = ", ".join(abbreviated_list([entry.name for entry in found], _MAX_NAMED))
             set_aside.append(f"{student}: {names} claim one student. {_LOOK}")
         else:
-            hand_ins.append(open_entries(student, found, lms))
+            hand_ins.append(partial(open_entries, student, tuple(found), lms))
+            late += any(entry.parse_name(lms).is_late for entry in found)
     origin = f"a download from {lms}" if lms else "a class"
-    late = sum(hand_in.is_late for hand_in in hand_ins)
     counted = f"{len(hand_ins)} student{'s' * (len(hand_ins) != 1)}" + f", {late} late" * bool(late)
     return Found(
         what=f"{visible(path.name)}: {origin}, {counted}",
-        hand_ins=tuple(hand_ins),
+        hand_ins=LazyHandIns(hand_ins),
         resolver=resolver,
         set_aside=tuple(set_aside),
         remarks=_not_in_roster(unknown),

@@ -8,7 +8,6 @@ import msgspec
 from autograder.errors import UsageError
 from autograder.submission.assemble import Submission
 from autograder.submission.collect import Found
-from autograder.submission.files import HandIn
 
 Change = Callable[[Submission], Submission]
 
@@ -27,7 +26,7 @@ class _Row(msgspec.Struct, frozen=True):
     """Where a submission is read from: it is the only one of its stage in the hand-in."""
 
     place: Found
-    hand_in: HandIn
+    number: int  # of the hand-in
     outline: SubmissionOutline
 
 
@@ -39,15 +38,15 @@ class LazySubmissions(Sequence[Submission]):
     ) -> None:
         self._rows = tuple(rows)
         self._change = change
-        self._last: tuple[HandIn, list[Submission]] | None = None
+        self._last: tuple[_Row, list[Submission]] | None = None
 
     @classmethod
     def of(cls, places: Iterable[Found]) -> Self:
         """List the submissions of *places*."""
         return cls(
-            _Row(place, hand_in, _outline(submission))
+            _Row(place, number, _outline(submission))
             for place in places
-            for hand_in in place.hand_ins
+            for number, hand_in in enumerate(place.hand_ins)
             for submission in place.submissions_of(hand_in)
         )
 
@@ -88,9 +87,11 @@ class LazySubmissions(Sequence[Submission]):
 
     def _read(self, row: _Row) -> list[Submission]:
         """Read the hand-in of *row*; the last one is kept, as it may have many stages."""
-        if self._last is None or self._last[0] is not row.hand_in:
-            self._last = row.hand_in, list(row.place.submissions_of(row.hand_in))
-        return self._last[1]
+        last = self._last
+        if last is None or last[0].place is not row.place or last[0].number != row.number:
+            hand_in = row.place.hand_ins[row.number]
+            self._last = last = row, list(row.place.submissions_of(hand_in))
+        return last[1]
 
 
 def stages_with_code(submissions: Sequence[Submission]) -> set[str]:

@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -116,3 +117,17 @@ def test_git_keeps_the_files_of_the_course(not_ignored):
     ]
 
     assert not_ignored(course) == sorted(course)
+
+
+def test_grading_needs_no_tool_of_the_tests():
+    """A clone of the course grades where only what an instructor needs is installed."""
+    program = "import sys; sys.modules['hypothesis'] = None; from autograder.cli import app; app()"
+    done = subprocess.run(  # noqa: S603  # our own program
+        [sys.executable, "-c", program, "doctor"],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -23,6 +23,7 @@ from autograder.results import (
     SubmissionResult,
     add,
     from_json,
+    from_json_lines,
     json_parts,
     scores_in_json,
     share_checks,
@@ -314,6 +315,28 @@ def test_scores_are_read_one_submission_at_a_time(results: Results):
     for text in (damaged, record[:-20]):
         with pytest.raises(msgspec.DecodeError):
             scores_in_json(BytesIO(text))
+
+
+def test_a_record_is_read_line_by_line(results: Results):
+    """In any layout; what is equal in two submissions is kept once."""
+    [one] = results.submissions
+    class_ = replace(results, submissions=(one, replace(one, student="bert")))
+    record = to_json(class_)
+    read = from_json_lines(BytesIO(record))
+
+    assert read == from_json(record) == class_
+    assert read.submissions[0].exercises[0] is read.submissions[1].exercises[0]
+    for indent in (4, -1):
+        assert from_json_lines([msgspec.json.format(record, indent=indent)]) == class_
+
+
+def test_a_damaged_record_is_refused(results: Results):
+    """Where a submission is damaged, and where the record ends too early."""
+    record = to_json(results)
+
+    for text in (record.replace(b'"score": ', b'"score": "', 1), record[:-20], record[:300]):
+        with pytest.raises(msgspec.MsgspecError):
+            from_json_lines(BytesIO(text))
 
 
 def test_a_record_that_was_read_again_is_the_same_text(results: Results):

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from autograder.course import Course
-from autograder.reports.class_report import build_stage_reports, class_table, first_problem
+from autograder.reports import class_report
+from autograder.reports.class_report import build_stage_reports, class_tables, first_problem
 from autograder.reports.html import class_page
 from autograder.results import (
     CheckResult,
@@ -172,8 +173,23 @@ def table_submission(*checks: CheckResult, status: Status = Status.GRADED, **cha
 def shown(*submissions: SubmissionResult) -> str:
     """The table as a terminal of 100 columns shows it."""
     console = Console(file=io.StringIO(), width=100)
-    console.print(class_table(Results(course="tiny", isolation="full", submissions=submissions)))
+    results = Results(course="tiny", isolation="full", submissions=submissions)
+    for table in class_tables(results, console.width):
+        console.print(table)
     return console.file.getvalue()
+
+
+def test_the_tables_of_a_large_class_look_like_one(monkeypatch: pytest.MonkeyPatch):
+    """Columns are as wide in each table; title and header stand in the first one."""
+    good, bad = table_check(Outcome.PASSED), table_check(Outcome.FAILED, "It differs. " * 9)
+    names = ("alice", "b", "caroline", "d", "e" * 20)
+    class_ = [replace(table_submission(good, bad), student=name) for name in names]
+    one = shown(*class_)
+    monkeypatch.setattr(class_report, "MAX_ROWS", 2)
+    several = shown(*class_)
+
+    assert one.count("first problem") == 1
+    assert list(map(str.rstrip, several.split("\n"))) == list(map(str.rstrip, one.split("\n")))
 
 
 def test_a_row_says_who_what_and_how_many_points():
