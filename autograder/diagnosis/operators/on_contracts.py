@@ -72,13 +72,17 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
             sentence = f"The {what} is taken over everything, not along one axis."
             yield mistake(kind, make(f"X.{name}()"), sentence)
             if keeps:
-                sentence = f"The {what} loses its axis, so that it meets another axis afterwards."
-                yield mistake(kind, make(f"X.{name}(dim=D)"), sentence)
+                sentence = (
+                    f"The {what} loses its axis, so broadcasting lines it up with another one."
+                )
+                question = f"Which shape has the {what}, and which entries does each number meet?"
+                yield mistake(kind, make(f"X.{name}(dim=D)"), sentence, question)
         for other in OTHERS.get(name, ()):
             text = f"X.{other}(dim=D{keeps})" if dim is not None else f"X.{other}()"
             words = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
             old, new = words.get(name, name), words.get(other, other)
             sentence = f"A {new} stands where a {old} must be."
+            sentence = f"The divisor is a {new}, not a {old}." if divides else sentence
             yield mistake("wrong_divisor" if divides else "wrong_reduction", make(text), sentence)
         if divides:
             yield mistake(
@@ -117,9 +121,10 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
         )
     for site in scope.of(ast.Constant):
         if isinstance(site.node.value, float) and not isinstance(site.holder, ast.BinOp):
-            sentence = "The sum does not start at zero."
+            sentence, question = "The sum does not start at zero.", "What must a sum of zeros be?"
             if isinstance(site.holder, ast.Assign):
-                yield mistake("wrong_reduction", constant(site, site.node.value + 1), sentence)
+                more = constant(site, site.node.value + 1)
+                yield mistake("wrong_reduction", more, sentence, question)
 
 
 def limits(scope: Scope) -> Iterator[Rewrite]:
@@ -158,7 +163,8 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
                 ("FUNC(FIRST - 1)", "A loop leaves out its last position."),
                 ("FUNC(1, FIRST + 1)", "Positions are counted from one, not from zero."),
             ):
-                yield mistake("boundary", put(site, text), sentence)
+                question = "Which position is the first one, and which is the last?"
+                yield mistake("boundary", put(site, text), sentence, question)
 
 
 def checks(scope: Scope) -> Iterator[Rewrite]:

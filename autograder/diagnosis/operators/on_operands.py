@@ -77,6 +77,7 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
                     put(other, "NEW", NEW=left),
                 ),
                 f"The layers of the {roles[0]} and of the {roles[1]} are exchanged.",
+                "" if "values" in roles else "Which query does row i of the scores belong to?",
                 group=f"exchange {roles[0]} {roles[1]}",
             )
     for site in scope.of(ast.Call):
@@ -107,6 +108,7 @@ def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
                     "operand_repeated",
                     put(site, name),
                     f"`{name}` is used where `{site.node.id}` must be.",
+                    f"What is `{site.node.id}` for?",
                     group=f"operand_repeated {name} {site.node.id}",
                 )
 
@@ -185,7 +187,7 @@ def _repeated(scope: Scope, site: Site) -> Iterator[Rewrite]:
             "operand_repeated",
             put(site, template),
             f"{_capital(what)} are compared with themselves.",
-            "Who asks, and who answers?",
+            f"With what must {what} be compared?",
             group=f"{what} for {other}".replace("the ", ""),
         )
 
@@ -274,8 +276,16 @@ def heads(scope: Scope) -> Iterator[Rewrite]:
             )
             yield _together(site, parts, f"torch.stack(H, dim={axis})", "concat_axis", sentence)
         for text, kind, sentence in (
-            ("sum(H)", "heads_mixed", "The results of the heads are added up."),
-            ("sum(H) / len(H)", "heads_mixed", "The results of the heads are averaged."),
+            (
+                "sum(H)",
+                "heads_mixed",
+                "The heads are added up, so they can't be told apart.",
+            ),
+            (
+                "sum(H) / len(H)",
+                "heads_mixed",
+                "The heads are averaged, so they can't be told apart.",
+            ),
             (
                 "torch.cat(H[::-1], dim=D)",
                 "heads_mixed",
@@ -324,19 +334,22 @@ def results(scope: Scope) -> Iterator[Rewrite]:
                     "wrong_return",
                     make(name),
                     f"The {role} are returned, not the result of the last step.",
+                    f"Which step comes after the {role}?",
                 )
                 text = f"(OLD, {name})"
                 sentence = f"The {role} are returned as well; one result is asked for."
-                yield mistake("wrong_return", make(text), sentence)
+                question = "Can the caller use your result as one tensor?"
+                yield mistake("wrong_return", make(text), sentence, question)
         for name in scope.tensors:
-            sentence = f"`{name}` is returned as it came in."
+            sentence = f"The result is `{name}` itself, unchanged."
             yield mistake("wrong_return", make(name), sentence)
-        for dtype in ("double", "float", "long", "bool"):
-            yield mistake("dtype", make(f"OLD.{dtype}()"), group="dtype")
+        for dtype in ("float64", "float32", "int64", "bool"):
+            sentence = f"The result has the dtype {dtype}, not the one that is asked for."
+            yield mistake("dtype", make(f"OLD.to(torch.{dtype})"), sentence, group="dtype")
         yield mistake(
             "detached",
             make("OLD.detach()"),
-            "No gradient flows back from the result.",
+            "The result is cut from the graph: no gradient flows back from it.",
             group="result",
         )
 
@@ -348,7 +361,8 @@ def forms(scope: Scope) -> Iterator[Rewrite]:
         make = partial(put, site_of(site, site.node, "value"))
         if isinstance(value, ast.Compare):
             sentence = "True and False are exchanged in the result."
-            yield mistake("mask_inverted", make("~(OLD)"), sentence)
+            question = "What does True mean here, and what does False?"
+            yield mistake("mask_inverted", make("~(OLD)"), sentence, question)
         for first, second in combinations(range(_length(value)), 2):
             order = list(range(_length(value)))
             order[first], order[second] = order[second], order[first]
@@ -373,7 +387,7 @@ def graph(scope: Scope) -> Iterator[Rewrite]:
             yield mistake(
                 "detached",
                 put(site_of(site, site.node, "value"), "OLD.detach()"),
-                f"No gradient flows back through the {role}.",
+                f"No gradient flows back through the {role}: what they come from is never trained.",
             )
     for site in scope.of(ast.BinOp):
         if isinstance(site.node.op, ast.Div | ast.Sub) and isinstance(site.node.right, ast.Call):

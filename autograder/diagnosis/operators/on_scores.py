@@ -32,8 +32,14 @@ FILLS = {
 }
 OTHERS_THAN_SOFTMAX = (
     ("X", "The scores are used as weights: no softmax makes them positive and sum to one."),
-    ("torch.sigmoid(X)", "Each score becomes a weight of its own: those of a row do not compete."),
-    ("torch.log_softmax(X, dim=D)", "The logarithms of the weights are used as weights."),
+    (
+        "torch.sigmoid(X)",
+        "Each score becomes a weight by itself; those of a row do not sum to one.",
+    ),
+    (
+        "torch.log_softmax(X, dim=D)",
+        "The logarithms of weights, all negative, are used as weights.",
+    ),
     (
         "(lambda s: s / s.sum(dim=D, keepdim=True))(X)",
         "The scores are divided by their sum, without the exponential: a weight can be negative.",
@@ -63,7 +69,8 @@ def scale(scope: Scope) -> Iterator[Rewrite]:
         yield mistake(
             "scale_wrong_power",
             put(site, "LEFT * RIGHT"),
-            f"The scale makes {what} larger by the square root of the key size, not smaller.",
+            f"The scale makes {what} larger by the square root of the key size, not smaller, which "
+            "makes the softmax sharper.",
             "Should longer keys make the scores larger?",
         )
         yield mistake(
@@ -83,9 +90,8 @@ def _other_sizes(scope: Scope, site: Site, what: str) -> Iterator[Rewrite]:
     for template, phrase in _sizes(scope):
         edit = put(site, f"LEFT / ({template}) ** 0.5")
         sentence = f"{what[:1].upper()}{what[1:]} are divided by the square root of {phrase}."
-        yield mistake(
-            "scale_wrong_size", edit, sentence, "How many products does one score add up?"
-        )
+        question = "How many products does one score add up?"
+        yield mistake("scale_wrong_size", edit, sentence, question, group="scale_wrong_size")
 
 
 def _sizes(scope: Scope) -> Iterator[tuple[str, str]]:
@@ -93,7 +99,7 @@ def _sizes(scope: Scope) -> Iterator[tuple[str, str]]:
     for name in scope.tensors:
         yield f"{name}.shape[-1]", f"the size of the last axis of `{name}`"
         alone = len(scope.tensors) == 1 and "queries" in scope.by_role
-        tokens = "the number of tokens" if alone else f"the last axis but one of `{name}`"
+        tokens = "the number of tokens" if alone else f"the size of axis -2 of `{name}`"
         yield f"{name}.shape[-2]", tokens
         yield f"{name}.shape[0]", f"the size of the first axis of `{name}`"
     for role in ("queries", "keys", "values"):
@@ -154,7 +160,10 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
         for axis, sentence in (
             ("-2", "The weights of one key sum to one over all queries; those of a query must."),
             ("0", "The softmax runs over the first axis, not over the keys."),
-            ("1", "The softmax runs over the second axis, not over the keys."),
+            (
+                "1",
+                "The softmax runs over the second axis, which in a batch does not hold keys.",
+            ),
         ):
             yield mistake(
                 "softmax_axis",
@@ -202,7 +211,8 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("mask_inverted", fill(text), group="mask_inverted")
         for value, sentence in FILLS.items():
             yield mistake("mask_fill", fill(f"X.masked_fill(M, {value})"), sentence)
-        yield mistake("mask_axis", fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))"))
+        turned = fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))")
+        yield mistake("mask_axis", turned, group="mask_inverted")  # of a triangle it is the other
         yield mistake(
             "batch_mixed",
             fill("X.masked_fill((M)[:1], float('-inf'))"),
@@ -225,7 +235,10 @@ def _late_masks(scope: Scope, site: Site, after: Site, hidden: ast.expr) -> Iter
     test = _condition(scope, site)
     for value, sentence in (
         ("0.0", ""),
-        ("float('-inf')", "Minus infinity comes after the softmax, where it is a weight."),
+        (
+            "float('-inf')",
+            "Minus infinity comes after the softmax: nothing turns it into zero.",
+        ),
     ):
         text = f"OLD.masked_fill(M, {value})"
         if test is not None:
@@ -254,7 +267,10 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
         make = partial(put, site, X=ones)
         for more, sentence in (
             (1, "Each token also sees the one after it."),
-            (-1, "Each token is hidden from itself, so that the first one sees nothing."),
+            (
+                -1,
+                "Each token is hidden from itself, so that nothing is left for the first one.",
+            ),
             (2, "Each token also sees the two after it."),
         ):
             text = f"X.{name_of(call.func)}({at + more})"

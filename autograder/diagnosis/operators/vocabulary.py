@@ -80,8 +80,8 @@ KINDS: Final = {
         "What does each axis count, and which one must disappear?",
     ),
     "mask_missing": Wording(
-        "Nothing is hidden: the result is that of attention without a mask.",
-        "Which scores must not count, and what do you do with them?",
+        "Nothing is hidden: the result is the one without a mask.",
+        "What must not count, and do you use the tensor in which it is hidden?",
     ),
     "mask_after_softmax": Wording(
         "Weights are hidden after the softmax, so those that remain no longer sum to one.",
@@ -89,7 +89,7 @@ KINDS: Final = {
     ),
     "mask_inverted": Wording(
         "What must be hidden is visible, and what must be visible is hidden.",
-        "Which tokens may the first one attend to, and which the last one?",
+        "Which tokens may the first one see, and does a 1 in the mask mean visible or hidden?",
     ),
     "mask_shifted": Wording(
         "The mask is shifted by one or more diagonals.",
@@ -113,7 +113,7 @@ KINDS: Final = {
     ),
     "reshaped": Wording(
         "Numbers are only cut anew where axes must be exchanged, so they end up in wrong places.",
-        "Does a new shape alone move a number past another one?",
+        "Which number follows the first one when axes are exchanged, and which in a new shape?",
     ),
     "projection_exchanged": Wording(
         "The queries, keys or values of one projection stand in for those of another.",
@@ -137,26 +137,26 @@ KINDS: Final = {
     ),
     "heads_mixed": Wording(
         "The results of the heads are not side by side, one head after the other.",
-        "Which features of the result belong to head 0?",
+        "How many features must the result have, and which of them belong to head 0?",
     ),
     "batch_mixed": Wording(
         "The items of a batch are not independent of each other.",
         "Which axis counts the items, and which step touches it?",
     ),
     "argument_ignored": Wording(
-        "An argument has no effect.", "Where does each argument of the signature matter?"
+        "An argument has no effect.", "Where does each argument of the signature have an effect?"
     ),
     "default_changed": Wording(
         "A default value differs from the documented one.",
-        "Which default does the signature give?",
+        "Which default does the signature give, and where does the argument have an effect?",
     ),
     "creation_order": Wording(
         "The parameters are created in another order, so each gets other random numbers.",
-        "In which order does the docstring list them?",
+        "In which order does the docstring list them, and why does the order matter with a seed?",
     ),
     "distribution": Wording(
         "The parameters are drawn from another distribution.",
-        "Which distribution does the docstring name?",
+        "Which distribution does the docstring name, and which numbers can it give?",
     ),
     "seeded_inside": Wording(
         "The seed that the caller sets has no effect: torch's generator is seeded again inside.",
@@ -164,7 +164,7 @@ KINDS: Final = {
     ),
     "parameter_kind": Wording(
         "A parameter, a frozen parameter, a buffer and a plain tensor stand in for one another.",
-        "What shall torch train, what shall it only keep, and what neither?",
+        "What must torch train, what must it only keep, and how does a module tell it?",
     ),
     "wrong_size": Wording(
         "A layer or parameter has other sizes than documented.",
@@ -172,7 +172,7 @@ KINDS: Final = {
     ),
     "bias_wrong": Wording(
         "A layer has a bias that it must not have, or lacks one.",
-        "When does the docstring ask for a bias?",
+        "What does nn.Linear add by default, and when does the docstring ask for it?",
     ),
     "layer_unused": Wording(
         "A layer has no effect on the result.", "Through which layers must the tokens pass?"
@@ -190,7 +190,7 @@ KINDS: Final = {
     ),
     "dropout_misplaced": Wording(
         "Dropout applies to something else than the attention weights.",
-        "What is set to zero: scores, weights or contexts?",
+        "Dropout removes connections between tokens: which tensor holds these, after which step?",
     ),
     "dropout_always": Wording(
         "Weights are also dropped in eval mode.", "How does dropout know the mode of its module?"
@@ -215,7 +215,10 @@ KINDS: Final = {
         "Something else is returned than the result of the last step.",
         "What does the docstring say is returned?",
     ),
-    "dtype": Wording("The result has another dtype.", "Which dtype does the docstring name?"),
+    "dtype": Wording(
+        "The result has another dtype.",
+        "Which dtype do the inputs have, and which must the result have?",
+    ),
     "wrong_operation": Wording(
         "Two numbers are combined by another operation than the right one.",
         "What does the docstring do with the two?",
