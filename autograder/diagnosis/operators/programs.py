@@ -66,6 +66,10 @@ class Programs:
         """The source of every program with one rewrite."""
         return frozenset(self._exercise.text([one]) for one in self.rewrites)
 
+    def text(self, key: Key) -> str:
+        """Return the source of a program, without the rest of the module."""
+        return self._exercise.text([self.rewrites[number] for number in key])
+
     def shows(self, key: Key, script: Script, seen: Observation) -> bool:
         """Whether the program answers the requests of a check as in *seen*, as far as they go."""
         self._asked = None

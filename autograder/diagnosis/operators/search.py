@@ -13,6 +13,7 @@ import pytest
 from torch import Tensor
 
 from autograder.course import Stage
+from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import (
     Failure,
     Match,
@@ -72,6 +73,7 @@ class OperatorSearch:
         self._programs: dict[str, Programs] = {}
         self._scripts: dict[str, Script] = {}
         self.tried: list[Tried] = []  # of the programs that ran every failed check
+        self._behind: dict[tuple[str, str], Misconception] = {}  # by exercise and explanation
 
     def find(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
@@ -82,14 +84,34 @@ class OperatorSearch:
             return {}
         found = search.singles() or search.pairs()
         self.tried += search.tried(exercise)
-        return search.diagnoses(found)
+        return self._keep(exercise, found, search.diagnoses(found))
 
     def find_some(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> dict[str, Diagnosis]:
         """Explain as many of the wrong answers as one mistake can; name it by check."""
         search = self._search(exercise, failures, passed)
-        return search.diagnoses(search.partial()) if search else {}
+        found = search.partial() if search else []
+        return self._keep(exercise, found, search.diagnoses(found)) if search else {}
+
+    def mistakes(self, exercise: str, diagnoses: Iterable[Diagnosis]) -> tuple[Misconception, ...]:
+        """Return the one mistake that *diagnoses* name, as a change to the solution."""
+        named = {self._behind.get((exercise, one.explanation)) for one in diagnoses} - {None}
+        return tuple(one for one in named if one) if len(named) == 1 else ()
+
+    def _keep(
+        self, exercise: str, found: Sequence[Found], named: dict[str, Diagnosis]
+    ) -> dict[str, Diagnosis]:
+        """Keep the program behind diagnoses of one mistake; no answer tells it from the others."""
+        for diagnosis in named.values() if found and len(found[0].key) == 1 else ():
+            self._behind[exercise, diagnosis.explanation] = Misconception(
+                id=diagnosis.misconception,
+                exercise=exercise,
+                explanation=diagnosis.explanation,
+                question=diagnosis.hint,
+                code=self._programs[exercise].text(found[0].key),
+            )
+        return named
 
     def texts(self, exercise: str) -> frozenset[str]:
         """Return the source of every program with one mistake in *exercise* that was searched."""
