@@ -287,7 +287,12 @@ def dropout(scope: Scope) -> Iterator[Rewrite]:
         if scope.is_constructor:
             keep = put(site_of(site, call.args, 0), "1 - OLD")
             sentence = "The probability of being kept is used as that of being dropped."
-            yield mistake("dropout_not_rescaled", keep, sentence, "What does `dropout` stand for?")
+            yield mistake(
+                "dropout_not_rescaled",
+                keep,
+                sentence,
+                "Is it the probability of losing a weight or of keeping it?",
+            )
             continue
         drop = put(site, "FIRST")
         yield mistake("dropout_missing", drop, group="nothing is dropped")

@@ -17,7 +17,7 @@ from autograder.diagnosis.operators.rewrites import (
     put,
     site_of,
 )
-from autograder.diagnosis.operators.vocabulary import role_of
+from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
 
 ROOTS = (0.5, -0.5)
 SOFTMAX = "softmax"
@@ -98,9 +98,9 @@ def _sizes(scope: Scope) -> Iterator[tuple[str, str]]:
     """Yield every size in scope as an expression, and what it is."""
     for name in scope.tensors:
         yield f"{name}.shape[-1]", f"the size of the last axis of `{name}`"
-        alone = len(scope.tensors) == 1 and "queries" in scope.by_role
-        tokens = "the number of tokens" if alone else f"the size of axis -2 of `{name}`"
-        yield f"{name}.shape[-2]", tokens
+        holds_tokens = not name.startswith("W") and role_of(ast.Name(name)) in {"", *PROJECTIONS}
+        what = "the number of tokens in" if holds_tokens else "the size of axis -2 of"
+        yield f"{name}.shape[-2]", f"{what} `{name}`"
         yield f"{name}.shape[0]", f"the size of the first axis of `{name}`"
     for role in ("queries", "keys", "values"):
         if (local := scope.by_role.get(role)) and local not in scope.tensors:
@@ -159,7 +159,7 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
             continue
         for axis, sentence in (
             ("-2", "The weights of one key sum to one over all queries; those of a query must."),
-            ("0", "The softmax runs over the first axis, not over the keys."),
+            ("0", "The softmax runs over the first axis, that of queries or items, not of keys."),
             (
                 "1",
                 "The softmax runs over the second axis, which in a batch does not hold keys.",

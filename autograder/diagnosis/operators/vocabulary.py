@@ -33,7 +33,8 @@ class Wording(NamedTuple):
 KINDS: Final = {
     "scale_missing": Wording(
         "The scores are not divided by the square root of the key size.",
-        "How does the spread of a dot product grow with the size of its vectors?",
+        "How does the spread of a dot product grow with the size of its vectors, and what does "
+        "softmax do with large scores?",
     ),
     "scale_wrong_size": Wording(
         "The scores are divided by the square root of another size than that of a key.",
@@ -164,7 +165,7 @@ KINDS: Final = {
     ),
     "parameter_kind": Wording(
         "A parameter, a frozen parameter, a buffer and a plain tensor stand in for one another.",
-        "What must torch train, what must it only keep, and how does a module tell it?",
+        "What must torch train, and how does a module register what it only keeps?",
     ),
     "wrong_size": Wording(
         "A layer or parameter has other sizes than documented.",
