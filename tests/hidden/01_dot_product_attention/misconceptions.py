@@ -67,10 +67,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="ignores_what_is_too_long",
         exercise="dot_product",
-        swaps=(
-            ("    if len(a) != len(b):\n", "    if False:\n"),
-            ("strict=True", "strict=False"),
-        ),
+        swaps=(("    if len(a) != len(b):\n", "    if False:\n"), ("strict=True", "strict=False")),
         title="Sequences of unequal length give a number instead of an error",
         explanation=(
             "zip stops at the shorter sequence, so unequal lengths give a number, but they "
@@ -160,10 +157,7 @@ MISCONCEPTIONS = (
         id="compares_by_cosine",
         exercise="scores_for_query",
         swaps=(
-            (
-                "inputs @ query",
-                "torch.nn.functional.cosine_similarity(inputs, query[None], dim=1)",
-            ),
+            ("inputs @ query", "torch.nn.functional.cosine_similarity(inputs, query[None], dim=1)"),
         ),
         explanation=(
             "The scores are cosines; in a plain dot product the lengths of the vectors count too."
@@ -605,10 +599,7 @@ MISCONCEPTIONS = (
         id="drops_the_axis_of_the_row_sums",
         exercise="attention_weights",
         swaps=(
-            (
-                "torch.softmax(scores, dim=-1)",
-                "torch.exp(scores) / torch.exp(scores).sum(dim=-1)",
-            ),
+            ("torch.softmax(scores, dim=-1)", "torch.exp(scores) / torch.exp(scores).sum(dim=-1)"),
         ),
         explanation=(
             "The sums of the rows lose their axis, and broadcasting aligns them with the columns."

@@ -7,7 +7,6 @@ KEY = "W_key = nn.Parameter(draw(d_in, d_out), requires_grad=False)"
 VALUE = "W_value = nn.Parameter(draw(d_in, d_out), requires_grad=False)"
 CHOICE = 'draw = torch.randn if distribution == "randn" else torch.rand'
 WEIGHTS = "torch.softmax(scores / d_k**0.5, dim=-1)"
-DRAWN_ANEW = "W_query, W_key, W_value = draw_weights(*W_value.shape)"
 
 DRAWING = (
     Misconception(
@@ -209,10 +208,7 @@ SCORING = (
         id="measures_angles_only",
         exercise="attention_scores",
         swaps=(
-            (
-                "queries @ keys.T",
-                "torch.cosine_similarity(queries.unsqueeze(-2), keys, dim=-1)",
-            ),
+            ("queries @ keys.T", "torch.cosine_similarity(queries.unsqueeze(-2), keys, dim=-1)"),
         ),
         explanation=(
             "All vectors are scaled to length 1 first; that is cosine similarity, and in a plain "
@@ -407,7 +403,10 @@ WHOLE = (
         swaps=(
             (
                 "queries = inputs @ W_query",
-                f"{DRAWN_ANEW}\n    queries = inputs @ W_query",
+                (
+                    "W_query, W_key, W_value = draw_weights(*W_value.shape)\n    "
+                    "queries = inputs @ W_query"
+                ),
             ),
         ),
         explanation=(

@@ -2,9 +2,6 @@
 
 from autograder.diagnosis.misconceptions import Misconception
 
-SCALED = "scores / keys.shape[-1] ** 0.5"
-SOFTMAX = f"torch.softmax({SCALED}, dim=-1)"
-
 
 def in_each(names: str, right: str, wrong: str) -> tuple[tuple[str, str], ...]:
     """Return one swap for each of *names*, which replace ``{}`` in the texts."""
@@ -19,7 +16,12 @@ MISCONCEPTIONS = (
     Misconception(
         id="attends_to_everyone_alike",
         exercise="SelfAttentionV1",
-        swaps=((SOFTMAX, "torch.full_like(scores, 1 / len(scores))"),),
+        swaps=(
+            (
+                "torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)",
+                "torch.full_like(scores, 1 / len(scores))",
+            ),
+        ),
         explanation=(
             "Every token gets the same weight, so every context vector is the mean of the values."
         ),

@@ -16,12 +16,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="softmaxes_the_masked_weights",
         exercise="mask_then_renormalize",
-        swaps=(
-            (
-                "masked / masked.sum(dim=-1, keepdim=True)",
-                "torch.softmax(masked, dim=-1)",
-            ),
-        ),
+        swaps=(("masked / masked.sum(dim=-1, keepdim=True)", "torch.softmax(masked, dim=-1)"),),
         explanation="A second softmax turns the zeros into positive weights again.",
         question="What does softmax do with a zero, and what does a plain division do with it?",
     ),
@@ -220,12 +215,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="drops_alike_in_every_item",
         exercise="CausalAttention",
-        swaps=(
-            (
-                "self.dropout(weights)",
-                "weights * self.dropout(torch.ones_like(weights[:1]))",
-            ),
-        ),
+        swaps=(("self.dropout(weights)", "weights * self.dropout(torch.ones_like(weights[:1]))"),),
         explanation="One pattern of dropped weights is used for all items of the batch.",
         question="Which shape must the random numbers have so that each item has its own pattern?",
     ),
@@ -233,10 +223,7 @@ MISCONCEPTIONS = (
         id="drops_whole_rows",
         exercise="CausalAttention",
         swaps=(
-            (
-                "self.dropout(weights)",
-                "weights * self.dropout(torch.ones_like(weights[:, :, :1]))",
-            ),
+            ("self.dropout(weights)", "weights * self.dropout(torch.ones_like(weights[:, :, :1]))"),
         ),
         explanation="Either all weights of a token are dropped, or none.",
         question=(
@@ -247,10 +234,7 @@ MISCONCEPTIONS = (
         id="drops_whole_tokens",
         exercise="CausalAttention",
         swaps=(
-            (
-                "self.dropout(weights)",
-                "weights * self.dropout(torch.ones_like(weights[:, :1]))",
-            ),
+            ("self.dropout(weights)", "weights * self.dropout(torch.ones_like(weights[:, :1]))"),
         ),
         explanation="If a token is dropped, its weight is zero in all rows at once.",
         question=(

@@ -3,7 +3,6 @@
 from autograder.diagnosis.misconceptions import Misconception
 
 # Attention
-Q = "q = self.W_q(encodings_for_q)"
 K = "k = self.W_k(encodings_for_k)"
 V = "v = self.W_v(encodings_for_v)"
 LAYER_Q = "self.W_q = nn.Linear(d_model, d_model, bias=False)"
@@ -31,7 +30,6 @@ X_FILL = 'scaled = scaled.masked_fill(hidden, float("-inf"))'
 X_MIXED = "return weights @ values"
 
 # Both
-AVERAGED = "scaled = scaled.mean(0, keepdim=True)"
 NO_FUTURE = 'scaled = scaled.where(torch.ones_like(scaled).tril() == 1, float("-inf"))'
 READY = "return nn.functional.scaled_dot_product_attention({}, attn_mask={})"
 KEPT = """\
@@ -99,7 +97,7 @@ LAYERS = (
         id="multiplies_by_the_stored_weight",
         exercise="Attention",
         swaps=(
-            (Q, "q = encodings_for_q @ self.W_q.weight"),
+            ("self.W_q(encodings_for_q)", "encodings_for_q @ self.W_q.weight"),
             (K, "k = encodings_for_k @ self.W_k.weight"),
             (V, "v = encodings_for_v @ self.W_v.weight"),
         ),
@@ -146,10 +144,7 @@ SCALING = (
         id="averages_the_scores_over_the_batch",
         exercise="Attention",
         swaps=(
-            (
-                SCALED,
-                f"{SCALED}\n        {AVERAGED} if q.ndim > 2 else scaled",
-            ),
+            (SCALED, f"{SCALED}\n        scaled = scaled.mean(0, True) if q.ndim > 2 else scaled"),
         ),
         explanation=(
             "The scores are averaged over the batch, so one item's attention depends on the others."
@@ -189,10 +184,7 @@ MASKING = (
     Misconception(
         id="masks_after_softmax",
         exercise="Attention",
-        swaps=(
-            (FILL, "pass"),
-            (SOFTMAX, f"{SOFTMAX} * (1 if mask is None else mask)"),
-        ),
+        swaps=((FILL, "pass"), (SOFTMAX, f"{SOFTMAX} * (1 if mask is None else mask)")),
         explanation=(
             "The weights are set to zero after softmax and not normalised again, so the rows sum "
             "to less than 1."
@@ -230,24 +222,14 @@ MASKING = (
     Misconception(
         id="always_hides_the_future",
         exercise="Attention",
-        swaps=(
-            (
-                f"{IF_MASK}\n            {FILL}",
-                NO_FUTURE,
-            ),
-        ),
+        swaps=((f"{IF_MASK}\n            {FILL}", NO_FUTURE),),
         explanation="The future is hidden even if the caller passes no mask.",
         question="Which keys may a query attend to if there is no mask?",
     ),
     Misconception(
         id="keeps_the_first_mask",
         exercise="Attention",
-        swaps=(
-            (
-                IF_MASK,
-                KEPT.format("mask"),
-            ),
-        ),
+        swaps=((IF_MASK, KEPT.format("mask")),),
         explanation=(
             "The mask of an earlier call is stored and used again when the caller passes none."
         ),
@@ -259,24 +241,14 @@ RETURNING = (
     Misconception(
         id="calls_the_ready_made_attention",
         exercise="Attention",
-        swaps=(
-            (
-                MIXED,
-                READY.format("q, k, v", "mask == 1 if mask is not None else None"),
-            ),
-        ),
+        swaps=((MIXED, READY.format("q, k, v", "mask == 1 if mask is not None else None")),),
         explanation="Torch's own attention does the work that you should write in this stage.",
         question="Which four steps does that one call do?",
     ),
     Misconception(
         id="asks_one_query_at_a_time",
         exercise="Attention",
-        swaps=(
-            (
-                MIXED,
-                "return torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)",
-            ),
-        ),
+        swaps=((MIXED, "return torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)"),),
         explanation=(
             "The values are mixed in a loop over the queries; one matrix product does it for all "
             "of them."
@@ -497,12 +469,7 @@ CROSSING = (
     Misconception(
         id="makes_its_layers_in_forward",
         exercise="CrossAttention",
-        swaps=(
-            (
-                QUERIES,
-                f"{NEW_LAYER}\n        {QUERIES}",
-            ),
-        ),
+        swaps=((QUERIES, f"{NEW_LAYER}\n        {QUERIES}"),),
         explanation="A new query layer is created in every call, so anything learned is lost.",
         question="What do you get if you call the module twice with the same states?",
     ),
@@ -570,13 +537,7 @@ CROSSING = (
     Misconception(
         id="masks_after_softmax_in_cross",
         exercise="CrossAttention",
-        swaps=(
-            (X_FILL, "pass"),
-            (
-                X_MIXED,
-                f"{BLANKED}\n        return weights @ values",
-            ),
-        ),
+        swaps=((X_FILL, "pass"), (X_MIXED, f"{BLANKED}\n        return weights @ values")),
         explanation=(
             "The weights are set to zero after softmax and not normalised again, so the rows sum "
             "to less than 1."
@@ -617,12 +578,7 @@ CROSSING = (
     Misconception(
         id="hides_a_future_that_is_none",
         exercise="CrossAttention",
-        swaps=(
-            (
-                X_SCALED,
-                f"{X_SCALED}\n        {NO_FUTURE}",
-            ),
-        ),
+        swaps=((X_SCALED, f"{X_SCALED}\n        {NO_FUTURE}"),),
         explanation=(
             "A causal mask hides encoder tokens from early decoder tokens, but the whole encoder "
             "sequence is known from the start."
@@ -632,12 +588,7 @@ CROSSING = (
     Misconception(
         id="keeps_the_first_padding_mask",
         exercise="CrossAttention",
-        swaps=(
-            (
-                X_IF_MASK,
-                KEPT.format("padding_mask"),
-            ),
-        ),
+        swaps=((X_IF_MASK, KEPT.format("padding_mask")),),
         title="The padding mask of an earlier call is used again",
         explanation=(
             "The padding mask of an earlier call is stored and used again when the caller passes "
@@ -682,10 +633,7 @@ CROSSING = (
         id="asks_one_decoder_token_at_a_time",
         exercise="CrossAttention",
         swaps=(
-            (
-                X_MIXED,
-                "return torch.cat([row @ values for row in weights.split(1, dim=1)], dim=1)",
-            ),
+            (X_MIXED, "return torch.cat([row @ values for row in weights.split(1, dim=1)], dim=1)"),
         ),
         explanation=(
             "The values are mixed in a loop over the decoder tokens; one matrix product does it "

@@ -2,7 +2,6 @@
 
 from autograder.diagnosis.misconceptions import Misconception
 
-SCALED = "scores / k.shape[self.col_dim] ** 0.5"
 ONE_HEAD = "Attention(d_model, row_dim, col_dim)"
 CALL_HEAD = "head(encodings_for_q, encodings_for_k, encodings_for_v, mask)"
 JOIN = "torch.cat(contexts, dim=self.col_dim)"
@@ -56,7 +55,7 @@ MISCONCEPTIONS = (
         exercise="Attention",
         swaps=(
             ("k.transpose(self.row_dim, self.col_dim)", "k.transpose(0, 1)"),
-            (SCALED, "scores / k.shape[-1] ** 0.5"),
+            ("k.shape[self.col_dim]", "k.shape[-1]"),
             ("dim=self.col_dim", "dim=1"),
         ),
         explanation="The axes 0 and 1 are fixed in forward, so in a batch the items are mixed up.",

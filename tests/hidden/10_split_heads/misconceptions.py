@@ -80,10 +80,7 @@ MISCONCEPTIONS = (
         id="splits_the_tokens",
         exercise="split_heads",
         swaps=(
-            (
-                "x.view(B, T, num_heads, D // num_heads)",
-                "x.view(B, num_heads, T // num_heads, D)",
-            ),
+            ("x.view(B, T, num_heads, D // num_heads)", "x.view(B, num_heads, T // num_heads, D)"),
             ("heads.transpose(1, 2)", "heads"),
         ),
         explanation=(
