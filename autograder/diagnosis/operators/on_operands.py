@@ -76,9 +76,7 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
                     put(one, "NEW", NEW=right),
                     put(other, "NEW", NEW=left),
                 ),
-                f"The layers of the {roles[0]} and of the {roles[1]} are exchanged.",
-                "" if "values" in roles else "Which query does row i of the scores belong to?",
-                group=f"exchange {roles[0]} {roles[1]}",
+                *_exchange(*roles),
             )
     for site in scope.of(ast.Call):
         call = site.node
@@ -95,6 +93,15 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
             group = f"inputs for {role}" if role in PROJECTIONS else ""
             yield mistake(kind, put(site, "FIRST"), sentence, group=group)
     yield from _other_inputs(scope)
+
+
+def _exchange(one: str, other: str) -> tuple[str, str, str]:
+    """Say that two projections are exchanged: what is said and asked, and the group."""
+    group = f"exchange {' '.join(sorted((one, other), reverse=True))}"
+    if {one, other} != {"queries", "keys"}:
+        return f"The {one} and the {other} are exchanged.", "", group
+    sentence = "The queries and the keys are exchanged: row i of the scores belongs to key i."
+    return sentence, "Which query does row i of the scores belong to?", group
 
 
 def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
@@ -120,10 +127,9 @@ def inputs(scope: Scope) -> Iterator[Rewrite]:
         sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]
         edits = [put(site, other if site.node.id == one else one) for site in sites]
         if {site.node.id for site in sites} == {one, other}:
-            sentence = f"`{one}` and `{other}` are exchanged."
-            roles = [role_of(ast.Name(name)) or name for name in (one, other)]
-            group = f"exchange {roles[0]} {roles[1]}"
-            yield mistake("projection_exchanged", edits, sentence, group=group)
+            roles = [role_of(ast.Name(name)) for name in (one, other)]
+            words = _exchange(*roles) if all(roles) else (f"`{one}` and `{other}` are exchanged.",)
+            yield mistake("projection_exchanged", edits, *words)
 
 
 def _uses_of_layers(scope: Scope) -> Iterator[Site]:

@@ -38,7 +38,7 @@ OTHERS_THAN_SOFTMAX = (
     ),
     (
         "torch.log_softmax(X, dim=D)",
-        "The logarithms of weights, all negative, are used as weights.",
+        "The logarithms of weights, none of them positive, are used as weights.",
     ),
     (
         "(lambda s: s / s.sum(dim=D, keepdim=True))(X)",

@@ -611,6 +611,19 @@ MISCONCEPTIONS = (
         question="Which of the four layers should learn?",
     ),
     Misconception(
+        id="scales_by_the_number_of_heads",
+        exercise="MultiHeadAttention",
+        swaps=((SOFTMAX, "torch.softmax(masked / H**0.5, dim=-1)"),),
+        title="The scores are divided by the root of the number of heads",
+        explanation=(
+            "The scores are divided by the root of the number of heads instead of the root of "
+            "their size."
+        ),
+        question=(
+            "After the split the axes are B, H, T, d. Which of them does a dot product add up over?"
+        ),
+    ),
+    Misconception(
         id="takes_the_root_of_the_scores",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax((masked / d) ** 0.5, dim=-1)"),),

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.errors import CourseError
-from tests.kit.diagnosis.operators.conftest import Grader
+from tests.kit.diagnosis.operators.conftest import SOLUTION, Grader
 
 ATTEND = """
 def attend(queries, keys, values):
@@ -82,6 +82,23 @@ def test_two_mistakes_are_both_named(grader: Grader):
 
     assert list(named) == ["scale_missing + softmax_axis"]
     assert "First: The scores are not divided" in next(iter(named.values()))
+
+
+def test_a_named_mistake_is_a_change_to_the_solution(grader: Grader):
+    """Whatever the idiom, the same mistake can be made in the solution."""
+    found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(-1) @ values"))
+    [mistake] = grader.matcher.operators.mistakes("attend", found.values())
+
+    assert mistake.id == "scale_missing"
+    assert "softmax(scores, dim=-1)" in mistake.module(SOLUTION)
+
+
+def test_two_mistakes_are_no_single_change(grader: Grader):
+    """No program with one of them shows what the code shows."""
+    found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(0) @ values"))
+
+    assert found
+    assert grader.matcher.operators.mistakes("attend", found.values()) == ()
 
 
 def test_what_no_mistake_explains_has_no_kind(grader: Grader):
