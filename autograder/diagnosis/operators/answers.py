@@ -1,10 +1,12 @@
 """What an answer says: whether enough that agreement is no chance, and whether two are alike."""
 
+import re
 from typing import Any
 
 from torch import Tensor
 
 from autograder.diagnosis.observation import Failure, Observation, ended_alike, same_step
+from autograder.diagnosis.operators.vocabulary import role_of_name
 from autograder.sandbox.faults import Raised
 
 MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
@@ -65,3 +67,19 @@ def refuses(error: BaseException | None) -> bool:
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:
     """Whether two runs ended alike; each may refuse in its own words."""
     return ended_alike(left, right) or (refuses(left) and refuses(right))
+
+
+def may_be_same_line(left: BaseException | None, right: BaseException | None) -> bool:
+    """Whether the lines that two exceptions quote can be about the same step.
+
+    Names of quantities decide: a product of weights and values is none of queries and keys. A line
+    without such a name may be any.
+    """
+    mine, theirs = _quoted_roles(left), _quoted_roles(right)
+    return not mine or not theirs or bool(mine & theirs)
+
+
+def _quoted_roles(error: BaseException | None) -> set[str]:
+    quoted = str(getattr(error, "message", "")).partition("\n")[0].partition(": ")[2]
+    step = quoted.partition(" = ")[2] or quoted  # what is computed, not what it is called
+    return {role for name in re.findall(r"\w+", step) if (role := role_of_name(name))}

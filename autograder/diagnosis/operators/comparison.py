@@ -14,6 +14,7 @@ from autograder.diagnosis.observation import (
 from autograder.diagnosis.operators.answers import (
     entries,
     last_answer,
+    may_be_same_line,
     refuses,
     same_answers,
     tells,
@@ -103,7 +104,11 @@ class Comparison:
         match = compare(replayed, seen, self.script(failure.item).solved)
         if match is Match.NO and refuses(replayed.error) and refuses(seen.error):
             return Match.TEXT_ONLY  # each refuses in its own words
-        return Match.NO if isinstance(seen.error, NoGradients) and match is not Match.YES else match
+        if match is Match.TEXT_ONLY:
+            numbers = isinstance(seen.error, NoGradients)
+            same = not numbers and may_be_same_line(replayed.error, seen.error)
+            return Match.TEXT_ONLY if same else Match.NO
+        return match
 
     def is_complete(self, found: Found) -> bool:
         """Whether the program explains every wrong answer, and passes and fails what the code did.

@@ -12,7 +12,15 @@ import pytest
 
 from autograder.course import Stage
 from autograder.diagnosis.observation import Observation, same_step
-from autograder.diagnosis.operators import on_contracts, on_layers, on_operands, on_scores
+from autograder.diagnosis.operators import (
+    on_contracts,
+    on_extras,
+    on_layers,
+    on_operands,
+    on_parameters,
+    on_scores,
+    on_shapes,
+)
 from autograder.diagnosis.operators.answers import same_end
 from autograder.diagnosis.operators.rewrites import Exercise, Rewrite
 from autograder.diagnosis.operators.vocabulary import wording
@@ -21,7 +29,16 @@ from autograder.sandbox.tensors import decode
 from autograder.suite.in_process import Exchange, LocalChannel
 from autograder.suite.student_proxy import RemoteModule, Student, fault_of
 
-RULES = (*on_scores.RULES, *on_operands.RULES, *on_layers.RULES, *on_contracts.RULES)
+PARTS = (
+    on_scores,
+    on_operands,
+    on_layers,
+    on_contracts,
+    on_shapes,
+    on_parameters,
+    on_extras,
+)
+RULES = tuple(rule for part in PARTS for rule in part.RULES)
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
 Run = Callable[[pytest.Item, LocalChannel], Observation]
 # Runs a check on the solution; returns also its requests, and the tensors behind them.
