@@ -9,17 +9,19 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.course import Stage
 from autograder.diagnosis import conventions, heuristics, misconceptions
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Match, Observation, compare
+from autograder.diagnosis.operators.answers import tells
 from autograder.diagnosis.operators.programs import REFUSED
-from autograder.diagnosis.operators.search import OperatorSearch, Tried, tells
+from autograder.diagnosis.operators.search import OperatorSearch, Tried
 from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
-from autograder.sandbox.faults import Fault
+from autograder.sandbox.faults import Fault, Raised
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
 from autograder.suite.in_process import Exchange, LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
@@ -78,7 +80,8 @@ def explain(
     known = {name for candidate in chosen for name in candidate.explained}
     left = [failure for failure in failures if failure.item.name not in known]
     searched: dict[str, Diagnosis] = {}
-    if any(isinstance(failure.observation.error, WrongAnswer) for failure in left):
+    kinds_of_ends = WrongAnswer if chosen else WrongAnswer | Raised
+    if any(isinstance(failure.observation.error, kinds_of_ends) for failure in left):
         searched = matcher.search(exercise, failures, passed)
         chosen = [] if searched else chosen
         searched = searched or _search_rest(matcher, exercise, left, passed)
@@ -86,10 +89,22 @@ def explain(
     for failure in failures:
         name = failure.item.name
         named = [candidate.item for candidate in chosen if name in candidate.explained]
-        diagnosis = _diagnosis(named) if named else searched.get(name)
+        diagnosis = _diagnosis(named) if named else _beside(matcher, failure, searched.get(name))
         if diagnosis := diagnosis or matcher.describe(failure):
             diagnoses[name] = diagnosis
     return diagnoses
+
+
+def _beside(matcher: Matcher, failure: Failure, found: Diagnosis | None) -> Diagnosis | None:
+    """Say first what an exception means, where a kind of mistake only raises the same one."""
+    if found is None or not isinstance(failure.observation.error, Raised):
+        return found
+    meaning = matcher.describe(failure)
+    return (
+        found
+        if meaning is None
+        else replace(found, explanation=f"{meaning.explanation} {found.explanation}")
+    )
 
 
 def _search_rest(

@@ -101,7 +101,7 @@ def _seeds(scope: Scope, sentence: str) -> Iterator[Rewrite]:
             "seeded_inside", before(first, f"torch.default_generator.manual_seed({seed})"), sentence
         )
     drawn = [site for site in scope.of(ast.Assign) if _creates(site.node.value)]
-    if scope.is_constructor and len(drawn) > 1:
+    if len(drawn) > 1:
         for seed in SEEDS:
             yield mistake(
                 "seeded_inside",

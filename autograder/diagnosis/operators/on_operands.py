@@ -20,7 +20,7 @@ from autograder.diagnosis.operators.rewrites import (
 from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
 
 TRANSPOSES = ("transpose", "permute", "swapaxes", "t")
-OTHER_AXES = ((0, 1), (1, 2), (0, -1), (-2, -1))
+OTHER_AXES = ((0, 1), (1, 2), (0, 2), (1, 3), (2, 3), (0, -1), (1, -1), (-2, -1), (-3, -1))
 
 
 def projections(scope: Scope) -> Iterator[Rewrite]:
@@ -106,10 +106,11 @@ def _exchange(one: str, other: str) -> tuple[str, str, str]:
 
 def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
     """Another argument goes into a projection."""
+    tensors = [name for name in scope.tensors if name not in scope.optional]
     for site in scope.of(ast.Name):
-        if site.node.id not in scope.tensors or not isinstance(site.node.ctx, ast.Load):
+        if site.node.id not in tensors or not isinstance(site.node.ctx, ast.Load):
             continue
-        for name in scope.tensors:
+        for name in tensors:
             if name != site.node.id:
                 yield mistake(
                     "operand_repeated",
@@ -166,9 +167,9 @@ def products(scope: Scope) -> Iterator[Rewrite]:
             yield mistake(
                 "transposed",
                 make("LEFT @ RIGHT.transpose(-2, -1)"),
-                f"{_capital(scope.phrase(node.right) or 'the second factor')} of a product are "
-                "transposed although they must not be.",
+                _needlessly_transposed(scope.phrase(node.right)),
             )
+        yield from _other_products(scope, site)
         yield mistake(
             "wrong_reduction",
             make("LEFT * RIGHT"),
@@ -178,6 +179,62 @@ def products(scope: Scope) -> Iterator[Rewrite]:
         if right:
             continue
         yield mistake("wrong_axis", make("(LEFT * RIGHT).sum(-1)"), group="wrong_axis product")
+
+
+def _needlessly_transposed(what: str) -> str:
+    if what.startswith("the "):
+        return f"{_capital(what)} of a product are transposed although they must not be."
+    return f"{what or 'The second factor'} is transposed in a product although it must not be."
+
+
+def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """The factors in the other order, only one of them, or their products not added up."""
+    make = partial(put, site)
+    left = scope.phrase(site.node.left) or "the first factor"
+    transposed = _transposed(site.node.right)
+    right = scope.phrase(transposed or site.node.right) or "the second factor"
+    if right != left:
+        sentence = f"{_capital(left)} and {right} are in the other order in their product."
+        yield mistake("factors_exchanged", make("RIGHT @ LEFT"), sentence)
+        sentence = f"{_capital(left)} are not multiplied by {right}: there is no product."
+        sentence = sentence.replace("` are not", "` is not")
+        yield mistake("step_missing", make("LEFT"), sentence)
+    if transposed is not None:
+        text = "LEFT.transpose(-2, -1) @ RIGHT.transpose(-2, -1)"
+        sentence = "Features are compared with features, not tokens with tokens."
+        yield mistake("wrong_axis", make(text), sentence)
+        text = "LEFT.unsqueeze(-2) * RIGHT.transpose(-2, -1).unsqueeze(-3)"
+        sentence = "The features are multiplied one by one, and their products are not added up."
+        yield mistake("wrong_reduction", make(text), sentence)
+        for name in scope.tensors:
+            if not role_of(ast.Name(name)):
+                sentence = f"`{name}` is compared with itself: queries and keys have no effect."
+                text = f"{name} @ {name}.transpose(-2, -1)"
+                yield mistake("projection_missing", make(text), sentence)
+    if role_of(site.node.left) == "weights":
+        what = right if right.startswith("`") else right.removeprefix("the ")
+        for text, kind, sentence in (
+            (
+                "LEFT.unsqueeze(-1) * RIGHT",
+                "wrong_reduction",
+                f"The weighted {what} are not summed.",
+            ),
+            (
+                "(LEFT.unsqueeze(-1) * RIGHT).sum(-1)",
+                "wrong_axis",
+                "The sum runs over the features, not over the tokens.",
+            ),
+            (
+                "RIGHT[LEFT.argmax(-1)]",
+                "wrong_reduction",
+                "Only the token with the largest weight counts; all must, by their weights.",
+            ),
+            ("LEFT @ RIGHT + 1", "wrong_reduction", "The weighted sum starts at one, not at zero."),
+        ):
+            yield mistake(kind, make(text), sentence)
+    elif transposed is None:
+        sentence = "The products are added up along another axis."
+        yield mistake("wrong_axis", make("(LEFT * RIGHT).sum(0)"), sentence)
 
 
 def _repeated(scope: Scope, site: Site) -> Iterator[Rewrite]:

@@ -22,10 +22,12 @@ from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
 ROOTS = (0.5, -0.5)
 SOFTMAX = "softmax"
 TRIANGLES = ("tril", "triu")
-CONSTANT_SIZES = (2, 8, 64)  # that students take from a document for every size
+CONSTANT_SIZES = (2, 3, 4, 8, 16, 64)  # that students take from a document for every size
 HIDES_ALL = {"softmax_axis", "mask_shifted", "mask_inverted", "mask_axis"}
 HIDING = ("float('-inf')", "-1e9")  # where a row is hidden altogether, they show different things
 FILLS = {
+    "-20.0": "Hidden scores are low, but not low enough: hidden tokens keep a small weight.",
+    "-10.0": "Hidden scores are low, but not low enough: hidden tokens keep a small weight.",
     "0.0": "Hidden scores become zero or nearly zero, whose exponential is one: they still count.",
     "-1.0": "Hidden scores become a small negative number: they still count.",
     "float('inf')": "Hidden scores become plus infinity, which takes all the weight or makes NaN.",
@@ -65,6 +67,11 @@ def scale(scope: Scope) -> Iterator[Rewrite]:
             "scale_wrong_power",
             put(site, "LEFT / SIZE", SIZE=size),
             f"All in all {what} are divided by the size of a key, not by its square root.",
+        )
+        yield mistake(
+            "scale_wrong_power",
+            put(site, "LEFT / (SIZE * 0.5)", SIZE=size),
+            f"All in all {what} are divided by half the size of a key, not by its square root.",
         )
         yield mistake(
             "scale_wrong_power",
@@ -211,6 +218,7 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("mask_inverted", fill(text), group="mask_inverted")
         for value, sentence in FILLS.items():
             yield mistake("mask_fill", fill(f"X.masked_fill(M, {value})"), sentence)
+        yield from _sums(scope, site, scores, hidden)
         turned = fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))")
         yield mistake("mask_axis", turned, group="mask_inverted")  # of a triangle it is the other
         yield mistake(
@@ -229,6 +237,20 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.calls("unsqueeze"):
         if role_of(site.node.func.value) == "mask" and not scope.is_constructor:
             yield mistake("mask_axis", put(site, "OBJECT.unsqueeze(-1)"))
+
+
+def _sums(scope: Scope, site: Site, scores: Site, hidden: ast.expr) -> Iterator[Rewrite]:
+    """A mask that is added, or multiplied by infinity; one that is not the caller's."""
+    fill = partial(put, site, X=scores, M=hidden)
+    mask = hidden.left if isinstance(hidden, ast.Compare) else hidden
+    sentence = "The mask is added to the scores, which hides nothing."
+    yield mistake("mask_fill", put(site, "X + A", X=scores, A=mask), sentence)
+    sentence = "Zero times infinity is NaN: the product makes NaN of what must be visible."
+    yield mistake("mask_fill", fill("X + (M) * float('-inf')"), sentence)
+    if isinstance(mask, ast.Name) and mask.id in scope.tensors:
+        sentence = f"`{mask.id}` has no effect: later tokens are hidden, whatever it holds."
+        text = "(lambda s: s.masked_fill(torch.ones_like(s).tril() == 0, float('-inf')))(X)"
+        yield mistake("argument_ignored", fill(text), sentence)
 
 
 def _late_masks(scope: Scope, site: Site, after: Site, hidden: ast.expr) -> Iterator[Rewrite]:
@@ -272,24 +294,40 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
                 "Each token is hidden from itself, so that nothing is left for the first one.",
             ),
             (2, "Each token also sees the two after it."),
+            (-2, "Each token is hidden from itself and from the one before it."),
         ):
             text = f"X.{name_of(call.func)}({at + more})"
             yield mistake("mask_shifted", make(text), sentence)
         other = "triu" if lower else "tril"
-        for shift in dict.fromkeys((-at, 1 - at if lower else at - 1)):
+        for shift in dict.fromkeys((-at, 1 - at if lower else at - 1, at)):
             yield mistake(
                 "mask_inverted",
                 make(f"X.{other}({shift})"),
                 "The mask is the wrong triangle: tokens see the later ones, not the earlier ones.",
                 group="mask_inverted",
             )
+        nothing, everything = ("X", "torch.zeros_like(X)")[:: 1 if lower else -1]
+        yield mistake("mask_missing", make(nothing))
+        sentence = "Everything is hidden, so that the softmax has nothing to choose from."
+        yield mistake("mask_extra", make(everything), sentence)
+        only = "X.tril().triu()" if lower else "X - X.tril().triu()"
+        yield mistake("mask_extra", make(only), "Each token sees only itself.")
         if lower:
-            yield mistake("mask_missing", make("X"))
-        else:
-            yield mistake("mask_missing", make("torch.zeros_like(X)"))
+            yield from _forms(site)
+    for site in scope.of(ast.Return):
+        if isinstance(site.node.value, ast.Compare):
+            yield from _forms(site_of(site, site.node, "value"))
     for site in scope.of(ast.BinOp):
         if isinstance(site.node.op, ast.Mult) and _is_triangle(site.node.right):
             yield mistake("mask_missing", put(site, "LEFT"))
+
+
+def _forms(site: Site) -> Iterator[Rewrite]:
+    """A mask of zeros and minus infinity, or one that is mirrored."""
+    text = "torch.zeros((OLD).shape).masked_fill((OLD) == 0, float('-inf'))"
+    yield mistake("mask_form", put(site, text))
+    sentence = "The mask is mirrored: its columns are in the reverse order."
+    yield mistake("mask_inverted", put(site, "(OLD).flip(-1)"), sentence)
 
 
 def with_large_fills(scope: Scope, rewrite: Rewrite) -> Iterator[Rewrite]:

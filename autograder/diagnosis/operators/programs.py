@@ -11,8 +11,17 @@ from typing import Any, NamedTuple
 import pytest
 
 from autograder.course import Stage
-from autograder.diagnosis.observation import Observation, ended_alike, same_step
-from autograder.diagnosis.operators import on_contracts, on_layers, on_operands, on_scores
+from autograder.diagnosis.observation import Observation, same_step
+from autograder.diagnosis.operators import (
+    on_contracts,
+    on_extras,
+    on_layers,
+    on_operands,
+    on_parameters,
+    on_scores,
+    on_shapes,
+)
+from autograder.diagnosis.operators.answers import same_end
 from autograder.diagnosis.operators.rewrites import Exercise, Rewrite
 from autograder.diagnosis.operators.vocabulary import wording
 from autograder.sandbox.faults import Fault
@@ -20,7 +29,16 @@ from autograder.sandbox.tensors import decode
 from autograder.suite.in_process import Exchange, LocalChannel
 from autograder.suite.student_proxy import RemoteModule, Student, fault_of
 
-RULES = (*on_scores.RULES, *on_operands.RULES, *on_layers.RULES, *on_contracts.RULES)
+PARTS = (
+    on_scores,
+    on_operands,
+    on_layers,
+    on_contracts,
+    on_shapes,
+    on_parameters,
+    on_extras,
+)
+RULES = tuple(rule for part in PARTS for rule in part.RULES)
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
 Run = Callable[[pytest.Item, LocalChannel], Observation]
 # Runs a check on the solution; returns also its requests, and the tensors behind them.
@@ -53,13 +71,11 @@ class Programs:
         self._exercise = Exercise(self._text, exercise, names)
         self._solution = solution
         self.rewrites = tuple(rewrites_of(self._exercise, words))
+        self.keys: list[Key] = [(number,) for number in range(len(self.rewrites))]
         self._channels: dict[Key, LocalChannel | None] = {}
         self._answers: dict[tuple[Key, str], list[Answer]] = {}
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
         self._runs: dict[tuple[Key, str], Observation] = {}
-
-    def __len__(self) -> int:
-        return len(self.rewrites)
 
     @cached_property
     def texts(self) -> frozenset[str]:
@@ -87,7 +103,7 @@ class Programs:
                 return False
         if isinstance(seen.error, Fault) and len(seen.answers) < len(script.exchanges):
             last = self.answer(key, script, len(seen.answers))
-            return last is not None and ended_alike(last.fault, seen.error)
+            return last is not None and same_end(last.fault, seen.error)
         return True
 
     def run(self, key: Key, check: pytest.Item, run: Run) -> Observation:

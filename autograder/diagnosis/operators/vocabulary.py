@@ -227,14 +227,105 @@ KINDS: Final = {
     "step_missing": Wording(
         "A step has no effect on the result.", "Which steps does the docstring ask for?"
     ),
+    "softmax_extra": Wording(
+        "A softmax turns the result into weights, which this exercise does not ask for.",
+        "Which step of attention takes a softmax, and is it this one?",
+    ),
+    "length_extra": Wording(
+        "Vectors are divided by their lengths, which this exercise does not ask for.",
+        "Does the length of a vector count in a dot product?",
+    ),
+    "rounded": Wording(
+        "The result is rounded: the digits of a printed example are no precision to compute with, "
+        "and no gradient flows through a rounding.",
+        "Where do the digits get lost?",
+    ),
+    "sum_extra": Wording(
+        "Something is added to the result that this exercise does not ask for.",
+        "Which step is the last one, and what does it give?",
+    ),
+    "weights_equal": Wording(
+        "All weights of a query are equal, whatever its scores are.",
+        "What decides how much a token counts?",
+    ),
+    "sign_reversed": Wording(
+        "The scores have the opposite sign: the least similar token gets the largest weight.",
+        "Which token must get the largest weight?",
+    ),
+    "size_fixed": Wording(
+        "A size is always the same number, whatever the size of the input is.",
+        "Which sizes may differ from call to call?",
+    ),
+    "size_of_another_axis": Wording(
+        "A size is taken from another axis of the input than it must be.",
+        "What does each axis of the input count?",
+    ),
+    "parameter_missing": Wording(
+        "A parameter, a layer or a buffer is not created.",
+        "Which ones does the docstring list?",
+    ),
+    "draw_transposed": Wording(
+        "Parameters are drawn in the transposed shape, so that their numbers are elsewhere.",
+        "Which shape does the docstring give?",
+    ),
+    "draw_at_once": Wording(
+        "All parameters come from one draw, so that they get other numbers.",
+        "How many draws does the docstring ask for?",
+    ),
+    "stored_weight": Wording(
+        "The weight of a layer is multiplied as it is stored, (out, in): the layer itself "
+        "transposes it.",
+        "Which shape has the weight of nn.Linear, and which one does the product need?",
+    ),
+    "sizes_exchanged": Wording(
+        "The sizes of a new shape are in another order.",
+        "What does each axis of the new shape count?",
+    ),
+    "arguments_exchanged": Wording(
+        "Two arguments are exchanged where they are handed on.",
+        "In which order does the called function take them?",
+    ),
+    "nothing_returned": Wording(
+        "Nothing is returned: the result is computed, at most, and then lost.",
+        "With which statement does the function end?",
+    ),
+    "part_returned": Wording(
+        "Only one entry of the first axis is returned.",
+        "What does the first axis of the result count?",
+    ),
+    "axis_too_many": Wording(
+        "The result has one axis too many, of size one.",
+        "What does the docstring say about the shape of the result?",
+    ),
+    "axes_joined": Wording(
+        "Two axes of the result are one.",
+        "What does the docstring say about the shape of the result?",
+    ),
+    "factors_exchanged": Wording(
+        "The two factors of a matrix product are in the other order.",
+        "What does each axis of the two factors stand for, and which one must be summed over?",
+    ),
+    "optional_argument": Wording(
+        "An argument is used also where the caller leaves it out.",
+        "What does the argument hold if the caller passes none?",
+    ),
+    "mask_form": Wording(
+        "The mask is in another form: with minus infinity, for adding it to scores.",
+        "Which values does the docstring give to hidden and visible tokens?",
+    ),
 }
+
+
+def role_of_name(name: str) -> str:
+    """Return what a quantity of this name is in attention, or "" if the name does not say."""
+    return BY_NAME.get(name.lower().removeprefix("w_"), "")
 
 
 def role_of(node: ast.expr | None) -> str:  # noqa: PLR0911  # one kind of node a line
     """Return what *node* is in attention, "queries" for example, or "" if its name does not say."""
     match node:
         case ast.Name(name) | ast.Attribute(ast.Name("self"), name):
-            return BY_NAME.get(name.lower().removeprefix("w_"), "")
+            return role_of_name(name)
         case ast.Call(ast.Attribute(ast.Name("self")) as layer):
             return role_of(layer)
         case ast.Call(ast.Attribute(_, "softmax")):
