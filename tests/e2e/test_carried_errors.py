@@ -109,7 +109,7 @@ TRANSFERRED = {
         ("creation_order", ""),
         ("parameter_kind", "plain tensors"),
         ("parameter_kind", "frozen"),
-        ("prints_instead_of_returning", ""),
+        ("nothing_returned", ""),
     ),
     "SelfAttention_v2": (
         ("scale_missing", ""),
@@ -120,7 +120,7 @@ TRANSFERRED = {
     ),
 }
 MERGE_10 = Pair(  # an exception ends every call, so only a stand-in shows the code above
-    "10", "merge_heads", "MultiHeadAttention", "stops_after_the_transpose", HEADS_10
+    "10", "merge_heads", "MultiHeadAttention", "heads_mixed", HEADS_10, "not joined"
 )
 HEAD_THAT_AVERAGES = Pair(
     "06", "causal_pattern", "AttentionHead", "averages_the_visible_tokens", HEAD_06
@@ -137,17 +137,17 @@ NOTICED = (
         CAUSAL_MEANS_02,
         "the one after it",
     ),
-    Pair("03", "project", "self_attention", "adds_a_softmax_to_project", SELF_ATTENTION_03),
-    Pair("03", "attention_scores", "self_attention", "measures_angles_only", SELF_ATTENTION_03),
+    Pair("03", "project", "self_attention", "softmax_extra", SELF_ATTENTION_03),
+    Pair("03", "attention_scores", "self_attention", "length_extra", SELF_ATTENTION_03),
     Pair("03", "attention_weights", "self_attention", "scale_missing", SELF_ATTENTION_03),
-    Pair("03", "context_vectors", "self_attention", "normalises_again", SELF_ATTENTION_03),
+    Pair("03", "context_vectors", "self_attention", "softmax_twice", SELF_ATTENTION_03),
     Pair("06", "scaled_scores", "AttentionHead", "scale_wrong_power", HEAD_06),
     Pair("06", "causal_pattern", "AttentionHead", "mask_shifted", HEAD_06, "from itself"),
     Pair("09", "Attention", "MultiHeadAttention", "scale_missing"),
     Pair("09", "Attention", "MultiHeadAttention", "swaps_queries_and_keys"),
     WRAPPER_09,
     Pair("10", "split_heads", "MultiHeadAttention", "reshaped", HEADS_10, "Neighbouring"),
-    Pair("10", "merge_heads", "MultiHeadAttention", "heads_mixed", HEADS_10),
+    Pair("10", "merge_heads", "MultiHeadAttention", "heads_mixed", HEADS_10, "alternate"),
     MERGE_10,
 )
 UNNOTICED = (  # by the checks of the exercise above
@@ -171,14 +171,17 @@ OTHERS = {  # more students, with the mistake of a pair, whose exercise above ha
 }
 TOGETHER = {  # exercises with a mistake each, below the code of a pair
     "03": (
-        ("attention_scores", "measures_angles_only", ""),
+        ("attention_scores", "length_extra", ""),
         ("attention_weights", "scale_missing", ""),
     ),
     "06": (
         ("scaled_scores", "scale_wrong_power", ""),
         ("causal_pattern", "mask_shifted", "from itself"),
     ),
-    "10": (("split_heads", "reshaped", "Neighbouring"), ("merge_heads", "heads_mixed", "")),
+    "10": (
+        ("split_heads", "reshaped", "Neighbouring"),
+        ("merge_heads", "heads_mixed", "alternate"),
+    ),
 }
 ABOVE = {
     "03": ("self_attention", SELF_ATTENTION_03),

@@ -940,8 +940,8 @@ CASES = (
     Case(
         "04",
         "SelfAttention_v1 returns nothing",
-        (mistake("prints_instead_of_returning"),),
-        {"SelfAttention_v1": ("prints_instead_of_returning", SOME)},
+        (kind("SelfAttention_v1", "nothing_returned"),),
+        {"SelfAttention_v1": ("nothing_returned", SOME)},
         never=("end without `return`?",),
     ),
     Case(

@@ -132,7 +132,8 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake("wrong_divisor", put(site, text), sentence)
         elif isinstance(node.op, ast.Div):
             sentence = "Quotients are rounded down to whole numbers."
-            yield mistake("wrong_operation", put(site, "LEFT // RIGHT"), sentence)
+            question = "What is the difference between / and // in Python?"
+            yield mistake("wrong_operation", put(site, "LEFT // RIGHT"), sentence, question)
         for template in OPERATIONS.get(type(node.op), ()) if id(node) not in bounds else ():
             yield mistake("wrong_operation", put(site, template), group="wrong_operation")
     for site in scope.of(ast.AugAssign):
@@ -182,17 +183,15 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
             where = site_of(site, site.node, part)
             for more, which in (("- 1", "too early"), ("+ 1", "too late")):
                 verb = "begins" if part == "lower" else "ends"
-                sentence = f"A slice {verb} one position {which}."
-                question = (
-                    "Which positions does the slice take, and does the last one belong to it?"
-                )
+                sentence = f"The part that is used {verb} one position {which}."
+                question = "Which positions must be used, and does the last one belong to them?"
                 yield mistake("boundary", put(where, f"OLD {more}"), sentence, question)
         yield from _other_parts(site)
     for site in scope.calls("range", "arange"):
         if len(site.node.args) == 1:
             for text, sentence in (
-                ("FUNC(1, FIRST)", "A loop leaves out its first position."),
-                ("FUNC(FIRST - 1)", "A loop leaves out its last position."),
+                ("FUNC(1, FIRST)", "The first position is left out."),
+                ("FUNC(FIRST - 1)", "The last position is left out."),
                 ("FUNC(1, FIRST + 1)", "Positions are counted from one, not from zero."),
             ):
                 question = "Which position is the first one, and which is the last?"
@@ -205,14 +204,14 @@ def _other_parts(site: Site) -> Iterator[Rewrite]:
     if part.lower is not None or part.upper is None:
         return
     for text, sentence in (
-        ("slice(UPPER - 1, None)", "A slice takes what follows, not what comes before."),
-        ("slice(UPPER, None)", "A slice takes what follows, not what comes before."),
-        ("slice(None)", "A slice takes everything, not only a part."),
-        ("slice(max(0, UPPER - 2), UPPER)", "A slice takes only the last two entries of its part."),
-        ("slice(UPPER - 1, UPPER)", "A slice takes only the last entry of its part."),
-        ("slice(None, UPPER - 2)", "A slice ends two positions too early."),
+        ("slice(UPPER - 1, None)", "What follows is used, not what comes before."),
+        ("slice(UPPER, None)", "What follows is used, not what comes before."),
+        ("slice(None)", "Everything is used, not only a part."),
+        ("slice(max(0, UPPER - 2), UPPER)", "Only the last two entries of a part are used."),
+        ("slice(UPPER - 1, UPPER)", "Only the last entry of a part is used."),
+        ("slice(None, UPPER - 2)", "The part that is used ends two positions too early."),
     ):
-        question = "Which positions does the slice take?"
+        question = "Which positions must be used?"
         yield mistake("boundary", put(site, text, UPPER=part.upper), sentence, question)
 
 

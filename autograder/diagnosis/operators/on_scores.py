@@ -246,7 +246,8 @@ def _sums(scope: Scope, site: Site, scores: Site, hidden: ast.expr) -> Iterator[
     sentence = "The mask is added to the scores, which hides nothing."
     yield mistake("mask_fill", put(site, "X + A", X=scores, A=mask), sentence)
     sentence = "Zero times infinity is NaN: the product makes NaN of what must be visible."
-    yield mistake("mask_fill", fill("X + (M) * float('-inf')"), sentence)
+    question = "What is 0 times infinity, and what fills positions without a product?"
+    yield mistake("mask_fill", fill("X + (M) * float('-inf')"), sentence, question)
     if isinstance(mask, ast.Name) and mask.id in scope.tensors:
         sentence = f"`{mask.id}` has no effect: later tokens are hidden, whatever it holds."
         text = "(lambda s: s.masked_fill(torch.ones_like(s).tril() == 0, float('-inf')))(X)"

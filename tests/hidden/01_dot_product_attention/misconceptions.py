@@ -19,15 +19,6 @@ MISCONCEPTIONS = (
         question="How does one pair with a zero in it change your result, and should it?",
     ),
     Misconception(
-        id="takes_the_mean_of_the_products",
-        exercise="dot_product",
-        swaps=(("return total", "return total / len(a)"),),
-        explanation=(
-            "The sum of the products is divided by their number: this is a mean, not a dot product."
-        ),
-        question="Should the dot product become smaller if zeros are appended to both vectors?",
-    ),
-    Misconception(
         id="skips_the_last_element",
         exercise="dot_product",
         swaps=(("zip(a, b, strict=True)", "zip(a[:-1], b[:-1], strict=True)"),),
@@ -44,24 +35,6 @@ MISCONCEPTIONS = (
         ),
         question=(
             "The multiplication is done; which second step turns many products into one number?"
-        ),
-    ),
-    Misconception(
-        id="measures_the_cosine",
-        exercise="dot_product",
-        swaps=(
-            (
-                "return total",
-                "return total / (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5",
-            ),
-        ),
-        explanation=(
-            "The dot product is divided by both lengths: this is a cosine, which does not depend "
-            "on how long the vectors are."
-        ),
-        question=(
-            "What happens to a dot product if one vector is doubled, and what happens to your "
-            "result?"
         ),
     ),
     Misconception(
@@ -113,15 +86,6 @@ MISCONCEPTIONS = (
     ),
     # scores_for_query
     Misconception(
-        id="adds_up_over_the_tokens",
-        exercise="scores_for_query",
-        swaps=(("inputs @ query", "(inputs * query).sum(dim=0)"),),
-        explanation=(
-            "The products are added up over the tokens, which leaves one number per feature."
-        ),
-        question="Which axis has to disappear, that of the tokens or that of the features?",
-    ),
-    Misconception(
         id="always_asks_with_journey",
         exercise="scores_for_query",
         swaps=(("inputs @ query", "inputs @ inputs[1]"),),
@@ -153,99 +117,7 @@ MISCONCEPTIONS = (
         ),
         question="Which indices does your loop visit, and which entries does it write?",
     ),
-    Misconception(
-        id="compares_by_cosine",
-        exercise="scores_for_query",
-        swaps=(
-            ("inputs @ query", "torch.nn.functional.cosine_similarity(inputs, query[None], dim=1)"),
-        ),
-        explanation=(
-            "The scores are cosines; in a plain dot product the lengths of the vectors count too."
-        ),
-        question="Should a token that is twice as long get the same score?",
-    ),
-    Misconception(
-        id="softens_the_scores_already",
-        exercise="scores_for_query",
-        swaps=(("inputs @ query", "torch.softmax(inputs @ query, dim=0)"),),
-        title="The scores went through softmax",
-        explanation="These are weights; scores are the dot products before any softmax.",
-        question=(
-            "Which step of attention comes after the scores, and does it belong to this function?"
-        ),
-    ),
-    # normalize_by_sum
-    Misconception(
-        id="exponentiates_first",
-        exercise="normalize_by_sum",
-        swaps=(("scores / scores.sum()", "torch.exp(scores) / torch.exp(scores).sum()"),),
-        title="The exponentials are normalised, not the scores themselves",
-        explanation="This is softmax; here the scores themselves are divided by their sum.",
-        question="Should the shares keep the ratios of the scores, and do yours?",
-    ),
-    Misconception(
-        id="divides_by_the_largest",
-        exercise="normalize_by_sum",
-        swaps=(("scores.sum()", "scores.max()"),),
-        explanation="Dividing by the largest score gives a maximum of 1, not a sum of 1.",
-        question="What do your shares add up to?",
-    ),
-    Misconception(
-        id="divides_by_the_sum_of_sizes",
-        exercise="normalize_by_sum",
-        swaps=(("scores.sum()", "scores.abs().sum()"),),
-        explanation=(
-            "The absolute values are added up, so with a negative score the shares do not add up "
-            "to 1."
-        ),
-        question="What do your shares add up to if one score is negative?",
-    ),
-    Misconception(
-        id="rounds_the_shares",
-        exercise="normalize_by_sum",
-        swaps=(("scores / scores.sum()", "torch.round(scores / scores.sum(), decimals=4)"),),
-        explanation=(
-            "The shares are rounded; four digits are only for printing, and rounding stops the "
-            "gradient."
-        ),
-        question="What is the derivative of a step function?",
-    ),
     # softmax_naive
-    Misconception(
-        id="divides_by_the_plain_sum",
-        exercise="softmax_naive",
-        swaps=(("exponentials = torch.exp(scores)", "exponentials = scores"),),
-        explanation=(
-            "The scores are divided by their own sum; softmax takes their exponentials first."
-        ),
-        question="What happens to a negative score, and may a weight be negative?",
-    ),
-    Misconception(
-        id="sums_the_scores_below",
-        exercise="softmax_naive",
-        swaps=(("exponentials.sum()", "scores.sum()"),),
-        explanation=(
-            "The denominator is the sum of the plain scores, but the numerator holds exponentials."
-        ),
-        question="Which total must the exponentials be divided by to add up to 1?",
-    ),
-    Misconception(
-        id="keeps_the_scores_above",
-        exercise="softmax_naive",
-        swaps=(("exponentials / ", "scores / "),),
-        explanation=(
-            "The numerator holds the plain scores, but the denominator is the sum of the "
-            "exponentials."
-        ),
-        question="Which numbers have to be divided by the total, the scores or their exponentials?",
-    ),
-    Misconception(
-        id="divides_by_the_largest_exponential",
-        exercise="softmax_naive",
-        swaps=(("exponentials.sum()", "exponentials.max()"),),
-        explanation="Dividing by the largest exponential gives a maximum of 1, not a sum of 1.",
-        question="What do your weights add up to?",
-    ),
     Misconception(
         id="returns_logarithms",
         exercise="softmax_naive",
@@ -259,23 +131,6 @@ MISCONCEPTIONS = (
             "These are the logarithms of the weights: they are negative and do not add up to 1."
         ),
         question="Can a token take part in a mixture with a negative share?",
-    ),
-    Misconception(
-        id="turns_the_order_round",
-        exercise="softmax_naive",
-        swaps=(("torch.exp(scores)", "torch.exp(-scores)"),),
-        explanation=(
-            "The sign of the scores is reversed, so the least similar token gets the largest "
-            "weight."
-        ),
-        question="Which of your weights is the largest, and which score is the largest?",
-    ),
-    Misconception(
-        id="takes_powers_of_two",
-        exercise="softmax_naive",
-        swaps=(("torch.exp(scores)", "2.0**scores"),),
-        explanation="The scores are exponents of 2; softmax takes powers of e.",
-        question="Which base does the exponential function have?",
     ),
     Misconception(
         id="squashes_with_a_sigmoid",
@@ -302,21 +157,6 @@ MISCONCEPTIONS = (
             "The largest score gets all the weight; softmax gives some weight to every token."
         ),
         question="How much weight should the second largest score get?",
-    ),
-    Misconception(
-        id="rounds_the_weights",
-        exercise="softmax_naive",
-        swaps=(
-            (
-                "return exponentials / exponentials.sum()",
-                "return torch.round(exponentials / exponentials.sum(), decimals=4)",
-            ),
-        ),
-        explanation=(
-            "The weights are rounded; four digits are only for printing, and rounding stops the "
-            "gradient."
-        ),
-        question="What is the derivative of a step function?",
     ),
     Misconception(
         id="divides_the_exponentials_in_place",
@@ -391,29 +231,6 @@ MISCONCEPTIONS = (
         question="What are the weights of 1000 and 1001, and what does your code give?",
     ),
     Misconception(
-        id="knows_the_last_axis_only",
-        exercise="softmax_stable",
-        swaps=(
-            ("amax(dim=dim, keepdim=True)", "amax(dim=-1, keepdim=True)"),
-            ("sum(dim=dim, keepdim=True)", "sum(dim=-1, keepdim=True)"),
-        ),
-        explanation="The weights add up to 1 along the last axis, but they should along dim.",
-        question="Along which axis does each step run, and which of them should dim decide?",
-    ),
-    Misconception(
-        id="knows_the_first_axis_only",
-        exercise="softmax_stable",
-        swaps=(
-            ("amax(dim=dim, keepdim=True)", "amax(dim=0, keepdim=True)"),
-            ("sum(dim=dim, keepdim=True)", "sum(dim=0, keepdim=True)"),
-        ),
-        explanation=(
-            "The weights add up to 1 along the first axis, but they should along dim; for a "
-            "single query both are the same."
-        ),
-        question="Along which axis does each step run, and which of them should dim decide?",
-    ),
-    Misconception(
         id="drops_the_axis_of_the_sum",
         exercise="softmax_stable",
         swaps=(("exponentials.sum(dim=dim, keepdim=True)", "exponentials.sum(dim=dim)"),),
@@ -440,6 +257,13 @@ MISCONCEPTIONS = (
     ),
     # context_vector
     Misconception(
+        id="cuts_the_graph_of_the_context",
+        exercise="context_vector",
+        swaps=(("weights @ inputs", "weights.detach() @ inputs"),),
+        explanation="The weights are detached from the graph, so no gradient flows back to them.",
+        question="Which call in your function turns a tensor into plain numbers?",
+    ),
+    Misconception(
         id="ignores_the_weights",
         exercise="context_vector",
         swaps=(("weights @ inputs", "inputs.mean(dim=0)"),),
@@ -448,62 +272,6 @@ MISCONCEPTIONS = (
             "sum."
         ),
         question="Where in your function do the weights have an effect?",
-    ),
-    Misconception(
-        id="starts_the_sum_at_one",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "1.0 + weights @ inputs"),),
-        explanation=(
-            "The sum does not start at zero, so every feature is too large by the same amount."
-        ),
-        question="What does your accumulator hold before the first token is added?",
-    ),
-    Misconception(
-        id="leaves_the_tokens_unmixed",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "weights[:, None] * inputs"),),
-        explanation="Each token is multiplied by its weight, but the tokens are not added up.",
-        question="How many vectors should the function return for one query?",
-    ),
-    Misconception(
-        id="adds_up_over_the_features",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "(weights[:, None] * inputs).sum(dim=1)"),),
-        explanation="The features of each token are added up, but the tokens should be.",
-        question="Which axis has to disappear, that of the tokens or that of the features?",
-    ),
-    Misconception(
-        id="takes_the_best_token",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "inputs[weights.argmax()]"),),
-        explanation=(
-            "Only the token with the largest weight is returned; all tokens should contribute by "
-            "their weights."
-        ),
-        question="What effect do the other weights have in your function?",
-    ),
-    Misconception(
-        id="softens_the_weights_again",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "torch.softmax(weights, dim=0) @ inputs"),),
-        explanation="The weights go through softmax a second time, which makes them almost equal.",
-        question="Which function has already turned these numbers into weights?",
-    ),
-    Misconception(
-        id="normalises_the_weights_again",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "weights / weights.sum() @ inputs"),),
-        explanation=(
-            "The weights are divided by their sum once more; they should be used unchanged."
-        ),
-        question="What should come out if all weights are doubled?",
-    ),
-    Misconception(
-        id="cuts_the_graph_of_the_context",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "weights.detach() @ inputs"),),
-        explanation="The weights are detached from the graph, so no gradient flows back to them.",
-        question="Which call in your function turns a tensor into plain numbers?",
     ),
     # attention_scores
     Misconception(
@@ -516,13 +284,6 @@ MISCONCEPTIONS = (
             "features are multiplied with tokens."
         ),
         question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",
-    ),
-    Misconception(
-        id="compares_features",
-        exercise="attention_scores",
-        swaps=(("inputs @ inputs.T", "inputs.T @ inputs"),),
-        explanation="The transpose is on the left, so features are compared with features: (d, d).",
-        question="How many rows should the scores have, one per token or one per feature?",
     ),
     Misconception(
         id="takes_a_power_for_a_product",
@@ -551,33 +312,11 @@ MISCONCEPTIONS = (
         question="How many queries are there if every token is a query?",
     ),
     Misconception(
-        id="scores_by_cosine",
-        exercise="attention_scores",
-        swaps=(
-            (
-                "inputs @ inputs.T",
-                "torch.nn.functional.normalize(inputs) @ torch.nn.functional.normalize(inputs).T",
-            ),
-        ),
-        explanation=(
-            "The scores are cosines, all 1 on the diagonal; in a plain dot product the lengths "
-            "count too."
-        ),
-        question="What is the score of a long token with itself?",
-    ),
-    Misconception(
         id="scores_by_distance",
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "torch.cdist(inputs, inputs)"),),
         explanation="These are distances: small for similar tokens, where a dot product is large.",
         question="What is the score of a token with itself, and should it be zero?",
-    ),
-    Misconception(
-        id="softens_all_scores_already",
-        exercise="attention_scores",
-        swaps=(("inputs @ inputs.T", "torch.softmax(inputs @ inputs.T, dim=-1)"),),
-        explanation="These are weights; scores are the dot products before any softmax.",
-        question="Which function of this stage turns scores into weights?",
     ),
     Misconception(
         id="loops_over_all_pairs",
@@ -606,47 +345,7 @@ MISCONCEPTIONS = (
         ),
         question="Which shape do the sums have, and which entries does each of them divide?",
     ),
-    Misconception(
-        id="rounds_all_weights",
-        exercise="attention_weights",
-        swaps=(
-            (
-                "torch.softmax(scores, dim=-1)",
-                "torch.round(torch.softmax(scores, dim=-1), decimals=4)",
-            ),
-        ),
-        explanation=(
-            "The weights are rounded; four digits are only for printing, and rounding stops the "
-            "gradient."
-        ),
-        question="What is the derivative of a step function?",
-    ),
     # simple_self_attention
-    Misconception(
-        id="averages_all_tokens",
-        exercise="simple_self_attention",
-        swaps=(("torch.softmax(scores, dim=-1)", "torch.softmax(0 * scores, dim=-1)"),),
-        explanation=(
-            "Every token gets the mean of all tokens: the scores have no effect on the weights."
-        ),
-        question="Why are all your context vectors equal?",
-    ),
-    Misconception(
-        id="compares_by_cosine_in_attention",
-        exercise="simple_self_attention",
-        swaps=(
-            (
-                "scores = inputs @ inputs.T",
-                "x = torch.nn.functional.normalize(inputs)\n    scores = x @ x.T",
-            ),
-        ),
-        title="The tokens are compared by cosine",
-        explanation=(
-            "The tokens are scaled to length 1 before they are compared; in a plain dot product "
-            "their lengths count."
-        ),
-        question="Should a token that is twice as long get the same scores?",
-    ),
     Misconception(
         id="forgets_the_transpose_in_attention",
         exercise="simple_self_attention",
@@ -657,14 +356,5 @@ MISCONCEPTIONS = (
             "with each other."
         ),
         question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",
-    ),
-    Misconception(
-        id="adds_the_token_itself",
-        exercise="simple_self_attention",
-        swaps=(("weights @ inputs", "inputs + weights @ inputs"),),
-        explanation=(
-            "The token itself is added to its context vector; its own weight already includes it."
-        ),
-        question="How often is a token counted in its own context vector?",
     ),
 )

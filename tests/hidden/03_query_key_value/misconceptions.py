@@ -2,26 +2,12 @@
 
 from autograder.diagnosis.misconceptions import Misconception
 
-QUERY = "W_query = nn.Parameter(draw(d_in, d_out), requires_grad=False)"
 KEY = "W_key = nn.Parameter(draw(d_in, d_out), requires_grad=False)"
 VALUE = "W_value = nn.Parameter(draw(d_in, d_out), requires_grad=False)"
 CHOICE = 'draw = torch.randn if distribution == "randn" else torch.rand'
 WEIGHTS = "torch.softmax(scores / d_k**0.5, dim=-1)"
 
 DRAWING = (
-    Misconception(
-        id="seeds_before_each_matrix",
-        exercise="draw_weights",
-        swaps=(
-            (QUERY, f"torch.manual_seed(123)\n    {QUERY}"),
-            (KEY, f"torch.manual_seed(123)\n    {KEY}"),
-            (VALUE, f"torch.manual_seed(123)\n    {VALUE}"),
-        ),
-        explanation=(
-            "All three matrices hold the same numbers, as if the seed were set before each draw."
-        ),
-        question="How many draws are there, and what does a seed before each of them do?",
-    ),
     Misconception(
         id="draws_one_matrix_for_all_three",
         exercise="draw_weights",
@@ -31,40 +17,6 @@ DRAWING = (
             "If a token's query equals its key, can it attend to a token that is different from "
             "itself?"
         ),
-    ),
-    Misconception(
-        id="draws_once_and_splits",
-        exercise="draw_weights",
-        swaps=(
-            (
-                QUERY,
-                "all_three = draw(3, d_in, d_out)\n    W_query = nn.Parameter(all_three[0], False)",
-            ),
-            (KEY, "W_key = nn.Parameter(all_three[1], False)"),
-            (VALUE, "W_value = nn.Parameter(all_three[2], False)"),
-        ),
-        explanation=(
-            "All numbers come from one large draw, and torch.randn fills one large tensor in "
-            "another order than three small ones."
-        ),
-        question="How many draws should the function make?",
-    ),
-    Misconception(
-        id="draws_turned_matrices",
-        exercise="draw_weights",
-        swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: f(b, a).T"),),
-        explanation=(
-            "Each matrix is drawn as (d_out, d_in) and then transposed, so the numbers are in "
-            "other places."
-        ),
-        question="Which shape do the documents use in the draw?",
-    ),
-    Misconception(
-        id="draws_the_shape_of_linear",
-        exercise="draw_weights",
-        swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: f(b, a)"),),
-        explanation="The matrices have shape (d_out, d_in), as in nn.Linear.",
-        question="Which size of W has to equal d_in, so that inputs @ W is possible?",
     ),
     Misconception(
         id="draws_in_float64",
@@ -146,27 +98,6 @@ PROJECTION = (
         explanation="A single input vector raises an error, because torch.mm takes matrices only.",
         question="What does your function do with inputs of shape (d_in,)?",
     ),
-    Misconception(
-        id="keeps_a_row_axis_for_one_vector",
-        exercise="project",
-        swaps=(("inputs @ weight", "torch.atleast_2d(inputs) @ weight"),),
-        explanation="For a single vector the result is a matrix of one row.",
-        question="Which shape should the query of one token have?",
-    ),
-    Misconception(
-        id="adds_a_softmax_to_project",
-        exercise="project",
-        swaps=(("inputs @ weight", "torch.softmax(inputs @ weight, dim=-1)"),),
-        explanation="Softmax is applied to the projected features; only attention scores need it.",
-        question="Which numbers in this stage have to sum to 1, and which are features?",
-    ),
-    Misconception(
-        id="makes_unit_vectors_in_project",
-        exercise="project",
-        swaps=(("inputs @ weight", "torch.nn.functional.normalize(inputs @ weight, dim=-1)"),),
-        explanation="Each projected vector is scaled to length 1.",
-        question="Does a projection need another step after the matrix product?",
-    ),
 )
 
 SCORING = (
@@ -184,13 +115,6 @@ SCORING = (
         ),
     ),
     Misconception(
-        id="compares_features",
-        exercise="attention_scores",
-        swaps=(("queries @ keys.T", "queries.mT @ keys if queries.ndim == 2 else keys @ queries"),),
-        explanation="The product adds up over the tokens, so it compares features with features.",
-        question="Should the scores have a row for each token or for each feature?",
-    ),
-    Misconception(
         id="scales_the_scores_already",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys.T / keys.shape[-1] ** 0.5"),),
@@ -203,25 +127,6 @@ SCORING = (
         swaps=(("queries @ keys.T", "queries * keys"),),
         explanation="The numbers are multiplied one by one but never added up.",
         question="How many scores should one query and one key give?",
-    ),
-    Misconception(
-        id="measures_angles_only",
-        exercise="attention_scores",
-        swaps=(
-            ("queries @ keys.T", "torch.cosine_similarity(queries.unsqueeze(-2), keys, dim=-1)"),
-        ),
-        explanation=(
-            "All vectors are scaled to length 1 first; that is cosine similarity, and in a plain "
-            "dot product lengths count too."
-        ),
-        question="What should happen to a score when a query becomes twice as long?",
-    ),
-    Misconception(
-        id="keeps_a_row_axis_for_one_query",
-        exercise="attention_scores",
-        swaps=(("queries @ keys.T", "torch.atleast_2d(queries) @ keys.T"),),
-        explanation="For a single query the scores are a matrix of one row.",
-        question="How many scores does one query get, and how many axes do they need?",
     ),
     Misconception(
         id="serves_no_single_query",
@@ -244,32 +149,9 @@ SCORING = (
         ),
         question="How many keys should each query be compared with?",
     ),
-    Misconception(
-        id="normalises_the_scores_already",
-        exercise="attention_scores",
-        swaps=(("queries @ keys.T", "torch.softmax(queries @ keys.T, dim=-1)"),),
-        explanation="The scores went through softmax, so they are already weights.",
-        question="May a score be negative, and may a weight be negative?",
-    ),
-    Misconception(
-        id="rounds_the_scores",
-        exercise="attention_scores",
-        swaps=(("queries @ keys.T", "torch.round(queries @ keys.T, decimals=4)"),),
-        explanation=(
-            "The scores are rounded to the printed digits, and rounding stops the gradient."
-        ),
-        question="Does printing a number with four digits change the number?",
-    ),
 )
 
 WEIGHING = (
-    Misconception(
-        id="divides_without_remainder",
-        exercise="attention_weights",
-        swaps=((WEIGHTS, "torch.softmax(scores // d_k**0.5, dim=-1)"),),
-        explanation="Every quotient is rounded down to a whole number by //.",
-        question="What is 1 // 1.41 in Python?",
-    ),
     Misconception(
         id="roots_d_k_as_a_tensor",
         exercise="attention_weights",
@@ -293,28 +175,9 @@ WEIGHING = (
         explanation="The caller's scores are overwritten by /= and stay scaled after the call.",
         question="What happens if someone calls your function twice with the same scores?",
     ),
-    Misconception(
-        id="rounds_the_weights",
-        exercise="attention_weights",
-        swaps=((WEIGHTS, f"torch.round({WEIGHTS}, decimals=4)"),),
-        explanation=(
-            "The weights are rounded to the printed digits, and rounding stops the gradient."
-        ),
-        question="Does printing a number with four digits change the number?",
-    ),
 )
 
 MIXING = (
-    Misconception(
-        id="puts_the_values_on_the_left",
-        exercise="context_vectors",
-        swaps=(("weights @ values", "values @ weights"),),
-        explanation=(
-            "The values are the left factor of the product, so their features are paired with "
-            "the tokens' weights."
-        ),
-        question="Which of the two factors has a row for each query?",
-    ),
     Misconception(
         id="ignores_the_weights",
         exercise="context_vectors",
@@ -326,36 +189,14 @@ MIXING = (
         question="Where in your function do the weights make a difference?",
     ),
     Misconception(
-        id="weighs_without_adding",
+        id="puts_the_values_on_the_left",
         exercise="context_vectors",
-        swaps=(("weights @ values", "weights.unsqueeze(-1) * values"),),
+        swaps=(("weights @ values", "values @ weights"),),
         explanation=(
-            "The weighted values are never added up: each value is only multiplied by its weight."
+            "The values are the left factor of the product, so their features are paired with "
+            "the tokens' weights."
         ),
-        question="How many vectors should the function return for one query?",
-    ),
-    Misconception(
-        id="adds_up_the_features",
-        exercise="context_vectors",
-        swaps=(("weights @ values", "(weights.unsqueeze(-1) * values).sum(dim=-1)"),),
-        explanation="The sum runs over the features instead of over the tokens.",
-        question="What is mixed here, the tokens or the features of one token?",
-    ),
-    Misconception(
-        id="starts_the_sum_at_one",
-        exercise="context_vectors",
-        swaps=(("weights @ values", "torch.ones(values.shape[-1]) + weights @ values"),),
-        explanation="The weighted sum starts at one instead of zero.",
-        question="What should come out where all values are zero?",
-    ),
-    Misconception(
-        id="normalises_again",
-        exercise="context_vectors",
-        swaps=(("weights @ values", "torch.softmax(weights, dim=-1) @ values"),),
-        explanation=(
-            "Softmax is applied to the weights a second time, which makes them nearly equal."
-        ),
-        question="What do the weights sum to before your function changes them?",
+        question="Which of the two factors has a row for each query?",
     ),
     Misconception(
         id="gives_only_the_first_query",
@@ -389,13 +230,6 @@ WHOLE = (
         swaps=(("return weights @ values", "return weights @ inputs"),),
         explanation="The raw inputs are mixed instead of the values.",
         question="What is the third projection for?",
-    ),
-    Misconception(
-        id="compares_the_inputs",
-        exercise="self_attention",
-        swaps=(("scores = queries @ keys.T", "scores = inputs @ inputs.T"),),
-        explanation="The raw inputs are compared; queries and keys have no part in the scores.",
-        question="What are queries and keys for?",
     ),
     Misconception(
         id="draws_weights_of_its_own",

@@ -14,38 +14,6 @@ LONG = "W_query W_key W_value"
 MISCONCEPTIONS = (
     # SelfAttentionV1
     Misconception(
-        id="attends_to_everyone_alike",
-        exercise="SelfAttentionV1",
-        swaps=(
-            (
-                "torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)",
-                "torch.full_like(scores, 1 / len(scores))",
-            ),
-        ),
-        explanation=(
-            "Every token gets the same weight, so every context vector is the mean of the values."
-        ),
-        question="Where do your queries and keys affect the result?",
-    ),
-    Misconception(
-        id="draws_all_at_once",
-        exercise="SelfAttentionV1",
-        swaps=(
-            (
-                "shape = (dimension_inputs, dimension_outputs)",
-                "drawn = torch.randn(3, dimension_inputs, dimension_outputs)",
-            ),
-            ("self.W_q = nn.Parameter(torch.randn(shape)", "self.W_q = nn.Parameter(drawn[0]"),
-            ("self.W_k = nn.Parameter(torch.randn(shape)", "self.W_k = nn.Parameter(drawn[1]"),
-            ("self.W_v = nn.Parameter(torch.randn(shape)", "self.W_v = nn.Parameter(drawn[2]"),
-        ),
-        explanation=(
-            "One draw is split into three; torch fills one large tensor in another order than "
-            "three small ones."
-        ),
-        question="How many calls of torch.randn does the description require?",
-    ),
-    Misconception(
         id="draws_the_other_way_around",
         exercise="SelfAttentionV1",
         swaps=(
@@ -99,16 +67,6 @@ MISCONCEPTIONS = (
         question="Do two calls with the same input give the same result?",
     ),
     Misconception(
-        id="rounds_like_the_print",
-        exercise="SelfAttention_v1",
-        swaps=(("return weights @ values", "return torch.round(weights @ values, decimals=4)"),),
-        explanation=(
-            "The result is rounded to four printed digits, and the gradient of rounding is zero "
-            "everywhere."
-        ),
-        question="Does a tensor hold more digits than print shows?",
-    ),
-    Misconception(
         id="writes_into_the_input",
         exercise="SelfAttention_v1",
         swaps=(("queries = x @", "x.mul_(1.0).add_(0.0).sub_(x.mean())\n        queries = x @"),),
@@ -128,13 +86,6 @@ MISCONCEPTIONS = (
         ),
         explanation="Torch's ready attention does the work that you should write in this exercise.",
         question="Which three lines does that function replace?",
-    ),
-    Misconception(
-        id="prints_instead_of_returning",
-        exercise="SelfAttention_v1",
-        swaps=(("return weights @ values", "print(weights @ values)"),),
-        explanation="The context vectors are computed, but not returned.",
-        question="What does a function return if it ends without return?",
     ),
     # SelfAttention_v2
     Misconception(

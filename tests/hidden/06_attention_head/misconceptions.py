@@ -5,20 +5,6 @@ from autograder.diagnosis.misconceptions import Misconception
 MISCONCEPTIONS = (
     # scaled_scores
     Misconception(
-        id="scales_by_a_fixed_head_size",
-        exercise="scaled_scores",
-        swaps=(("d = keys.shape[-1]", "d = 16"),),
-        explanation="The head size of the document's example, 16, is fixed in the function.",
-        question="What would your function return for vectors of another size?",
-    ),
-    Misconception(
-        id="divides_to_whole_numbers",
-        exercise="scaled_scores",
-        swaps=((" / d**0.5", " // d**0.5"),),
-        explanation="Every score is rounded down to a whole number by //.",
-        question="What is the difference between / and // in Python?",
-    ),
-    Misconception(
         id="transposes_the_batch_away",
         exercise="scaled_scores",
         swaps=(("transpose(-2, -1)", "transpose(0, 1)"),),
@@ -73,18 +59,6 @@ MISCONCEPTIONS = (
         question="How can the key layer learn if its result leaves the graph here?",
     ),
     # causal_pattern
-    Misconception(
-        id="multiplies_zero_by_infinity",
-        exercise="causal_pattern",
-        swaps=(
-            (
-                'masked = scores.masked_fill(visible == 0, float("-inf"))',
-                'masked = scores * visible + (1 - visible) * float("-inf")',
-            ),
-        ),
-        explanation="Zero times minus infinity is NaN, so every visible score becomes NaN.",
-        question="What is 0 times infinity, and how do you fill positions without a product?",
-    ),
     Misconception(
         id="scales_a_second_time",
         exercise="causal_pattern",
@@ -143,13 +117,6 @@ MISCONCEPTIONS = (
             "The batch axis and the token axis are exchanged, so keys of different items are mixed."
         ),
         question="Which axes are left apart from the batch axis?",
-    ),
-    Misconception(
-        id="pools_the_scores_of_the_batch",
-        exercise="AttentionHead",
-        swaps=(("masked = scores.", "masked = scores.mean(dim=0, keepdim=True)."),),
-        explanation="The scores are averaged over the batch, so every item has the same weights.",
-        question="Would an item alone in its batch get the same result?",
     ),
     Misconception(
         id="writes_the_block_of_the_example",

@@ -57,18 +57,6 @@ MISCONCEPTIONS = (
         question="What does the underscore at the end of a method's name mean in PyTorch?",
     ),
     Misconception(
-        id="rounds_like_the_print",
-        exercise="mask_then_renormalize",
-        swaps=(
-            (
-                "masked / masked.sum(dim=-1, keepdim=True)",
-                "torch.round(masked / masked.sum(dim=-1, keepdim=True), decimals=4)",
-            ),
-        ),
-        explanation="The result is rounded to the printed digits, and rounding stops the gradient.",
-        question="Does printing with four digits change the numbers in a tensor?",
-    ),
-    Misconception(
         id="renormalizes_row_by_row",
         exercise="mask_then_renormalize",
         swaps=(
@@ -84,18 +72,6 @@ MISCONCEPTIONS = (
         question="Which shape of the sums allows one division for all rows?",
     ),
     # mask_with_infinity
-    Misconception(
-        id="multiplies_zero_by_infinity",
-        exercise="mask_with_infinity",
-        swaps=(
-            (
-                'scores.masked_fill(future, float("-inf"))',
-                'scores * ~future + future * float("-inf")',
-            ),
-        ),
-        explanation="Zero times minus infinity is NaN, so every visible score becomes NaN.",
-        question="What is 0 times infinity, and how do you fill positions without a product?",
-    ),
     Misconception(
         id="masks_the_callers_scores",
         exercise="mask_with_infinity",
@@ -114,13 +90,6 @@ MISCONCEPTIONS = (
     ),
     # CausalAttention
     Misconception(
-        id="multiplies_by_bare_weights",
-        exercise="CausalAttention",
-        swaps=(("values = self.W_value(x)", "values = x @ self.W_value.weight.T"),),
-        explanation="The value layer's weight is used without its bias.",
-        question="What does calling a layer do apart from multiplying by its weight?",
-    ),
-    Misconception(
         id="leaves_the_mask_whole",
         exercise="CausalAttention",
         swaps=(("self.mask[:T, :T]", "self.mask"),),
@@ -136,16 +105,6 @@ MISCONCEPTIONS = (
             "without a batch."
         ),
         question="Which axes are left apart from the batch axis?",
-    ),
-    Misconception(
-        id="attends_as_the_first_item_does",
-        exercise="CausalAttention",
-        swaps=(("masked = scores.", "masked = scores[:1]."),),
-        explanation=(
-            "The scores of the first item are used for the whole batch; with a batch of equal "
-            "texts this mistake does not show."
-        ),
-        question="Should the weights of one sentence depend on the other sentences of the batch?",
     ),
     Misconception(
         id="pools_the_scores_of_the_batch",
@@ -204,13 +163,6 @@ MISCONCEPTIONS = (
             "Which number are the remaining weights divided by: the sum of their row, or the "
             "same number everywhere?"
         ),
-    ),
-    Misconception(
-        id="drops_a_fixed_share",
-        exercise="CausalAttention",
-        swaps=(("nn.Dropout(dropout)", "nn.Dropout(0.5 if dropout else 0.0)"),),
-        explanation="Half of the weights are dropped, for every value of `dropout`.",
-        question="Where is the argument `dropout` used?",
     ),
     Misconception(
         id="drops_alike_in_every_item",

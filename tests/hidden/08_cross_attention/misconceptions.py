@@ -9,7 +9,6 @@ LAYER_Q = "self.W_q = nn.Linear(d_model, d_model, bias=False)"
 LAYER_K = "self.W_k = nn.Linear(d_model, d_model, bias=False)"
 LAYER_V = "self.W_v = nn.Linear(d_model, d_model, bias=False)"
 SCORES = "scores = q @ k.transpose(self.row_dim, self.col_dim)"
-SCALED = "scaled = scores / k.shape[self.col_dim] ** 0.5"
 IF_MASK = "if mask is not None:"
 FILL = 'scaled = scaled.masked_fill(mask == 0, float("-inf"))'
 SOFTMAX = "torch.softmax(scaled, dim=self.col_dim)"
@@ -94,18 +93,6 @@ SOURCES = (
 
 LAYERS = (
     Misconception(
-        id="multiplies_by_the_stored_weight",
-        exercise="Attention",
-        swaps=(
-            ("self.W_q(encodings_for_q)", "encodings_for_q @ self.W_q.weight"),
-            (K, "k = encodings_for_k @ self.W_k.weight"),
-            (V, "v = encodings_for_v @ self.W_v.weight"),
-        ),
-        title="The weight of nn.Linear is not transposed",
-        explanation="nn.Linear stores its weight as (out, in), but x @ weight needs (in, out).",
-        question="Which product does nn.Linear compute with its weight?",
-    ),
-    Misconception(
         id="shares_one_layer",
         exercise="Attention",
         swaps=((LAYER_K, "self.W_k = self.W_q"), (LAYER_V, "self.W_v = self.W_q")),
@@ -140,17 +127,6 @@ SCALING = (
         explanation="Axes 0 and 1 are exchanged also in a batch, where axis 0 counts items.",
         question="What are row_dim and col_dim for?",
     ),
-    Misconception(
-        id="averages_the_scores_over_the_batch",
-        exercise="Attention",
-        swaps=(
-            (SCALED, f"{SCALED}\n        scaled = scaled.mean(0, True) if q.ndim > 2 else scaled"),
-        ),
-        explanation=(
-            "The scores are averaged over the batch, so one item's attention depends on the others."
-        ),
-        question="Should the result of an item depend on the other items in its batch?",
-    ),
 )
 
 MASKING = (
@@ -163,16 +139,6 @@ MASKING = (
             "a positive weight to a score of zero."
         ),
         question="What is exp(0)?",
-    ),
-    Misconception(
-        id="adds_the_mask",
-        exercise="Attention",
-        swaps=((FILL, "scaled = scaled + mask"),),
-        explanation=(
-            "The mask of 0 and 1 is added to the scores: visible scores become a little larger, "
-            "and nothing is hidden."
-        ),
-        question="Which number must be added to a score so that its weight becomes zero?",
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
@@ -268,15 +234,6 @@ PADDING = (
         question="Which is the last position of a sequence of length 3?",
     ),
     Misconception(
-        id="pads_on_the_left",
-        exercise="padding_mask",
-        swaps=(("torch.arange(max_length) <", "torch.arange(max_length).flip(0) <"),),
-        explanation="The tokens are expected at the end of each row, with the padding before them.",
-        question=(
-            "Where are the tokens of a short sequence in its row, at the beginning or at the end?"
-        ),
-    ),
-    Misconception(
         id="turns_rows_and_columns",
         exercise="padding_mask",
         swaps=(
@@ -294,33 +251,6 @@ PADDING = (
         swaps=(("torch.arange(max_length)", "torch.arange(int(lengths.max()))"),),
         explanation="The width of the mask is the longest length, but it should be max_length.",
         question="How wide is the batch that this mask belongs to, and which argument says so?",
-    ),
-    Misconception(
-        id="gives_an_additive_mask",
-        exercise="padding_mask",
-        swaps=(
-            (
-                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
-                "return (torch.arange(max_length) < lengths.unsqueeze(-1)).float().log()",
-            ),
-        ),
-        explanation=(
-            "The mask holds 0 and minus infinity, for adding to scores; it should hold True and "
-            "False."
-        ),
-        question="Which two values may this mask hold?",
-    ),
-    Misconception(
-        id="adds_an_axis_for_the_queries",
-        exercise="padding_mask",
-        swaps=(
-            (
-                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
-                "return (torch.arange(max_length) < lengths.unsqueeze(-1)).unsqueeze(1)",
-            ),
-        ),
-        explanation="The mask already has an axis for the queries: (B, 1, max_length).",
-        question="Which shape does the docstring name for the mask?",
     ),
     Misconception(
         id="marks_the_last_token_only",
@@ -496,15 +426,6 @@ CROSSING = (
         question="Does a translation always have as many words as its original?",
     ),
     Misconception(
-        id="averages_over_the_batch",
-        exercise="CrossAttention",
-        swaps=((X_SCALED, f"{X_SCALED}\n        scaled = scaled.mean(0, keepdim=True)"),),
-        explanation=(
-            "The scores are averaged over the batch, so one item's attention depends on the others."
-        ),
-        question="Should the result of an item depend on the other items in its batch?",
-    ),
-    Misconception(
         id="gives_the_padding_mask_no_query_axis",
         exercise="CrossAttention",
         swaps=((HIDDEN, "hidden = ~padding_mask"),),
@@ -595,15 +516,6 @@ CROSSING = (
             "none."
         ),
         question="Should a call without a mask depend on an earlier call?",
-    ),
-    Misconception(
-        id="adds_the_decoder_states",
-        exercise="CrossAttention",
-        swaps=((X_MIXED, "return weights @ values + queries"),),
-        explanation=(
-            "The queries are added to the context; a residual connection is not part of attention."
-        ),
-        question="What should come out where all values are zero?",
     ),
     Misconception(
         id="freezes_the_encoder",

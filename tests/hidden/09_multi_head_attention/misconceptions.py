@@ -28,19 +28,6 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
-        id="takes_everything_from_the_queries",
-        exercise="Attention",
-        swaps=(
-            ("self.W_k(encodings_for_k)", "self.W_k(encodings_for_q)"),
-            ("self.W_v(encodings_for_v)", "self.W_v(encodings_for_q)"),
-        ),
-        explanation=(
-            "Keys and values come from the encodings of the queries: this is self-attention, and "
-            "the other two arguments are never used."
-        ),
-        question="Which encodings should give the keys, and which the values?",
-    ),
-    Misconception(
         id="asks_a_tensor_whether_it_is_true",
         exercise="Attention",
         swaps=(("if mask is not None:", "if mask:"),),
@@ -119,16 +106,6 @@ MISCONCEPTIONS = (
             "A mask with more than one entry is neither true nor false, and torch raises an error."
         ),
         question="How do you test whether the caller passed an argument?",
-    ),
-    Misconception(
-        id="turns_cross_into_self_attention",
-        exercise="MultiHeadAttention",
-        swaps=((CALL_HEAD, "head(encodings_for_q, encodings_for_q, encodings_for_q, mask)"),),
-        explanation=(
-            "The heads get the encodings of the queries three times; those for keys and values "
-            "are never used."
-        ),
-        question="Which encodings should give the keys, and which the values?",
     ),
     Misconception(
         id="swaps_queries_and_keys_encodings",

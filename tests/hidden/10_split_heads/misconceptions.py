@@ -56,15 +56,6 @@ MISCONCEPTIONS = (
         question="Which axis is the first one of every tensor in the module?",
     ),
     Misconception(
-        id="folds_the_heads_into_the_batch",
-        exercise="split_heads",
-        swaps=(("heads.transpose(1, 2)", "heads.transpose(1, 2).flatten(0, 1)"),),
-        explanation=(
-            "Heads and batch are one axis, (B · H, T, d), but the heads need their own axis."
-        ),
-        question="How would merge_heads know how many heads there are?",
-    ),
-    Misconception(
         id="takes_num_heads_for_the_head_size",
         exercise="split_heads",
         swaps=(
@@ -141,13 +132,6 @@ MISCONCEPTIONS = (
         question="Which two axes must be neighbours before they can become one?",
     ),
     Misconception(
-        id="stops_after_the_transpose",
-        exercise="merge_heads",
-        swaps=(("tokens.reshape(B, T, H * d)", "tokens"),),
-        explanation="Heads and features are still two axes, (B, T, H, d).",
-        question="How many axes did the tensor have before it was split?",
-    ),
-    Misconception(
         id="views_what_is_not_contiguous",
         exercise="merge_heads",
         swaps=(("tokens.reshape(", "tokens.view("),),
@@ -157,46 +141,6 @@ MISCONCEPTIONS = (
             "view raises an error."
         ),
         question="What is the difference between view and reshape, and what does contiguous() do?",
-    ),
-    Misconception(
-        id="averages_the_heads",
-        exercise="merge_heads",
-        swaps=(("tokens.reshape(B, T, H * d)", "tokens.mean(dim=2)"),),
-        explanation=(
-            "The heads are averaged, so their features can no longer be separated; they belong "
-            "side by side."
-        ),
-        question="How many features must the result have to hold the results of all heads?",
-    ),
-    Misconception(
-        id="adds_the_heads",
-        exercise="merge_heads",
-        swaps=(("tokens.reshape(B, T, H * d)", "tokens.sum(dim=2)"),),
-        explanation="The heads are added up; they belong side by side.",
-        question="How many features must the result have to hold the results of all heads?",
-    ),
-    Misconception(
-        id="joins_the_heads_along_the_tokens",
-        exercise="merge_heads",
-        swaps=(("tokens.reshape(B, T, H * d)", "x.reshape(B, H * T, d)"),),
-        explanation=(
-            "The heads are joined one after the other, as if they were more tokens: (B, H · T, d)."
-        ),
-        question="How many tokens should the result have, and how many features should each have?",
-    ),
-    Misconception(
-        id="joins_the_heads_from_last_to_first",
-        exercise="merge_heads",
-        swaps=(("x.transpose(1, 2)", "x.flip(1).transpose(1, 2)"),),
-        explanation="The blocks are in reverse order: the last head comes first.",
-        question="Which head had the first features when x was split?",
-    ),
-    Misconception(
-        id="keeps_the_first_head_only",
-        exercise="merge_heads",
-        swaps=(("tokens.reshape(B, T, H * d)", "tokens[:, :, 0]"),),
-        explanation="Only head 0 is returned; the features of the other heads are lost.",
-        question="How many features must the result have to hold the results of all heads?",
     ),
     Misconception(
         id="swaps_tokens_with_features",
@@ -359,15 +303,6 @@ MISCONCEPTIONS = (
         question="How many different sets of attention weights should one token have with H heads?",
     ),
     Misconception(
-        id="shares_the_weights_of_the_first_head",
-        exercise="MultiHeadAttention",
-        swaps=(("context = weights @ values", "context = weights[:, :1] @ values"),),
-        explanation="All heads mix their values with the attention weights of head 0.",
-        question=(
-            "What could a second head add if it had the same attention weights as the first one?"
-        ),
-    ),
-    Misconception(
         id="averages_the_heads_of_attention",
         exercise="MultiHeadAttention",
         swaps=((MERGE, "context.mean(dim=1).repeat(1, 1, H)"),),
@@ -400,23 +335,6 @@ MISCONCEPTIONS = (
             "Which matrix product does nn.Linear compute, and in which shape does it store its "
             "weight?"
         ),
-    ),
-    Misconception(
-        id="leaves_the_bias_of_out_proj_out",
-        exercise="MultiHeadAttention",
-        swaps=(("return self.out_proj(context)", "return context @ self.out_proj.weight.T"),),
-        explanation="The weight of out_proj is used, but its bias is not.",
-        question="What does calling the layer do apart from the matrix product?",
-    ),
-    Misconception(
-        id="adds_the_context_to_its_projection",
-        exercise="MultiHeadAttention",
-        swaps=(("return self.out_proj(context)", "return context + self.out_proj(context)"),),
-        explanation=(
-            "The context is added to its projection; such a residual connection is not part of "
-            "this module."
-        ),
-        question="What should the module return if all parameters of out_proj are zero?",
     ),
     # MultiHeadAttention: scores and scale
     Misconception(
@@ -492,25 +410,6 @@ MISCONCEPTIONS = (
         question="How many weights does one random draw decide about?",
     ),
     # MultiHeadAttention: the rest
-    Misconception(
-        id="reuses_the_first_item",
-        exercise="MultiHeadAttention",
-        swaps=(("context = weights @ values", "context = weights[:1] @ values"),),
-        explanation=(
-            "All items of the batch are mixed with the attention weights of the first item."
-        ),
-        question="Which axes does a matrix product treat as separate items?",
-    ),
-    Misconception(
-        id="averages_the_batch",
-        exercise="MultiHeadAttention",
-        swaps=(("context = weights @ values", "context = weights.mean(dim=0) @ values"),),
-        explanation=(
-            "The attention weights are averaged over the batch, so independent texts influence "
-            "each other."
-        ),
-        question="Should the result of an item depend on the other items in its batch?",
-    ),
     Misconception(
         id="scales_its_input_in_place",
         exercise="MultiHeadAttention",
@@ -597,20 +496,6 @@ MISCONCEPTIONS = (
         question="Which numbers should out_proj hold after the caller's seed?",
     ),
     Misconception(
-        id="freezes_out_proj",
-        exercise="MultiHeadAttention",
-        swaps=(
-            (
-                "self.out_proj = nn.Linear(d_out, d_out)",
-                "self.out_proj = nn.Linear(d_out, d_out).requires_grad_(False)",
-            ),
-        ),
-        explanation=(
-            "The layer out_proj is frozen, so training never changes how the heads are mixed."
-        ),
-        question="Which of the four layers should learn?",
-    ),
-    Misconception(
         id="scales_by_the_number_of_heads",
         exercise="MultiHeadAttention",
         swaps=((SOFTMAX, "torch.softmax(masked / H**0.5, dim=-1)"),),
@@ -622,29 +507,6 @@ MISCONCEPTIONS = (
         question=(
             "After the split the axes are B, H, T, d. Which of them does a dot product add up over?"
         ),
-    ),
-    Misconception(
-        id="takes_the_root_of_the_scores",
-        exercise="MultiHeadAttention",
-        swaps=((SOFTMAX, "torch.softmax((masked / d) ** 0.5, dim=-1)"),),
-        explanation=(
-            "The root of the whole score is taken, which is NaN wherever a score is negative."
-        ),
-        question="To which part of the expression does the exponent belong?",
-        ties=("multiplies_zero_by_infinity",),
-        why_tied="In both cases every context vector is NaN.",
-    ),
-    Misconception(
-        id="multiplies_zero_by_infinity",
-        exercise="MultiHeadAttention",
-        swaps=((MASKED, 'masked = scores + self.mask[:T, :T] * float("-inf")'),),
-        title="Zero is multiplied by minus infinity",
-        explanation=(
-            "Where the mask is 0, it is multiplied by minus infinity, which gives NaN and not 0."
-        ),
-        question="What is 0 times infinity?",
-        ties=("takes_the_root_of_the_scores",),
-        why_tied="In both cases every context vector is NaN.",
     ),
     Misconception(
         id="transposes_heads_and_tokens_of_the_keys",
