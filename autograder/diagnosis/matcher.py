@@ -4,6 +4,7 @@ A matcher knows the misconceptions of one stage, either by their code (``Misconc
 by their fingerprints (``FingerprintMatcher``); ``explain`` chooses among them.
 """
 
+import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -177,6 +178,11 @@ class Candidate:
         """How many checks it can explain at most."""
         return len(self.failures) - self.matches.count(Match.NO)
 
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The most promising one has the lowest."""
+        return -self.potential, -len(self.explained)
+
 
 def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[Candidate]:
     """Return the certain candidates that explain most failures, in the order of the matcher.
@@ -187,9 +193,7 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
     candidates = [
         Candidate(item, failures) for item in matcher.misconceptions if item.exercise == exercise
     ]
-    while candidate := _most_promising(candidates):
-        failure = failures[len(candidate.matches)]
-        candidate.matches.append(matcher.match(candidate.item, failure))
+    _compare_all(matcher, candidates)
     matcher.note(
         Tried(exercise, one.item.id, one.item.explanation, len(one.explained), len(failures))
         for one in candidates
@@ -200,11 +204,20 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
     return [candidate for candidate in certain if len(candidate.explained) == most]
 
 
-def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
-    """Return the most promising candidate that may still be as good as the best certain one."""
-    best = max((candidate.potential for candidate in candidates if candidate.certain), default=0)
-    open_ones = (one for one in candidates if not one.complete and one.potential >= best)
-    return max(open_ones, key=lambda one: (one.potential, len(one.explained)), default=None)
+def _compare_all(matcher: Matcher, candidates: Sequence[Candidate]) -> None:
+    """Compare the most promising candidate next, as long as one may be as good as the best."""
+    best = 0  # what the best certain one explains
+    waiting = [(*one.rank, place, one) for place, one in enumerate(candidates) if one.failures]
+    heapq.heapify(waiting)
+    while waiting:
+        *_, place, one = heapq.heappop(waiting)
+        if one.potential < best:
+            return  # none that waits has more
+        one.matches.append(matcher.match(one.item, one.failures[len(one.matches)]))
+        if not one.complete:
+            heapq.heappush(waiting, (*one.rank, place, one))
+        elif one.certain:
+            best = max(best, one.potential)
 
 
 def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:

@@ -1,15 +1,67 @@
 """What an answer says: whether enough that agreement is no chance, and whether two are alike."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from autograder.diagnosis.observation import Failure, Observation, ended_alike, same_step
+from autograder.diagnosis.observation import (
+    SAME_RTOL,
+    Failure,
+    Observation,
+    ended_alike,
+    same_step,
+)
 from autograder.diagnosis.operators.vocabulary import role_of_name
 from autograder.sandbox.faults import Raised
 
+SAMPLES = 4  # entries of a tensor that are compared first: most answers differ in all of them
+CERTAIN = 10 * SAME_RTOL  # what differs by more is not the same answer
 MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
+
+
+class Sample(NamedTuple):
+    """A few numbers of an answer, which show without torch that another one differs."""
+
+    shape: tuple[Any, ...]
+    numbers: tuple[float, ...]
+
+
+class Sought(NamedTuple):
+    """What a program must show: answers, samples of them, and how the check ended."""
+
+    answers: tuple[tuple[str, Any], ...]
+    samples: tuple[Sample | None, ...]
+    error: BaseException | None
+
+
+def sought(observation: Observation) -> Sought:
+    """Return what a program must show that explains *observation*."""
+    samples = tuple(sample(answer) for _, answer in observation.answers)
+    return Sought(observation.answers, samples, observation.error)
+
+
+def sample(answer: Any) -> Sample | None:
+    """Return a few numbers of a tensor, or of a dictionary of tensors; else ``None``."""
+    if isinstance(answer, dict):
+        parts = {name: part for name in sorted(answer) if (part := sample(answer[name]))}
+        numbers = tuple(number for part in parts.values() for number in part.numbers)
+        return Sample(tuple((name, part.shape) for name, part in parts.items()), numbers)
+    if not isinstance(answer, Tensor) or not answer.is_floating_point() or not answer.numel():
+        return None
+    flat = answer.detach().flatten()
+    step = max(1, (len(flat) - 1) // (SAMPLES - 1))
+    return Sample(tuple(answer.shape), tuple(flat[::step].double().tolist()))
+
+
+def differ(left: Sample | None, right: Sample | None) -> bool:
+    """Whether the numbers alone show that two answers are different; NaN shows nothing."""
+    if left is None or right is None:
+        return False
+    if left.shape != right.shape:
+        return True
+    pairs = zip(left.numbers, right.numbers, strict=False)
+    return any(abs(one - other) > CERTAIN * (1 + abs(other)) for one, other in pairs)
 
 
 def last_answer(failure: Failure) -> Any:

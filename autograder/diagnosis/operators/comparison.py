@@ -8,15 +8,16 @@ import pytest
 from autograder.diagnosis.observation import (
     Failure,
     Match,
-    Observation,
     compare,
 )
 from autograder.diagnosis.operators.answers import (
+    Sought,
     entries,
     last_answer,
     may_be_same_line,
     refuses,
     same_answers,
+    sought,
     tells,
 )
 from autograder.diagnosis.operators.naming import Found
@@ -25,6 +26,7 @@ from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
 MAX_SCREENS = 4  # failed checks, the smallest, in which every single mistake is tried
+ALL: frozenset[str] = frozenset()  # verbs, where all count
 SPECIFIC = re.compile(r"\d|'")  # in the text of an exception: a size, a place or a name
 
 
@@ -48,6 +50,7 @@ class Comparison:
         self.screens = self.wrong[:MAX_SCREENS]
         self.raised = sorted(filter(_is_raised, failures), key=self._effort)
         self.checked: dict[Key, Found] = {}
+        self._sought: dict[str, Sought] = {}
 
     def singles(self) -> list[Found]:
         """Return the single mistakes that explain every wrong answer."""
@@ -77,13 +80,15 @@ class Comparison:
 
     def shows(self, key: Key, failure: Failure) -> bool:
         """Whether the program answers like the code in a failed check, as far as this went."""
-        return self.programs.shows(key, self.script(failure.item), failure.observation)
+        name = failure.item.nodeid
+        if name not in self._sought:
+            self._sought[name] = sought(failure.observation)
+        return self.programs.shows(key, self.script(failure.item), self._sought[name])
 
     def like_the_solution(self, key: Key, failure: Failure) -> bool:
         """Whether the program gives the solution's answers, as far as the student's code went."""
-        script = self.script(failure.item)
-        answers = script.solved.answers[: len(failure.observation.answers)]
-        return self.programs.shows(key, script, Observation(answers, None))
+        script, count = self.script(failure.item), len(failure.observation.answers)
+        return self.programs.solves(key, script, count, ALL)
 
     def check(self, key: Key) -> Found:
         """Run all failed checks on a program, and name those that end alike."""

@@ -129,7 +129,7 @@ def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
         numbers = FIXED_SHARES if shares else FIXED_AXES if name == "dim" else FIXED_SIZES
         for number in numbers if loads else ():
             edits = [constant(site, number) for site in loads]
-            sentence = f"`{name}` has no effect: its value is always the same."
+            sentence = f"`{name}` has no effect."
             yield mistake("argument_ignored", edits, sentence, group=f"{name} is fixed")
     for site in scope.of(ast.Assign):
         value = site.node.value

@@ -136,11 +136,10 @@ def stored_weights(scope: Scope) -> Iterator[Rewrite]:
         names = [f"`{name_of(site.node.func)}`" for site in some]
         edits = [put(site, "FIRST @ FUNC.weight") for site in some]
         sentence = (
-            f"The weight of {names[0]} is multiplied as it is stored, (out, in): the layer itself "
-            "transposes it."
+            f"The weight of {names[0]} is multiplied as it is stored; the layer transposes it."
             if len(names) == 1
-            else "The weights of the layers are multiplied as they are stored, (out, in): a layer "
-            "itself transposes its weight."
+            else "The weights of the layers are multiplied as they are stored; a layer "
+            "transposes its weight."
         )
         yield mistake("stored_weight", edits, sentence)
         edits = [put(site, "FIRST @ FUNC.weight.T") for site in some]

@@ -22,7 +22,7 @@ from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
 ROOTS = (0.5, -0.5)
 SOFTMAX = "softmax"
 TRIANGLES = ("tril", "triu")
-CONSTANT_SIZES = (2, 3, 4, 8, 16, 64)  # that students take from a document for every size
+CONSTANT_SIZES = (2, 3, 4, 8, 64)  # that students take from a document for every size
 HIDES_ALL = {"softmax_axis", "mask_shifted", "mask_inverted", "mask_axis"}
 HIDING = ("float('-inf')", "-1e9")  # where a row is hidden altogether, they show different things
 FILLS = {

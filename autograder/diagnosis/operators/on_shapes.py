@@ -94,9 +94,11 @@ def forms_of_results(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("axis_too_many", make(text), group="axis_too_many")
         yield mistake("axis_too_many", make("torch.atleast_2d(OLD)"), group="axis_too_many")
         sentence = "The result is transposed: its last two axes are exchanged."
-        yield mistake("transposed", make("OLD.transpose(-2, -1)"), sentence)
+        edit = make("OLD.transpose(-2, -1)")
+        yield mistake("transposed", edit, sentence, group="transposed result")
         sentence = "The result is transposed: its first two axes are exchanged."
-        yield mistake("transposed", make("OLD.transpose(0, 1)"), sentence)
+        edit = make("OLD.transpose(0, 1)")
+        yield mistake("transposed", edit, sentence, group="transposed result")
         sentence = "The first two axes of the result are one."
         yield mistake("axes_joined", make("OLD.flatten(0, 1)"), sentence)
 

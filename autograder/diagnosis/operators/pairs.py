@@ -3,23 +3,23 @@
 Two are tried only where each of them passes what the code passed, a bounded number of them.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations, islice, product
+from itertools import chain, combinations, islice, product
 
-import pytest
-
-from autograder.diagnosis.observation import Failure, Observation, same_answer
+from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.operators.answers import last_answer, same_answers, same_form, tells
-from autograder.diagnosis.operators.comparison import Comparison
+from autograder.diagnosis.operators.comparison import ALL, Comparison
 from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.programs import Key, Script
+from autograder.diagnosis.operators.vocabulary import UNLIKELY
 from autograder.suite.checks import Layer, layer_of
 
-MAX_PAIRS = 500  # that are tried for one submission; it takes less than a second
+MAX_PAIRS = 800  # that are tried for one submission; most are known from others of the class
 MAX_SIEVES = 2  # passed checks in which every mistake of a pair must give right answers
 EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # where only right numbers pass
-UNCOMPARED = "new"  # a verb whose answer says nothing
-STATE = {"parameters", "shapes", "buffers", "state", "draw"}  # verbs that show no result
+# Verbs that show no result: where parameters are compared, results are only there for comparison.
+STATE = frozenset({"parameters", "shapes", "buffers", "state", "draw"})
 NEARLY, LEAST = 0.75, 3  # of the wrong answers, by which two mistakes are certain enough
 
 
@@ -29,8 +29,10 @@ class PairSearch:
     def __init__(self, comparison: Comparison) -> None:
         self._compared = comparison
         self._programs = comparison.programs
-        self._first = self._least_explained()
-        self._equal: dict[int, list[int]] = {}
+        unexplained = self._least_explained()
+        self._needs_both = unexplained is not None  # both must have an effect there
+        self._first = unexplained or comparison.wrong[0]
+        self._equal: dict[Key, list[int]] = defaultdict(list)  # programs that answer alike
 
     def find(self) -> list[Found]:
         """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
@@ -39,20 +41,24 @@ class PairSearch:
         found: list[Found] = []
         for key in islice(self._pairs(), MAX_PAIRS):
             if self._compared.shows(key, self._first):
-                equal = product(*(self._equal[number] for number in key))
+                equal = product(*(self._equal_to(number) for number in key))
                 compatible = (one for one in equal if self._programs.compatible(one))
                 found += map(self._compared.check, compatible)
         complete = [one for one in found if self._compared.is_complete(one)]
         return complete or self._nearly_complete(found)
 
-    def _least_explained(self) -> Failure:
+    def _equal_to(self, number: int) -> list[int]:
+        """List the usable programs that answer the first check like this one."""
+        return next(some for some in self._equal.values() if some[0] == number)
+
+    def _least_explained(self) -> Failure | None:
         """Return the first screen whose answers no single mistake gives, if there is one."""
         both = (
             one
             for one in self._compared.screens
             if not any(self._compared.shows(key, one) for key in self._programs.keys)
         )
-        return next(both, self._compared.wrong[0])
+        return next(both, None)
 
     def _nearly_complete(self, found: Sequence[Found]) -> list[Found]:
         """Keep those that explain most, more than any single mistake does, and pass what passed."""
@@ -82,36 +88,54 @@ class PairSearch:
             if not same_answers(one.observation, script(one.item).solved)
         )
         partly = {key[0] for key in usable if self._is_part(key)}
+        needed = {self._first.item.name} if self._needs_both else set()
         some = [
             key
-            for key in combinations([number for number in differs if differs[number]], 2)
+            for key in combinations(
+                [number for number in differs if differs[number] and needed <= differs[number]], 2
+            )
             if differs[key[0]] | differs[key[1]] >= names and programs.compatible(key)
         ]
-        yield from (key for key in some if not partly or partly.intersection(key))
+        some = [key for key in some if not partly or partly.intersection(key)]
+        yield from self._likeliest_first(some)
+
+    def _likeliest_first(self, pairs: Sequence[Key]) -> list[Key]:
+        """Order pairs: those of likely kinds first, and the first mistakes of each kind."""
+        kinds = [rewrite.kind for rewrite in self._programs.rewrites]
+        rank = {
+            number: kinds[:number].count(kinds[number]) for number in {*chain.from_iterable(pairs)}
+        }
+        unlikely = [kind in UNLIKELY for kind in kinds]
+        return sorted(
+            pairs,
+            key=lambda key: (sum(unlikely[one] for one in key), sum(rank[one] for one in key)),
+        )
 
     def _usable(self) -> list[Key]:
         """List the programs that may be half of a pair, each standing for all that answer alike."""
-        passed = self._compared.passed
-        sieves = [sieve for one in passed if (sieve := self._sieve(one))][:MAX_SIEVES]
+        layers = [(layer_of(one), self._compared.script(one)) for one in self._compared.passed]
+        sieves = [
+            (STATE if layer is Layer.PARAMETERS else ALL, script)
+            for layer, script in layers
+            if layer in EXACT
+        ][:MAX_SIEVES]
         usable: list[Key] = []
         for key in self._programs.keys:
             alike = self._may_be_half(key)
-            if alike and all(self._programs.shows(key, *sieve) for sieve in sieves):
-                usable += [] if self._is_equal(key, usable) else [key]
+            if alike and all(self._solves(key, script, verbs) for verbs, script in sieves):
+                usable += [] if self._is_equal(key) else [key]
         return usable
 
-    def _is_equal(self, key: Key, known: Sequence[Key]) -> bool:
-        """Whether the program answers the first check like a known one, which stands for both."""
+    def _solves(self, key: Key, script: Script, verbs: frozenset[str]) -> bool:
+        """Whether the program gives the right answers where only these pass."""
+        return self._programs.solves(key, script, len(script.solved.answers), verbs)
+
+    def _is_equal(self, key: Key) -> bool:
+        """Whether the program answers the first check like a usable one, which stands for both."""
         check, seen, _ = self._first
-        script, last = self._compared.script(check), len(seen.answers) - 1
-        mine = self._programs.answer(key, script, last)
-        for other in known:
-            theirs = self._programs.answer(other, script, last)
-            if mine and theirs and same_answer(mine.value, theirs.value):
-                self._equal[other[0]] += key
-                return True
-        self._equal[key[0]] = list(key)
-        return False
+        first = self._programs.alike(key, self._compared.script(check), len(seen.answers) - 1)
+        self._equal[first].append(key[0])
+        return len(self._equal[first]) > 1
 
     def _may_be_half(self, key: Key) -> bool:
         """Whether an answer of the program has the form of the code's.
@@ -133,15 +157,3 @@ class PairSearch:
             and not self._compared.like_the_solution(key, one)
             for one in self._compared.screens
         )
-
-    def _sieve(self, check: pytest.Item) -> tuple[Script, Observation] | None:
-        """Return answers that a program must give to pass *check*, if that is certain."""
-        layer, script = layer_of(check), self._compared.script(check)
-        if layer not in EXACT:
-            return None
-        answers = script.solved.answers
-        if layer is Layer.PARAMETERS:  # its results are only there to be compared with each other
-            answers = tuple(
-                (verb if verb in STATE else UNCOMPARED, answer) for verb, answer in answers
-            )
-        return script, Observation(answers, None)

@@ -4,6 +4,7 @@ A program is compiled when it is first asked, and asked only as long as its answ
 request by request, as the solution was asked. Every answer is kept for the whole class.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,7 +12,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from autograder.course import Stage
-from autograder.diagnosis.observation import Observation, same_step
+from autograder.diagnosis.observation import (
+    UNCOMPARED_VERBS,
+    Observation,
+    same_answer,
+    same_step,
+)
 from autograder.diagnosis.operators import (
     on_contracts,
     on_extras,
@@ -21,7 +27,14 @@ from autograder.diagnosis.operators import (
     on_scores,
     on_shapes,
 )
-from autograder.diagnosis.operators.answers import same_end
+from autograder.diagnosis.operators.answers import (
+    Sample,
+    Sought,
+    differ,
+    same_end,
+    sample,
+    sought,
+)
 from autograder.diagnosis.operators.rewrites import Exercise, Rewrite
 from autograder.diagnosis.operators.vocabulary import wording
 from autograder.sandbox.faults import Fault
@@ -39,6 +52,8 @@ PARTS = (
     on_extras,
 )
 RULES = tuple(rule for part in PARTS for rule in part.RULES)
+UNCOMPARED = "new"  # a verb whose answer says nothing
+PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
 Run = Callable[[pytest.Item, LocalChannel], Observation]
 # Runs a check on the solution; returns also its requests, and the tensors behind them.
@@ -60,6 +75,7 @@ class Answer(NamedTuple):
 
     value: Any
     fault: Fault | None
+    sample: Sample | None = None
 
 
 class Programs:
@@ -76,6 +92,9 @@ class Programs:
         self._answers: dict[tuple[Key, str], list[Answer]] = {}
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
         self._runs: dict[tuple[Key, str], Observation] = {}
+        self._solves: dict[tuple[Key, str, int, frozenset[str]], bool] = {}
+        self._alike: dict[tuple[Key, str, int], Key] = {}
+        self._firsts: dict[tuple[str, int], list[Key]] = defaultdict(list)
 
     @cached_property
     def texts(self) -> frozenset[str]:
@@ -86,25 +105,57 @@ class Programs:
         """Return the source of a program, without the rest of the module."""
         return self._exercise.text([self.rewrites[number] for number in key])
 
-    def shows(self, key: Key, script: Script, seen: Observation) -> bool:
+    def shows(self, key: Key, script: Script, seen: Sought) -> bool:
         """Whether the program answers the requests of a check as in *seen*, as far as they go."""
+        if self._is_known_to_differ(key, script, seen):
+            return False
         self._asked = None
-        for index, (verb, answer) in enumerate(seen.answers):
+        for index in range(len(seen.answers)):
             given = self.answer(key, script, index)
-            if given is None:
-                return False
-            if (verb, answer) == REFUSED or given.fault is not None:
-                if (verb, answer) != REFUSED or given.fault is None:
-                    return False
-                continue
-            solved = script.solved.answers
-            expected = solved[index] if index < len(solved) else None
-            if not same_step(verb, answer, given.value, expected):
+            if given is None or not _same(given, script, seen, index):
                 return False
         if isinstance(seen.error, Fault) and len(seen.answers) < len(script.exchanges):
             last = self.answer(key, script, len(seen.answers))
             return last is not None and same_end(last.fault, seen.error)
         return True
+
+    def _is_known_to_differ(self, key: Key, script: Script, seen: Sought) -> bool:
+        """Whether the last answer is known, and shows at once that the program is another one."""
+        known, last = self._answers.get((key, script.check), ()), len(seen.answers) - 1
+        if not 0 <= last < len(known) or seen.answers[last][0] in PARTLY_COMPARED:
+            return False
+        return differ(known[last].sample, seen.samples[last])
+
+    def solves(self, key: Key, script: Script, count: int, verbs: frozenset[str]) -> bool:
+        """Whether the program gives the solution's first *count* answers to one of the *verbs*.
+
+        Without verbs all answers count. Each comparison is made once.
+        """
+        known = (key, script.check, count, verbs)
+        if known not in self._solves:
+            answers = tuple(
+                (verb if verb in verbs or not verbs else UNCOMPARED, answer)
+                for verb, answer in script.solved.answers[:count]
+            )
+            self._solves[known] = self.shows(key, script, sought(Observation(answers, None)))
+        return self._solves[known]
+
+    def alike(self, key: Key, script: Script, index: int) -> Key:
+        """Return the first program that was found to give the same answer to one request."""
+        known = (key, script.check, index)
+        if known not in self._alike:
+            firsts = self._firsts[script.check, index]
+            same = (one for one in firsts if self._equal(key, one, script, index))
+            self._alike[known] = next(same, key)
+            if self._alike[known] == key:
+                firsts.append(key)
+        return self._alike[known]
+
+    def _equal(self, key: Key, other: Key, script: Script, index: int) -> bool:
+        mine, theirs = self.answer(key, script, index), self.answer(other, script, index)
+        if mine is None or theirs is None or differ(mine.sample, theirs.sample):
+            return False
+        return same_answer(mine.value, theirs.value)
 
     def run(self, key: Key, check: pytest.Item, run: Run) -> Observation:
         """Run *check* on the program, once."""
@@ -147,6 +198,18 @@ class Programs:
         return self._channels[key]
 
 
+def _same(given: Answer, script: Script, seen: Sought, index: int) -> bool:
+    """Whether an answer is the one that was seen, or both refuse."""
+    verb, answer = seen.answers[index]
+    if (verb, answer) == REFUSED or given.fault is not None:
+        return (verb, answer) == REFUSED and given.fault is not None
+    if verb not in PARTLY_COMPARED and differ(given.sample, seen.samples[index]):
+        return False
+    solved = script.solved.answers
+    expected = solved[index] if index < len(solved) else None
+    return same_step(verb, answer, given.value, expected)
+
+
 def rewrites_of(exercise: Exercise, words: Words) -> list[Rewrite]:
     """List the mistakes that fit the code of *exercise*, as the stage words them."""
     found = []
@@ -179,5 +242,6 @@ def _ask(channel: LocalChannel, exchanges: Sequence[Exchange]) -> list[Answer]:
             answers.append(Answer(None, fault))
         else:
             module = lambda handle: RemoteModule(student, handle)  # noqa: E731  # one line
-            answers.append(Answer(decode(reply.value, module), None))
+            value = decode(reply.value, module)
+            answers.append(Answer(value, None, sample(value)))
     return answers

@@ -273,8 +273,7 @@ KINDS: Final = {
         "How many draws does the docstring ask for?",
     ),
     "stored_weight": Wording(
-        "The weight of a layer is multiplied as it is stored, (out, in): the layer itself "
-        "transposes it.",
+        "The weight of a layer is multiplied as it is stored; the layer itself transposes it.",
         "Which shape has the weight of nn.Linear, and which one does the product need?",
     ),
     "sizes_exchanged": Wording(
@@ -314,6 +313,32 @@ KINDS: Final = {
         "Which values does the docstring give to hidden and visible tokens?",
     ),
 }
+UNLIKELY: Final = frozenset(  # beside another mistake: such pairs are tried last
+    {
+        "softmax_extra",
+        "length_extra",
+        "rounded",
+        "sum_extra",
+        "weights_equal",
+        "sign_reversed",
+        "size_fixed",
+        "size_of_another_axis",
+        "parameter_missing",
+        "draw_transposed",
+        "draw_at_once",
+        "stored_weight",
+        "sizes_exchanged",
+        "arguments_exchanged",
+        "nothing_returned",
+        "part_returned",
+        "axis_too_many",
+        "axes_joined",
+        "factors_exchanged",
+        "optional_argument",
+        "mask_form",
+        "dtype",
+    }
+)
 
 
 def role_of_name(name: str) -> str:
