@@ -69,20 +69,18 @@ def explain(
 
     The misconception that explains most of them is chosen. Among equals, those are preferred that
     pass what the student's code *passed*; the rest are named together. If it leaves a wrong answer,
-    one kind of mistake that explains all is preferred, then two of them; else the kind of mistake
-    that explains most of the rest is named beside it.
+    or fails what passed, one kind of mistake that explains all is preferred, then two of them; else
+    the kind of mistake that explains most of the rest is named beside it.
     """
     chosen = _best(matcher, exercise, failures)
-    if len(chosen) > 1:
-        consistent = (
-            one for one in chosen if all(matcher.passes(one.item, check) for check in passed)
-        )
-        chosen = list(consistent) or chosen
+    consistent = [one for one in chosen if all(matcher.passes(one.item, check) for check in passed)]
+    chosen = consistent or chosen
     known = {name for candidate in chosen for name in candidate.explained}
     left = [failure for failure in failures if failure.item.name not in known]
     searched: dict[str, Diagnosis] = {}
     kinds_of_ends = WrongAnswer if chosen else WrongAnswer | Raised
-    if any(isinstance(failure.observation.error, kinds_of_ends) for failure in left):
+    is_open = any(isinstance(failure.observation.error, kinds_of_ends) for failure in left)
+    if is_open or (chosen and not consistent):
         searched = matcher.search(exercise, failures, passed)
         chosen = [] if searched else chosen
         searched = searched or _search_rest(matcher, exercise, left, passed)

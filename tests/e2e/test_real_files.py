@@ -864,10 +864,10 @@ CASES = (
     Case(
         "07",
         "forgets dropout in eval and the mask",
-        (kind("mask_with_infinity", "mask_missing"), mistake("forgets_dropout")),
+        (kind("mask_with_infinity", "mask_missing"), kind("CausalAttention", "dropout_missing")),
         {
             "mask_with_infinity": ("mask_missing", SOME),
-            "CausalAttention": ("forgets_dropout", SOME),
+            "CausalAttention": ("dropout_missing", SOME),
         },
     ),
     # Nothing is wrong.

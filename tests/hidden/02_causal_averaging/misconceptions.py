@@ -51,16 +51,6 @@ MISCONCEPTIONS = (
     ),
     # averaging_weights
     Misconception(
-        id="turns_the_matrix_round",
-        exercise="averaging_weights",
-        swaps=(("keepdim=True)", "keepdim=True)).T"), ("return visible", "return (visible")),
-        explanation=(
-            "The matrix is transposed: the weights of a token are in its column, but they belong "
-            "in its row."
-        ),
-        question="What does the first row of your matrix say about the first token?",
-    ),
-    Misconception(
         id="softens_the_triangle",
         exercise="averaging_weights",
         swaps=(

@@ -79,15 +79,6 @@ MISCONCEPTIONS = (
         explanation="Minus infinity is written into the caller's scores.",
         question="What does the underscore at the end of a method's name mean in PyTorch?",
     ),
-    Misconception(
-        id="detaches_the_scores",
-        exercise="mask_with_infinity",
-        swaps=(("masked = scores.", "masked = scores.detach()."),),
-        explanation=(
-            "The scores are detached from the graph, so no gradient reaches queries and keys."
-        ),
-        question="How can the layers before the scores learn?",
-    ),
     # CausalAttention
     Misconception(
         id="leaves_the_mask_whole",
@@ -112,25 +103,6 @@ MISCONCEPTIONS = (
         swaps=(("masked = scores.", "masked = scores.mean(dim=0, keepdim=True)."),),
         explanation="The scores are averaged over the batch, so every item has the same weights.",
         question="Would an item alone in its batch get the same result?",
-    ),
-    Misconception(
-        id="forgets_dropout",
-        exercise="CausalAttention",
-        swaps=(("        weights = self.dropout(weights)\n", ""),),
-        explanation="Dropout has no effect: training uses every weight in every call.",
-        question="Where in forward do you use the dropout layer?",
-    ),
-    Misconception(
-        id="drops_in_eval_mode_too",
-        exercise="CausalAttention",
-        swaps=(
-            (
-                "weights = self.dropout(weights)",
-                "weights = nn.functional.dropout(weights, self.dropout.p)",
-            ),
-        ),
-        explanation="F.dropout drops by default in eval mode as well, so results there vary.",
-        question="How does the function know whether the module is in training?",
     ),
     Misconception(
         id="drops_in_eval_mode_only",

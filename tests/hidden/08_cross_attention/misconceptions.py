@@ -173,19 +173,6 @@ MASKING = (
         question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
     Misconception(
-        id="makes_a_causal_mask_of_its_own",
-        exercise="Attention",
-        swaps=(
-            (FILL, 'scaled = scaled.masked_fill(torch.ones_like(mask).tril() == 0, float("-inf"))'),
-        ),
-        title="The future is hidden instead of the keys that the mask hides",
-        explanation=(
-            "If there is a mask, the module hides the future instead of the keys that the mask "
-            "hides."
-        ),
-        question="Where do the numbers in the mask have an effect?",
-    ),
-    Misconception(
         id="always_hides_the_future",
         exercise="Attention",
         swaps=((f"{IF_MASK}\n            {FILL}", NO_FUTURE),),
@@ -232,18 +219,6 @@ PADDING = (
             "Each row keeps one position more than its length, since positions count from 0."
         ),
         question="Which is the last position of a sequence of length 3?",
-    ),
-    Misconception(
-        id="turns_rows_and_columns",
-        exercise="padding_mask",
-        swaps=(
-            (
-                "torch.arange(max_length) < lengths.unsqueeze(-1)",
-                "torch.arange(max_length).unsqueeze(-1) < lengths",
-            ),
-        ),
-        explanation="The mask has a row for each position and a column for each item.",
-        question="Which of the two axes should count the items?",
     ),
     Misconception(
         id="is_as_long_as_the_longest",
