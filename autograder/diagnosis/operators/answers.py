@@ -1,8 +1,11 @@
 """What an answer says: whether enough that agreement is no chance, and whether two are alike."""
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from autograder.diagnosis.observation import (
@@ -62,6 +65,31 @@ def differ(left: Sample | None, right: Sample | None) -> bool:
         return True
     pairs = zip(left.numbers, right.numbers, strict=False)
     return any(abs(one - other) > CERTAIN * (1 + abs(other)) for one, other in pairs)
+
+
+class SampleTable:
+    """The samples of many programs' answers, by the places of the programs."""
+
+    def __init__(self, samples: Sequence[Sample | None]) -> None:
+        self._always = [place for place, one in enumerate(samples) if one is None]  # nothing tells
+        self._places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        for place, one in enumerate(samples):
+            if one is not None:
+                self._places[one.shape].append(place)
+        self._numbers = {
+            shape: torch.tensor([samples[place].numbers for place in places], dtype=torch.double)  # type: ignore[union-attr]  # none is missing here
+            for shape, places in self._places.items()
+        }
+
+    def like(self, wanted: Sample) -> list[int]:
+        """List the places of the answers that *wanted* does not differ from, in their order."""
+        known = self._numbers.get(wanted.shape)
+        if known is None:
+            return self._always
+        right = torch.tensor(wanted.numbers, dtype=torch.double)
+        apart = ((known - right).abs() > CERTAIN * (1 + right.abs())).any(dim=1)  # NaN is not
+        places = self._places[wanted.shape]
+        return sorted([*self._always, *(places[row] for row in (~apart).nonzero().flatten())])
 
 
 def last_answer(failure: Failure) -> Any:
