@@ -126,7 +126,9 @@ def same_form(mine: Any, theirs: Any) -> bool:
     """Whether two answers have the same form: types, shapes, and NaN only where both have it."""
     match mine, theirs:
         case Tensor(), Tensor():
-            return mine.shape == theirs.shape and not bool((mine.isnan() & ~theirs.isnan()).any())
+            if mine.shape != theirs.shape:
+                return False
+            return not (mine.isnan().any() and (mine.isnan() & ~theirs.isnan()).any())
         case dict(), dict():
             return all(same_form(mine[key], theirs[key]) for key in mine.keys() & theirs.keys())
     return None in (mine, theirs) or type(mine) is type(theirs)  # of no gradient there is no form

@@ -85,7 +85,7 @@ class PairSearch:
             for one in self._compared.screens
             if not same_answers(one.observation, script(one.item).solved)
         )
-        partly = {key[0] for key in usable if self._is_part(key)}
+        partly = self._parts()
         needed = {self._first.item.name} if self._needs_both else set()
         able = tuple(number for number in differs if differs[number] and needed <= differs[number])
         for one, other in programs.pairs(able):
@@ -131,11 +131,12 @@ class PairSearch:
             return False
         return same_form(given.value, seen.answers[last][1])
 
-    def _is_part(self, key: Key) -> bool:
-        """Whether the program alone gives one of the wrong answers: it is then in every pair."""
-        return any(
-            self._compared.shows(key, one)
-            and tells(last_answer(one))
-            and not self._compared.like_the_solution(key, one)
+    def _parts(self) -> set[int]:
+        """Return the programs that alone give one of the wrong answers: one is in every pair."""
+        return {
+            key[0]
             for one in self._compared.screens
-        )
+            if tells(last_answer(one))
+            for key in self._compared.matching(self._programs.keys, one)
+            if not self._compared.like_the_solution(key, one)
+        }
