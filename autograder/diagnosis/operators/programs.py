@@ -223,7 +223,7 @@ class Programs:
         if key not in self._channels:
             rewrites = [self.rewrites[number] for number in key]
             try:
-                code = self._exercise.compile(rewrites, "mistake.py")
+                code = self._exercise.compile(rewrites, self._solution.file)
                 source = lambda: f"{self._text}\n\n{self._exercise.text(rewrites)}\n"  # noqa: E731  # read later
                 self._channels[key] = self._solution.replacing(code, source)
             except Exception:  # noqa: BLE001  # a rewrite that can't be imported is no mistake
