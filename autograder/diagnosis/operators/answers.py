@@ -1,8 +1,11 @@
 """What an answer says: whether enough that agreement is no chance, and whether two are alike."""
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from autograder.diagnosis.observation import (
@@ -64,6 +67,31 @@ def differ(left: Sample | None, right: Sample | None) -> bool:
     return any(abs(one - other) > CERTAIN * (1 + abs(other)) for one, other in pairs)
 
 
+class SampleTable:
+    """The samples of many programs' answers, by the places of the programs."""
+
+    def __init__(self, samples: Sequence[Sample | None]) -> None:
+        self._always = [place for place, one in enumerate(samples) if one is None]  # nothing tells
+        self._places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        for place, one in enumerate(samples):
+            if one is not None:
+                self._places[one.shape].append(place)
+        self._numbers = {
+            shape: torch.tensor([samples[place].numbers for place in places], dtype=torch.double)  # type: ignore[union-attr]  # none is missing here
+            for shape, places in self._places.items()
+        }
+
+    def like(self, wanted: Sample) -> list[int]:
+        """List the places of the answers that *wanted* does not differ from, in their order."""
+        known = self._numbers.get(wanted.shape)
+        if known is None:
+            return self._always
+        right = torch.tensor(wanted.numbers, dtype=torch.double)
+        apart = ((known - right).abs() > CERTAIN * (1 + right.abs())).any(dim=1)  # NaN is not
+        places = self._places[wanted.shape]
+        return sorted([*self._always, *(places[row] for row in (~apart).nonzero().flatten())])
+
+
 def last_answer(failure: Failure) -> Any:
     """Return the last answer of the student's code in a failed check."""
     return failure.observation.answers[-1][1]
@@ -98,7 +126,9 @@ def same_form(mine: Any, theirs: Any) -> bool:
     """Whether two answers have the same form: types, shapes, and NaN only where both have it."""
     match mine, theirs:
         case Tensor(), Tensor():
-            return mine.shape == theirs.shape and not bool((mine.isnan() & ~theirs.isnan()).any())
+            if mine.shape != theirs.shape:
+                return False
+            return not (mine.isnan().any() and (mine.isnan() & ~theirs.isnan()).any())
         case dict(), dict():
             return all(same_form(mine[key], theirs[key]) for key in mine.keys() & theirs.keys())
     return None in (mine, theirs) or type(mine) is type(theirs)  # of no gradient there is no form
@@ -133,5 +163,7 @@ def may_be_same_line(left: BaseException | None, right: BaseException | None) ->
 
 def _quoted_roles(error: BaseException | None) -> set[str]:
     quoted = str(getattr(error, "message", "")).partition("\n")[0].partition(": ")[2]
+    if quoted.startswith('"'):
+        return set()  # a line of a docstring: the step was made by a rewrite, which has no line
     step = quoted.partition(" = ")[2] or quoted  # what is computed, not what it is called
     return {role for name in re.findall(r"\w+", step) if (role := role_of_name(name))}

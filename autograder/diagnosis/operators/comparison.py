@@ -56,7 +56,7 @@ class Comparison:
         """Return the single mistakes that explain every wrong answer."""
         if not self.wrong:
             return []
-        left = [key for key in self.programs.keys if self.shows(key, self.wrong[0])]
+        left = self.matching(self.programs.keys, self.wrong[0])
         return [one for one in map(self.check, left) if self.is_complete(one)]
 
     def stopped(self) -> list[Found]:
@@ -66,13 +66,13 @@ class Comparison:
         """
         if self.wrong or not any(map(_is_specific, self.raised)):
             return []
-        left = [key for key in self.programs.keys if self.shows(key, self.raised[0])]
+        left = self.matching(self.programs.keys, self.raised[0])
         return [one for one in map(self.check, left) if self._stops_alike(one)]
 
     def partial(self) -> list[Found]:
         """Return the single mistakes that explain most of the wrong answers."""
         telling = [one for one in self.screens if tells(last_answer(one))]
-        left = {key for key in self.programs.keys for one in telling if self.shows(key, one)}
+        left = {key for one in telling for key in self.matching(self.programs.keys, one)}
         found = [one for one in map(self.check, sorted(left)) if one.explained]
         found = [one for one in found if not self._is_coincidence(one)]
         most = max((len(one.explained) for one in found), default=0)
@@ -80,10 +80,17 @@ class Comparison:
 
     def shows(self, key: Key, failure: Failure) -> bool:
         """Whether the program answers like the code in a failed check, as far as this went."""
+        return self.programs.shows(key, self.script(failure.item), self._seen(failure))
+
+    def matching(self, keys: tuple[Key, ...], failure: Failure) -> list[Key]:
+        """List the programs that answer like the code in a failed check."""
+        return self.programs.matching(keys, self.script(failure.item), self._seen(failure))
+
+    def _seen(self, failure: Failure) -> Sought:
         name = failure.item.nodeid
         if name not in self._sought:
             self._sought[name] = sought(failure.observation)
-        return self.programs.shows(key, self.script(failure.item), self._sought[name])
+        return self._sought[name]
 
     def like_the_solution(self, key: Key, failure: Failure) -> bool:
         """Whether the program gives the solution's answers, as far as the student's code went."""

@@ -5,14 +5,13 @@ Two are tried only where each of them passes what the code passed, a bounded num
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain, combinations, islice, product
+from itertools import islice, product
 
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.operators.answers import last_answer, same_answers, same_form, tells
 from autograder.diagnosis.operators.comparison import ALL, Comparison
 from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.programs import Key, Script
-from autograder.diagnosis.operators.vocabulary import UNLIKELY
 from autograder.suite.checks import Layer, layer_of
 
 MAX_PAIRS = 800  # that are tried for one submission; most are known from others of the class
@@ -39,11 +38,10 @@ class PairSearch:
         if not tells(last_answer(self._first)):
             return []
         found: list[Found] = []
-        for key in islice(self._pairs(), MAX_PAIRS):
-            if self._compared.shows(key, self._first):
-                equal = product(*(self._equal_to(number) for number in key))
-                compatible = (one for one in equal if self._programs.compatible(one))
-                found += map(self._compared.check, compatible)
+        for key in self._compared.matching(tuple(islice(self._pairs(), MAX_PAIRS)), self._first):
+            equal = product(*(self._equal_to(number) for number in key))
+            compatible = (one for one in equal if self._programs.compatible(one))
+            found += map(self._compared.check, compatible)
         complete = [one for one in found if self._compared.is_complete(one)]
         return complete or self._nearly_complete(found)
 
@@ -56,7 +54,7 @@ class PairSearch:
         both = (
             one
             for one in self._compared.screens
-            if not any(self._compared.shows(key, one) for key in self._programs.keys)
+            if not self._compared.matching(self._programs.keys, one)
         )
         return next(both, None)
 
@@ -87,29 +85,13 @@ class PairSearch:
             for one in self._compared.screens
             if not same_answers(one.observation, script(one.item).solved)
         )
-        partly = {key[0] for key in usable if self._is_part(key)}
+        partly = self._parts()
         needed = {self._first.item.name} if self._needs_both else set()
-        some = [
-            key
-            for key in combinations(
-                [number for number in differs if differs[number] and needed <= differs[number]], 2
-            )
-            if differs[key[0]] | differs[key[1]] >= names and programs.compatible(key)
-        ]
-        some = [key for key in some if not partly or partly.intersection(key)]
-        yield from self._likeliest_first(some)
-
-    def _likeliest_first(self, pairs: Sequence[Key]) -> list[Key]:
-        """Order pairs: those of likely kinds first, and the first mistakes of each kind."""
-        kinds = [rewrite.kind for rewrite in self._programs.rewrites]
-        rank = {
-            number: kinds[:number].count(kinds[number]) for number in {*chain.from_iterable(pairs)}
-        }
-        unlikely = [kind in UNLIKELY for kind in kinds]
-        return sorted(
-            pairs,
-            key=lambda key: (sum(unlikely[one] for one in key), sum(rank[one] for one in key)),
-        )
+        able = tuple(number for number in differs if differs[number] and needed <= differs[number])
+        for one, other in programs.pairs(able):
+            all_differ = differs[one] | differs[other] >= names
+            if all_differ and (not partly or one in partly or other in partly):
+                yield one, other
 
     def _usable(self) -> list[Key]:
         """List the programs that may be half of a pair, each standing for all that answer alike."""
@@ -149,11 +131,12 @@ class PairSearch:
             return False
         return same_form(given.value, seen.answers[last][1])
 
-    def _is_part(self, key: Key) -> bool:
-        """Whether the program alone gives one of the wrong answers: it is then in every pair."""
-        return any(
-            self._compared.shows(key, one)
-            and tells(last_answer(one))
-            and not self._compared.like_the_solution(key, one)
+    def _parts(self) -> set[int]:
+        """Return the programs that alone give one of the wrong answers: one is in every pair."""
+        return {
+            key[0]
             for one in self._compared.screens
-        )
+            if tells(last_answer(one))
+            for key in self._compared.matching(self._programs.keys, one)
+            if not self._compared.like_the_solution(key, one)
+        }

@@ -7,6 +7,7 @@ request by request, as the solution was asked. Every answer is kept for the whol
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import pytest
@@ -29,6 +30,7 @@ from autograder.diagnosis.operators import (
 )
 from autograder.diagnosis.operators.answers import (
     Sample,
+    SampleTable,
     Sought,
     differ,
     same_end,
@@ -36,7 +38,7 @@ from autograder.diagnosis.operators.answers import (
     sought,
 )
 from autograder.diagnosis.operators.rewrites import Exercise, Rewrite
-from autograder.diagnosis.operators.vocabulary import wording
+from autograder.diagnosis.operators.vocabulary import UNLIKELY, wording
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.tensors import decode
 from autograder.suite.in_process import Exchange, LocalChannel
@@ -52,6 +54,7 @@ PARTS = (
     on_extras,
 )
 RULES = tuple(rule for part in PARTS for rule in part.RULES)
+MAX_TABLES = 200  # of samples, each of at most some hundred programs
 UNCOMPARED = "new"  # a verb whose answer says nothing
 PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
@@ -87,11 +90,13 @@ class Programs:
         self._exercise = Exercise(self._text, exercise, names)
         self._solution = solution
         self.rewrites = tuple(rewrites_of(self._exercise, words))
-        self.keys: list[Key] = [(number,) for number in range(len(self.rewrites))]
+        self.keys = tuple((number,) for number in range(len(self.rewrites)))
         self._channels: dict[Key, LocalChannel | None] = {}
         self._answers: dict[tuple[Key, str], list[Answer]] = {}
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
         self._runs: dict[tuple[Key, str], Observation] = {}
+        self._tables: dict[tuple[tuple[Key, ...], str, int], SampleTable] = {}
+        self._pairs: dict[tuple[int, ...], list[Key]] = {}
         self._solves: dict[tuple[Key, str, int, frozenset[str]], bool] = {}
         self._alike: dict[tuple[Key, str, int], Key] = {}
         self._firsts: dict[tuple[str, int], list[Key]] = defaultdict(list)
@@ -105,10 +110,28 @@ class Programs:
         """Return the source of a program, without the rest of the module."""
         return self._exercise.text([self.rewrites[number] for number in key])
 
+    def matching(self, keys: tuple[Key, ...], script: Script, seen: Sought) -> list[Key]:
+        """List those of *keys* that show what was seen; most are dropped in one comparison."""
+        last = len(seen.answers) - 1
+        wanted = seen.samples[last] if last >= 0 else None
+        left: Sequence[Key] = keys
+        if wanted is not None and seen.answers[last][0] not in PARTLY_COMPARED:
+            left = [keys[place] for place in self._table(keys, script, last).like(wanted)]
+        return [key for key in left if self.shows(key, script, seen)]
+
+    def _table(self, keys: tuple[Key, ...], script: Script, index: int) -> SampleTable:
+        """Return the samples of one answer of many programs, made once."""
+        name = keys, script.check, index
+        if name not in self._tables:
+            if len(self._tables) >= MAX_TABLES:
+                self._tables.clear()
+            self._asked = None
+            found = [self.answer(key, script, index) for key in keys]
+            self._tables[name] = SampleTable([one.sample if one else None for one in found])
+        return self._tables[name]
+
     def shows(self, key: Key, script: Script, seen: Sought) -> bool:
         """Whether the program answers the requests of a check as in *seen*, as far as they go."""
-        if self._is_known_to_differ(key, script, seen):
-            return False
         self._asked = None
         for index in range(len(seen.answers)):
             given = self.answer(key, script, index)
@@ -118,13 +141,6 @@ class Programs:
             last = self.answer(key, script, len(seen.answers))
             return last is not None and same_end(last.fault, seen.error)
         return True
-
-    def _is_known_to_differ(self, key: Key, script: Script, seen: Sought) -> bool:
-        """Whether the last answer is known, and shows at once that the program is another one."""
-        known, last = self._answers.get((key, script.check), ()), len(seen.answers) - 1
-        if not 0 <= last < len(known) or seen.answers[last][0] in PARTLY_COMPARED:
-            return False
-        return differ(known[last].sample, seen.samples[last])
 
     def solves(self, key: Key, script: Script, count: int, verbs: frozenset[str]) -> bool:
         """Whether the program gives the solution's first *count* answers to one of the *verbs*.
@@ -171,6 +187,27 @@ class Programs:
         places = [self.rewrites[number].places for number in key]
         return len(frozenset().union(*places)) == sum(map(len, places))
 
+    def pairs(self, numbers: tuple[int, ...]) -> list[Key]:
+        """List the pairs of these programs that change different places, the likeliest first.
+
+        First come those of likely kinds, and the first mistakes of each kind.
+        """
+        if numbers not in self._pairs:
+            pairs = filter(self.compatible, combinations(numbers, 2))
+            self._pairs[numbers] = sorted(
+                pairs,
+                key=lambda key: tuple(
+                    map(sum, zip(*(self._ranks[one] for one in key), strict=True))
+                ),
+            )
+        return self._pairs[numbers]
+
+    @cached_property
+    def _ranks(self) -> list[tuple[int, int]]:
+        """Of each program whether its kind is unlikely, and how many of this kind come before."""
+        kinds = [one.kind for one in self.rewrites]
+        return [(kind in UNLIKELY, kinds[:place].count(kind)) for place, kind in enumerate(kinds)]
+
     def answer(self, key: Key, script: Script, index: int) -> Answer | None:
         """Return answer *index*, asking the requests up to it if it is not known."""
         known = self._answers.setdefault((key, script.check), [])
@@ -190,7 +227,7 @@ class Programs:
         if key not in self._channels:
             rewrites = [self.rewrites[number] for number in key]
             try:
-                code = self._exercise.compile(rewrites, "mistake.py")
+                code = self._exercise.compile(rewrites, self._solution.file)
                 source = lambda: f"{self._text}\n\n{self._exercise.text(rewrites)}\n"  # noqa: E731  # read later
                 self._channels[key] = self._solution.replacing(code, source)
             except Exception:  # noqa: BLE001  # a rewrite that can't be imported is no mistake
