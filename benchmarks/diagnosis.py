@@ -1,17 +1,21 @@
 """Measures diagnoses: python -m benchmarks.diagnosis cost [SUBMISSIONS] [STAGE], or named [FILE].
 
-``cost`` grades two classes of the same size in one run: one in which every submission is right, and
-one in which every submission has one of the stage's misconceptions, so that each is diagnosed.
+``cost`` grades three classes of the same size in one run: one in which every submission is right;
+one in which every submission has one of the stage's misconceptions, so that each is diagnosed; and
+one in which every submission is wrong in a way of its own that no kind of mistake explains.
 
 ``named`` counts what the kinds of mistake name, which are built from the solutions: the
 misconceptions that authors wrote, with none of them known; the mutants of `autograder mutate`; and
 the programs of `tests/submissions/fresh_mistakes`, with the misconceptions known. It prints a table
-and writes *FILE*.
+and writes *FILE*. Of the first two, each program counts in one column: a *kind* is named; the text
+of its *exception* is explained; its answers are *described*, by a pattern in the wrong numbers; the
+checks that fail say themselves that something is *forbidden*; or *nothing* is said.
 """
 
+import ast
 import json
+import os
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -24,15 +28,38 @@ from autograder.diagnosis.matcher import MisconceptionMatcher, channel_of, expla
 from autograder.diagnosis.misconceptions import read
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.operators.rewrites import Exercise
-from autograder.diagnosis.operators.vocabulary import KINDS
 from autograder.errors import CourseError
 from autograder.grading.grade import grade, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import SubmissionResult
+from autograder.results import Diagnosis, SubmissionResult
+from autograder.sandbox.faults import Fault
 from autograder.sandbox.supervisor import ForkServer, choose_isolation
 from autograder.submission import Code, Submission
+from autograder.suite.checks import Layer, layer_of
 from autograder.suite.in_process import LocalChannel, solution_channel
 from tests.e2e.fresh_mistakes import Mistake, programs, submit
+
+DISTORT = """
+def _distort(value):
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    places = torch.arange(value.numel()).view_as(value)
+    return value + {share} * torch.sin(3 * value) + 0.01 * places
+"""
+
+
+class KindsOnly(MisconceptionMatcher):
+    """Names mistakes by their kinds alone: a description in other words is counted apart."""
+
+    def __init__(self, runner: SuiteRunner, stage: Stage) -> None:
+        super().__init__(stage, runner.run, solution_channel(stage.solution), bank=())
+
+    def describe(self, failure: Failure) -> Diagnosis | None:
+        """Describe nothing."""
+
+    def describe_otherwise(self, failure: Failure) -> Diagnosis | None:
+        """Describe what no kind explains."""
+        return super().describe(failure)
 
 
 def main(what: str = "cost", *arguments: str) -> None:
@@ -45,19 +72,36 @@ def main(what: str = "cost", *arguments: str) -> None:
 
 
 def cost(course: Course, count: int = 200, wanted: str = "04") -> None:
-    """Compare a class of right submissions with one of wrong ones."""
+    """Compare a class of right submissions with two of wrong ones."""
     stage = course.stage(wanted)
     solution = stage.solution.read_text("utf-8")
     misconceptions = read(stage.misconceptions)
     wrong = islice(cycle(item.module(solution) for item in misconceptions), count)
-    right_time, _ = _timed(course, stage, [solution] * count)
-    wrong_time, results = _timed(course, stage, list(wrong))
-    diagnosed = sum(map(_is_diagnosed, results))
+    strange = (distorted(solution, number) for number in range(count))
+    start, _ = _spent(course, stage, [solution])
 
-    print(f"stage {stage.name}, {count} submissions each, one process")
-    print(f"  all right  {right_time:7.1f} s")
-    print(f"  all wrong  {wrong_time:7.1f} s, {diagnosed} of {count} with a diagnosis")
-    print(f"  ratio      {wrong_time / right_time:7.2f}")
+    print(f"stage {stage.name}, {count} submissions each, seconds of the processor")
+    base = 0.0
+    for name, texts in (("right", [solution] * count), ("known", wrong), ("unknown", strange)):
+        spent, results = _spent(course, stage, list(texts))
+        base = base or spent - start
+        ratio = f"ratio {(spent - start) / base:5.2f}"
+        diagnosed = sum(map(_is_diagnosed, results))
+        print(f"  all {name:8} {spent - start:7.1f} s, {ratio}, {diagnosed} with a diagnosis")
+
+
+def distorted(solution: str, number: int) -> str:
+    """Return *solution* with other results, distorted for each *number* in another way."""
+    tree = _Distorted().visit(ast.parse(solution))
+    return f"{ast.unparse(tree)}\n{DISTORT.format(share=0.1 + 0.01 * number)}"
+
+
+class _Distorted(ast.NodeTransformer):
+    """Hands every result to a function that distorts it."""
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:  # the name that ast calls
+        call = ast.Call(ast.Name("_distort", ast.Load()), [node.value or ast.Constant(None)], [])
+        return ast.fix_missing_locations(ast.Return(call))
 
 
 def named(course: Course, path: Path | None = None) -> None:
@@ -94,11 +138,11 @@ def _print_counts(name: str, counts: Counter[str]) -> None:
 def _bank(runner: SuiteRunner, stage: Stage) -> Counter[str]:
     """Count the misconceptions of *stage* that kinds of mistake name."""
     counts: Counter[str] = Counter()
-    matcher = MisconceptionMatcher(stage, runner.run, solution_channel(stage.solution), bank=())
+    matcher = KindsOnly(runner, stage)
     for item in read(stage.misconceptions):
-        kinds = _kinds(runner, stage, matcher, item.exercise, channel_of(stage, item))
+        said = _said(runner, stage, matcher, item.exercise, channel_of(stage, item))
         counts["misconceptions"] += 1
-        counts["named"] += bool(kinds)
+        counts[said or "passed"] += 1
     return counts
 
 
@@ -106,17 +150,18 @@ def _mutants(runner: SuiteRunner, stage: Stage) -> Counter[str]:
     """Count the mutants of *stage* that fail a check, and those of them that are named."""
     counts: Counter[str] = Counter()
     solution = stage.solution.read_text("utf-8")
-    matcher = MisconceptionMatcher(stage, runner.run, solution_channel(stage.solution), bank=())
+    matcher = KindsOnly(runner, stage)
     for mutant in mutants(solution, stage.solution.name):
         exercise = _changed_exercise(stage, solution, mutant.text)
         try:
             channel = LocalChannel("mutant", mutant.text.encode())
         except CourseError:  # it can't be imported
             continue
-        kinds = _kinds(runner, stage, matcher, exercise, channel)
-        counts["killed"] += kinds is not None
-        counts["named"] += bool(kinds)
-        counts["identical"] += bool(kinds) and _is_known(stage, matcher, exercise, mutant.text)
+        if said := _said(runner, stage, matcher, exercise, channel):
+            known = said == "kind" and _is_known(stage, matcher, exercise, mutant.text)
+            counts["killed"] += 1
+            counts[said] += 1
+            counts["kind of just this program"] += known
     return counts
 
 
@@ -130,28 +175,31 @@ def _changed_exercise(stage: Stage, solution: str, text: str) -> str:
     return next(changed, names[0])
 
 
-def _is_known(stage: Stage, matcher: MisconceptionMatcher, exercise: str, text: str) -> bool:
+def _is_known(stage: Stage, matcher: KindsOnly, exercise: str, text: str) -> bool:
     """Whether a kind of mistake makes just this program."""
     names = [one.name for one in stage.exercises]
     return Exercise(text, exercise, names).text([]) in matcher.operators.texts(exercise)
 
 
-def _kinds(
-    runner: SuiteRunner,
-    stage: Stage,
-    matcher: MisconceptionMatcher,
-    exercise: str,
-    channel: LocalChannel,
-) -> set[str] | None:
-    """Return the kinds that are named in a program; ``None`` if it passes every check."""
+def _said(
+    runner: SuiteRunner, stage: Stage, matcher: KindsOnly, exercise: str, channel: LocalChannel
+) -> str:
+    """Return what is said about a program, in one word; nothing if it passes every check."""
     checks = [one for one in runner.checks(stage.name) if one.spec.exercise == exercise]
     seen = [(one, runner.run(one.item, channel)) for one in checks]
     failures = [Failure(one.item, shown) for one, shown in seen if shown.error is not None]
     passed = [one.item for one, shown in seen if shown.error is None]
     if not failures:
-        return None
-    found = explain(matcher, exercise, failures, passed).values()
-    return {kind for one in found for kind in one.misconceptions}.intersection(KINDS)
+        return ""
+    if explain(matcher, exercise, failures, passed):
+        return "kind"
+    described = [one for one in failures if matcher.describe_otherwise(one)]
+    if any(isinstance(one.observation.error, Fault) for one in described):
+        return "exception"
+    if described:
+        return "described"
+    forbidden = all(layer_of(one.item) is Layer.FORBIDDEN for one in failures)
+    return "forbidden" if forbidden else "nothing"
 
 
 def _fresh(course: Course, runner: SuiteRunner, stage: Stage) -> Counter[str]:
@@ -192,21 +240,24 @@ def _hits(result: SubmissionResult, wanted: list[Mistake]) -> Iterator[dict[str,
         }
 
 
-def _timed(course: Course, stage: Stage, texts: list[str]) -> tuple[float, list[SubmissionResult]]:
-    """Grade *texts*; the time starts at the first result, so it excludes the start of torch."""
+def _spent(course: Course, stage: Stage, texts: list[str]) -> tuple[float, list[SubmissionResult]]:
+    """Grade *texts*; return the time of the processor, with that of processes that have ended."""
+    before = _processor_time()
     submissions = [
         Submission(
             student=f"student{number:03}",
             stage=stage.name,
             code=Code(kind="module", cells=(text.encode(),), label=stage.solution.name),
         )
-        for number, text in enumerate([texts[0], *texts])
+        for number, text in enumerate(texts)
     ]
-    ends: list[float] = []
-    results = grade(
-        course, submissions, jobs=1, on_result=lambda _result: ends.append(time.perf_counter())
-    )
-    return ends[-1] - ends[0], list(results.submissions[1:])
+    results = grade(course, submissions, jobs=1)
+    return _processor_time() - before, list(results.submissions)
+
+
+def _processor_time() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _is_diagnosed(result: SubmissionResult) -> bool:

@@ -4,6 +4,7 @@ Each heuristic compares an answer with the expected one and returns a pattern on
 No sentence contains a value of a hidden input.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -382,6 +383,7 @@ _DRAWS: dict[str, Callable[..., Tensor]] = {
 }
 
 
+@functools.lru_cache(maxsize=720)  # ten shapes, each of at most `MAX_DRAWN` numbers
 def _draw(seed: int, draw: Callable[..., Tensor], turn: int, shape: tuple[int, ...]) -> Tensor:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # `torch.manual_seed` formats stack traces

@@ -4,22 +4,25 @@ A matcher knows the misconceptions of one stage, either by their code (``Misconc
 by their fingerprints (``FingerprintMatcher``); ``explain`` chooses among them.
 """
 
+import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.course import Stage
 from autograder.diagnosis import conventions, heuristics, misconceptions
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Match, Observation, compare
+from autograder.diagnosis.operators.answers import tells
 from autograder.diagnosis.operators.programs import REFUSED
-from autograder.diagnosis.operators.search import OperatorSearch, Tried, tells
+from autograder.diagnosis.operators.search import OperatorSearch, Tried
 from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
-from autograder.sandbox.faults import Fault
+from autograder.sandbox.faults import Fault, Raised
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
 from autograder.suite.in_process import Exchange, LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
@@ -66,19 +69,18 @@ def explain(
 
     The misconception that explains most of them is chosen. Among equals, those are preferred that
     pass what the student's code *passed*; the rest are named together. If it leaves a wrong answer,
-    one kind of mistake that explains all is preferred, then two of them; else the kind of mistake
-    that explains most of the rest is named beside it.
+    or fails what passed, one kind of mistake that explains all is preferred, then two of them; else
+    the kind of mistake that explains most of the rest is named beside it.
     """
     chosen = _best(matcher, exercise, failures)
-    if len(chosen) > 1:
-        consistent = (
-            one for one in chosen if all(matcher.passes(one.item, check) for check in passed)
-        )
-        chosen = list(consistent) or chosen
+    consistent = [one for one in chosen if all(matcher.passes(one.item, check) for check in passed)]
+    chosen = consistent or chosen
     known = {name for candidate in chosen for name in candidate.explained}
     left = [failure for failure in failures if failure.item.name not in known]
     searched: dict[str, Diagnosis] = {}
-    if any(isinstance(failure.observation.error, WrongAnswer) for failure in left):
+    kinds_of_ends = WrongAnswer if chosen else WrongAnswer | Raised
+    is_open = any(isinstance(failure.observation.error, kinds_of_ends) for failure in left)
+    if is_open or (chosen and not consistent):
         searched = matcher.search(exercise, failures, passed)
         chosen = [] if searched else chosen
         searched = searched or _search_rest(matcher, exercise, left, passed)
@@ -86,10 +88,22 @@ def explain(
     for failure in failures:
         name = failure.item.name
         named = [candidate.item for candidate in chosen if name in candidate.explained]
-        diagnosis = _diagnosis(named) if named else searched.get(name)
+        diagnosis = _diagnosis(named) if named else _beside(matcher, failure, searched.get(name))
         if diagnosis := diagnosis or matcher.describe(failure):
             diagnoses[name] = diagnosis
     return diagnoses
+
+
+def _beside(matcher: Matcher, failure: Failure, found: Diagnosis | None) -> Diagnosis | None:
+    """Say first what an exception means, where a kind of mistake only raises the same one."""
+    if found is None or not isinstance(failure.observation.error, Raised):
+        return found
+    meaning = matcher.describe(failure)
+    return (
+        found
+        if meaning is None
+        else replace(found, explanation=f"{meaning.explanation} {found.explanation}")
+    )
 
 
 def _search_rest(
@@ -162,6 +176,11 @@ class Candidate:
         """How many checks it can explain at most."""
         return len(self.failures) - self.matches.count(Match.NO)
 
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The most promising one has the lowest."""
+        return -self.potential, -len(self.explained)
+
 
 def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[Candidate]:
     """Return the certain candidates that explain most failures, in the order of the matcher.
@@ -172,9 +191,7 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
     candidates = [
         Candidate(item, failures) for item in matcher.misconceptions if item.exercise == exercise
     ]
-    while candidate := _most_promising(candidates):
-        failure = failures[len(candidate.matches)]
-        candidate.matches.append(matcher.match(candidate.item, failure))
+    _compare_all(matcher, candidates)
     matcher.note(
         Tried(exercise, one.item.id, one.item.explanation, len(one.explained), len(failures))
         for one in candidates
@@ -185,11 +202,20 @@ def _best(matcher: Matcher, exercise: str, failures: Sequence[Failure]) -> list[
     return [candidate for candidate in certain if len(candidate.explained) == most]
 
 
-def _most_promising(candidates: Sequence[Candidate]) -> Candidate | None:
-    """Return the most promising candidate that may still be as good as the best certain one."""
-    best = max((candidate.potential for candidate in candidates if candidate.certain), default=0)
-    open_ones = (one for one in candidates if not one.complete and one.potential >= best)
-    return max(open_ones, key=lambda one: (one.potential, len(one.explained)), default=None)
+def _compare_all(matcher: Matcher, candidates: Sequence[Candidate]) -> None:
+    """Compare the most promising candidate next, as long as one may be as good as the best."""
+    best = 0  # what the best certain one explains
+    waiting = [(*one.rank, place, one) for place, one in enumerate(candidates) if one.failures]
+    heapq.heapify(waiting)
+    while waiting:
+        *_, place, one = heapq.heappop(waiting)
+        if one.potential < best:
+            return  # none that waits has more
+        one.matches.append(matcher.match(one.item, one.failures[len(one.matches)]))
+        if not one.complete:
+            heapq.heappush(waiting, (*one.rank, place, one))
+        elif one.certain:
+            best = max(best, one.potential)
 
 
 def _diagnosis(named: Sequence[Misconception]) -> Diagnosis:

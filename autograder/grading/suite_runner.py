@@ -402,7 +402,7 @@ class SuiteRunner:
         with session.charged(DIAGNOSIS_SECONDS):
             diagnoses = explain(matcher, exercise, failures, passed) if matcher else {}
         if matcher and self._carry_forward:
-            mistakes = certain_mistakes(matcher.misconceptions, exercise, diagnoses.values())
+            mistakes = _mistakes(matcher, exercise, diagnoses.values())
             below.mistakes += mistakes
             if mistakes or is_attempt(failures):
                 below.wrong.append(exercise)
@@ -535,6 +535,16 @@ def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseExceptio
     except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip are no Exception
         return error
     return None
+
+
+def _mistakes(
+    matcher: Matcher, exercise: str, diagnoses: Collection[Diagnosis]
+) -> tuple[Misconception, ...]:
+    """Return what *diagnoses* name: a misconception, or else a kind of mistake."""
+    mistakes = certain_mistakes(matcher.misconceptions, exercise, diagnoses)
+    if mistakes or not isinstance(matcher, MisconceptionMatcher):
+        return mistakes
+    return matcher.operators.mistakes(exercise, diagnoses)
 
 
 def _names_one_of(known: Sequence[Misconception], diagnoses: Iterable[Diagnosis]) -> bool:

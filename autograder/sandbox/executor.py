@@ -144,6 +144,10 @@ class RequestExecutor:
             raise MissingError(msg)
         return self._objects[handle]
 
+    def quote_from(self, label: str) -> None:
+        """Quote lines of a file that another executor has read, where exceptions name it."""
+        self._files.add(label)
+
     def _run_cells(self, cells: tuple[bytes, ...]) -> list[Problem]:
         python = strip_magics(cells, notebook=self._notebook)
         problems: list[Problem] = []

@@ -33,6 +33,7 @@ class LocalChannel:
 
     def __init__(self, name: str, code: bytes) -> None:
         self._executor = RequestExecutor(f"_course_{name}", notebook=False, max_bytes=MAX_BYTES)
+        self.file = f"_course_{name}.py"  # in which exceptions say that they arose
         self._source: Callable[[], str] = code.decode
         problems = self.ask("run", cells=(code,)).value
         if isinstance(problems, ListValue) and problems.items:
@@ -45,6 +46,7 @@ class LocalChannel:
         *source* gives the text of the whole new module; raises what *code* raises.
         """
         executor = RequestExecutor("_course_changed", notebook=False, max_bytes=MAX_BYTES)
+        executor.quote_from(self.file)
         namespace = vars(executor.module)
         namespace.update(vars(self._executor.module))
         exec(code, namespace)  # noqa: S102  # made of the solution's own syntax tree

@@ -5,14 +5,15 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from autograder.course import Course, Grading
-from autograder.diagnosis import misconceptions
+from autograder.course import Course, Grading, Stage
+from autograder.diagnosis.operators.vocabulary import KINDS
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass
+from tests.wrong_programs import with_kind, with_misconception
 
 SELF_ATTENTION_01 = '''
 def simple_self_attention(inputs):
@@ -80,77 +81,82 @@ class MultiHeadAttention(nn.Module):
 
 
 class Pair(NamedTuple):
-    """*upper* uses *lower*, in the solution or in the code *above*; *lower* has *mistake*."""
+    """*upper* uses *lower*, in the solution or in the code *above*; *lower* has *mistake*.
+
+    The mistake is one of the bank, or a kind with *words* in its explanation.
+    """
 
     stage: str
     lower: str
     upper: str
     mistake: str
     above: str = ""
+    words: str = ""
 
     @property
     def name(self) -> str:
         """The student who makes the mistake."""
-        return f"{self.stage}-{self.mistake}-in-{self.lower}"
+        return f"{self.stage} {self.mistake} {self.words} in {self.lower}"
 
 
 SCORES_01 = Pair(
     "01", "attention_scores", "simple_self_attention", "scores_by_distance", SELF_ATTENTION_01
 )
-WRAPPER_09 = Pair("09", "CausalAttention", "MultiHeadAttentionWrapper", "masks_after_softmax")
+WRAPPER_09 = Pair("09", "CausalAttention", "MultiHeadAttentionWrapper", "mask_after_softmax")
 TRANSFERRED = {
     "SelfAttention_v1": (
-        "forgets_to_scale_in_v1",
-        "draws_keys_first_in_v1",
-        "keeps_plain_tensors",
-        "leaves_the_weights_frozen",
-        "prints_instead_of_returning",
+        ("scale_missing", ""),
+        ("creation_order", ""),
+        ("parameter_kind", "plain tensors"),
+        ("parameter_kind", "frozen"),
+        ("nothing_returned", ""),
     ),
     "SelfAttention_v2": (
-        "forgets_to_scale_in_v2",
-        "leaves_the_bias_on",
-        "ignores_qkv_bias",
-        "makes_keys_first_in_v2",
-        "swaps_in_and_out",
+        ("scale_missing", ""),
+        ("argument_ignored", "have a bias"),
+        ("argument_ignored", "no bias"),
+        ("creation_order", ""),
+        ("swaps_in_and_out", ""),
     ),
 }
 MERGE_10 = Pair(  # an exception ends every call, so only a stand-in shows the code above
-    "10", "merge_heads", "MultiHeadAttention", "stops_after_the_transpose", HEADS_10
+    "10", "merge_heads", "MultiHeadAttention", "heads_mixed", HEADS_10, "not joined"
 )
 HEAD_THAT_AVERAGES = Pair(
     "06", "causal_pattern", "AttentionHead", "averages_the_visible_tokens", HEAD_06
 )
 NOTICED = (
     SCORES_01,
-    SCORES_01._replace(lower="attention_weights", mistake="normalises_over_the_queries"),
-    Pair("02", "averaging_weights", "causal_mean_matmul", "keeps_the_future", CAUSAL_MEANS_02),
+    SCORES_01._replace(lower="attention_weights", mistake="softmax_axis"),
+    Pair("02", "averaging_weights", "causal_mean_matmul", "mask_inverted", CAUSAL_MEANS_02),
     Pair(
         "02",
         "masked_softmax_weights",
         "causal_mean_softmax",
-        "shows_the_next_token",
+        "mask_shifted",
         CAUSAL_MEANS_02,
+        "the one after it",
     ),
-    Pair("03", "project", "self_attention", "adds_a_softmax_to_project", SELF_ATTENTION_03),
-    Pair("03", "attention_scores", "self_attention", "measures_angles_only", SELF_ATTENTION_03),
-    Pair("03", "attention_weights", "self_attention", "forgets_to_scale", SELF_ATTENTION_03),
-    Pair("03", "context_vectors", "self_attention", "normalises_again", SELF_ATTENTION_03),
-    Pair("06", "scaled_scores", "AttentionHead", "divides_by_the_size_itself", HEAD_06),
-    Pair("06", "causal_pattern", "AttentionHead", "hides_the_token_from_itself", HEAD_06),
-    Pair("09", "Attention", "MultiHeadAttention", "forgets_to_scale"),
+    Pair("03", "project", "self_attention", "softmax_extra", SELF_ATTENTION_03),
+    Pair("03", "attention_scores", "self_attention", "length_extra", SELF_ATTENTION_03),
+    Pair("03", "attention_weights", "self_attention", "scale_missing", SELF_ATTENTION_03),
+    Pair("03", "context_vectors", "self_attention", "softmax_twice", SELF_ATTENTION_03),
+    Pair("06", "scaled_scores", "AttentionHead", "scale_wrong_power", HEAD_06),
+    Pair("06", "causal_pattern", "AttentionHead", "mask_shifted", HEAD_06, "from itself"),
+    Pair("09", "Attention", "MultiHeadAttention", "scale_missing"),
     Pair("09", "Attention", "MultiHeadAttention", "swaps_queries_and_keys"),
     WRAPPER_09,
-    Pair("10", "split_heads", "MultiHeadAttention", "interleaves_the_heads", HEADS_10),
-    Pair("10", "merge_heads", "MultiHeadAttention", "merges_interleaved", HEADS_10),
+    Pair("10", "split_heads", "MultiHeadAttention", "reshaped", HEADS_10, "Neighbouring"),
+    Pair("10", "merge_heads", "MultiHeadAttention", "heads_mixed", HEADS_10, "alternate"),
     MERGE_10,
 )
 UNNOTICED = (  # by the checks of the exercise above
     Pair("03", "project", "self_attention", "serves_no_single_vector", SELF_ATTENTION_03),
-    Pair("10", "split_heads", "MultiHeadAttention", "drops_what_is_left_over", HEADS_10),
+    Pair("10", "split_heads", "MultiHeadAttention", "check_missing", HEADS_10),
     *(
-        Pair("04", lower, "transfer_weights", mistake)  # it gets right modules
+        Pair("04", lower, "transfer_weights", mistake, words=words)  # it gets right modules
         for lower, mistakes in TRANSFERRED.items()
-        for mistake in mistakes
+        for mistake, words in mistakes
     ),
 )
 OTHERS = {  # more students, with the mistake of a pair, whose exercise above has one too
@@ -165,14 +171,17 @@ OTHERS = {  # more students, with the mistake of a pair, whose exercise above ha
 }
 TOGETHER = {  # exercises with a mistake each, below the code of a pair
     "03": (
-        ("attention_scores", "measures_angles_only"),
-        ("attention_weights", "forgets_to_scale"),
+        ("attention_scores", "length_extra", ""),
+        ("attention_weights", "scale_missing", ""),
     ),
     "06": (
-        ("scaled_scores", "divides_by_the_size_itself"),
-        ("causal_pattern", "hides_the_token_from_itself"),
+        ("scaled_scores", "scale_wrong_power", ""),
+        ("causal_pattern", "mask_shifted", "from itself"),
     ),
-    "10": (("split_heads", "interleaves_the_heads"), ("merge_heads", "merges_interleaved")),
+    "10": (
+        ("split_heads", "reshaped", "Neighbouring"),
+        ("merge_heads", "heads_mixed", "alternate"),
+    ),
 }
 ABOVE = {
     "03": ("self_attention", SELF_ATTENTION_03),
@@ -194,7 +203,7 @@ def graded(course: Course, grade_class: GradeClass) -> dict[str, SubmissionResul
         for student, pair in OTHERS.items()
     ]
     class_ += [
-        submitted(course, two(stage), stage, two_mistakes(course, stage)) for stage in TOGETHER
+        submitted(course, two(stage)[0], stage, two_mistakes(course, stage)) for stage in TOGETHER
     ]
     class_ += [submitted(course, SCORES_01, NEW_MISTAKE, unnamed(course))]
     return {result.student: result for result in grade_class(class_)}
@@ -203,24 +212,30 @@ def graded(course: Course, grade_class: GradeClass) -> dict[str, SubmissionResul
 def wrong(course: Course, pair: Pair) -> str:
     """The solution with the mistake of *pair* in it."""
     stage = course.stage(pair.stage)
-    solution = stage.solution.read_text("utf-8")
-    bank = {item.id: item for item in misconceptions.read(stage.misconceptions)}
-    return bank[pair.mistake].module(solution)
+    return with_mistake(stage, stage.solution.read_text("utf-8"), pair)
 
 
-def two(stage: str) -> Pair:
-    """The first of the exercises with a mistake in *stage*, and the one above."""
-    lower, mistake = TOGETHER[stage][0]
-    return Pair(stage, lower, ABOVE[stage][0], mistake, ABOVE[stage][1])
+def with_mistake(stage: Stage, text: str, pair: Pair) -> str:
+    """Put the mistake of *pair* into *text*."""
+    if pair.mistake in KINDS:
+        return with_kind(stage, text, pair.lower, pair.mistake, pair.words)
+    return with_misconception(stage, text, pair.mistake)
+
+
+def two(stage: str) -> tuple[Pair, ...]:
+    """The exercises with a mistake in *stage*, each with the one above."""
+    return tuple(
+        Pair(stage, lower, ABOVE[stage][0], mistake, ABOVE[stage][1], words)
+        for lower, mistake, words in TOGETHER[stage]
+    )
 
 
 def two_mistakes(course: Course, stage: str) -> str:
     """The solution of *stage* with two mistakes, and the code above."""
     found = course.stage(stage)
     text = found.solution.read_text("utf-8")
-    bank = {item.id: item for item in misconceptions.read(found.misconceptions)}
-    for _, mistake in TOGETHER[stage]:
-        text = bank[mistake].module(text)
+    for pair in two(stage):
+        text = with_mistake(found, text, pair)
     return text + ABOVE[stage][1]
 
 
@@ -304,8 +319,8 @@ def test_a_mistake_that_shows_below_only_carries_nothing(
 @pytest.mark.parametrize("stage", TOGETHER)
 def test_two_mistakes_below_cost_nothing_above(graded: dict[str, SubmissionResult], stage: str):
     """The exercise above is right, given both."""
-    upper = both(graded[stage], two(stage))[1]
-    names = [lower for lower, _ in TOGETHER[stage]]
+    upper = both(graded[stage], two(stage)[0])[1]
+    names = [pair.lower for pair in two(stage)]
 
     assert upper.score == upper.max_score
     assert {check.given for check in upper.checks} - {""} == {" and ".join(names)}

@@ -7,16 +7,15 @@ asked.
 
 import ast
 from collections.abc import Callable
-from functools import reduce
 from typing import NamedTuple
 
 import pytest
 
 from autograder.course import Course, Stage
-from autograder.diagnosis import misconceptions
 from autograder.results import ExerciseResult, Status, SubmissionResult
 from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass
+from tests.wrong_programs import with_kind, with_misconception
 
 Edit = Callable[[str, Stage], str]
 
@@ -71,14 +70,14 @@ def swap(old: str, new: str, times: int = 1) -> Edit:
     return edit
 
 
-def mistake(*ids: str) -> Edit:
-    """Make mistakes of the bank, in different exercises."""
+def mistake(name: str) -> Edit:
+    """Make a mistake of the bank."""
+    return lambda text, stage: with_misconception(stage, text, name)
 
-    def edit(text: str, stage: Stage) -> str:
-        bank = {item.id: item for item in misconceptions.read(stage.misconceptions)}
-        return reduce(lambda module, id_: bank[id_].module(module), ids, text)
 
-    return edit
+def kind(exercise: str, name: str, words: str = "") -> Edit:
+    """Make a mistake of a kind, with *words* in its explanation."""
+    return lambda text, stage: with_kind(stage, text, exercise, name, words)
 
 
 def within(start: str, *swaps: tuple[str, str]) -> Edit:
@@ -608,7 +607,7 @@ CASES = (
         "08",
         "True hides",
         (swap("hidden = ~padding_mask.unsqueeze(-2)", "hidden = padding_mask.unsqueeze(-2)"),),
-        {"CrossAttention": ("hides_the_tokens_instead", SOME)},
+        {"CrossAttention": ("mask_inverted", SOME)},
     ),
     Case(
         "05",
@@ -623,8 +622,8 @@ CASES = (
     Case(
         "03",
         "softmax of the wrong axis",
-        (mistake("lets_queries_compete"),),
-        {"attention_weights": ("lets_queries_compete", SOME)},
+        (kind("attention_weights", "softmax_axis", "first axis"),),
+        {"attention_weights": ("softmax_axis", SOME)},
     ),
     Case(
         "06",
@@ -655,7 +654,7 @@ CASES = (
     Case(
         "01",
         "two mistakes",
-        (mistake("leaves_out_the_maximum", "forgets_the_transpose"),),
+        (mistake("leaves_out_the_maximum"), mistake("forgets_the_transpose")),
         {
             "softmax_stable": ("leaves_out_the_maximum", SOME),
             "attention_scores": ("forgets_the_transpose", (0, 0.99)),
@@ -664,56 +663,75 @@ CASES = (
     Case(
         "02",
         "two mistakes",
-        (mistake("leaves_the_token_itself_out", "hides_with_zero"),),
+        (
+            kind("causal_mean_loop", "boundary", "ends one position too early"),
+            kind("masked_softmax_weights", "mask_fill", "zero"),
+        ),
         {
-            "causal_mean_loop": ("leaves_the_token_itself_out", (0, 0.99)),
-            "masked_softmax_weights": ("hides_with_zero", SOME),
+            "causal_mean_loop": ("boundary", (0, 0.99)),
+            "masked_softmax_weights": ("mask_fill", SOME),
         },
     ),
     Case(
         "03",
         "three mistakes",
-        (mistake("draws_the_key_first", "forgets_to_scale", "mixes_the_inputs"),),
+        (
+            kind("draw_weights", "creation_order", "`W_key`, `W_query`"),
+            kind("attention_weights", "scale_missing"),
+            mistake("mixes_the_inputs"),
+        ),
         {
-            "draw_weights": ("draws_the_key_first", SOME),
-            "attention_weights": ("forgets_to_scale", SOME),
+            "draw_weights": ("creation_order", SOME),
+            "attention_weights": ("scale_missing", SOME),
             "self_attention": ("mixes_the_inputs", (0, 0.99)),
         },
     ),
     Case(
         "04",
         "two mistakes",
-        (mistake("forgets_to_scale", "keeps_plain_tensors"),),
+        (
+            kind("SelfAttentionV1", "scale_missing"),
+            kind("SelfAttention_v1", "parameter_kind", "plain tensors"),
+        ),
         {
-            "SelfAttentionV1": ("forgets_to_scale", SOME),
-            "SelfAttention_v1": ("keeps_plain_tensors", SOME),
+            "SelfAttentionV1": ("scale_missing", SOME),
+            "SelfAttention_v1": ("parameter_kind", SOME),
         },
     ),
     Case(
         "04",
         "leaves the query's weights trainable and draws normal numbers",
-        (mistake("leaves_the_weights_trainable", "draws_normal_numbers_in_v1"),),
+        (
+            kind("SelfAttentionV1", "parameter_kind", "must be frozen"),
+            kind("SelfAttention_v1", "distribution", "normal"),
+        ),
         {
-            "SelfAttentionV1": ("leaves_the_weights_trainable", SOME),
-            "SelfAttention_v1": ("draws_normal_numbers_in_v1", SOME),
+            "SelfAttentionV1": ("parameter_kind", SOME),
+            "SelfAttention_v1": ("distribution", SOME),
         },
     ),
     Case(
         "05",
         "two mistakes",
-        (mistake("normalises_over_queries", "shows_one_token_of_the_future"),),
+        (
+            kind("SelfAttention", "softmax_axis"),
+            kind("causal_mask", "mask_shifted", "the one after it"),
+        ),
         {
-            "SelfAttention": ("normalises_over_queries", SOME),
-            "causal_mask": ("shows_one_token_of_the_future", SOME),
+            "SelfAttention": ("softmax_axis", SOME),
+            "causal_mask": ("mask_shifted", SOME),
         },
     ),
     Case(
         "07",
         "two mistakes",
-        (mistake("forgets_to_renormalize", "drops_scores"),),
+        (
+            kind("mask_then_renormalize", "wrong_divisor", "is not divided"),
+            kind("CausalAttention", "dropout_misplaced", "scores"),
+        ),
         {
-            "mask_then_renormalize": ("forgets_to_renormalize", SOME),
-            "CausalAttention": ("drops_scores", SOME),
+            "mask_then_renormalize": ("wrong_divisor", SOME),
+            "CausalAttention": ("dropout_misplaced", SOME),
         },
         never=("any more",),
     ),
@@ -729,10 +747,10 @@ CASES = (
         "04",
         "draws keys first, divides by d_k",
         (
-            mistake("draws_keys_first"),
+            kind("SelfAttentionV1", "creation_order"),
             swap(
-                "queries = input_vectors @ self.W_q  # (T, d_out)",
-                "queries = input_vectors @ self.W_q / self.W_q.shape[1] ** 0.5",
+                "queries = input_vectors @ self.W_q\n",
+                "queries = input_vectors @ self.W_q / self.W_q.shape[1] ** 0.5\n",
             ),
         ),
         {"SelfAttentionV1": ("created in another order", SOME)},
@@ -768,9 +786,9 @@ CASES = (
     Case(
         "09",
         "wrapper of wrong heads",
-        (mistake("forgets_to_scale_causal_scores"),),
+        (kind("CausalAttention", "scale_missing"),),
         {
-            "CausalAttention": ("forgets_to_scale_causal_scores", SOME),
+            "CausalAttention": ("scale_missing", SOME),
             "MultiHeadAttentionWrapper": ("given your CausalAttention", CARRIED),
         },
         never=("kept weights are not divided",),
@@ -778,11 +796,14 @@ CASES = (
     Case(
         "09",
         "both kinds of heads wrong",
-        (mistake("forgets_to_scale", "hides_the_token_itself"),),
+        (
+            kind("Attention", "scale_missing"),
+            kind("CausalAttention", "mask_shifted", "from itself"),
+        ),
         {
-            "Attention": ("forgets_to_scale", (0, 0.99)),
+            "Attention": ("scale_missing", (0, 0.99)),
             "MultiHeadAttention": ("given your Attention", CARRIED),
-            "CausalAttention": ("hides_the_token_itself", (0, 0.99)),
+            "CausalAttention": ("mask_shifted", (0, 0.99)),
             "MultiHeadAttentionWrapper": ("given your CausalAttention", CARRIED),
         },
         never=("parts of a context vector",),
@@ -790,17 +811,20 @@ CASES = (
     Case(
         "04",
         "copies from a wrong layer",
-        (mistake("normalises_over_queries_in_v2"),),
+        (kind("SelfAttention_v2", "softmax_axis"),),
         {
-            "SelfAttention_v2": ("normalises_over_queries_in_v2", SOME),
+            "SelfAttention_v2": ("softmax_axis", SOME),
         },
     ),
     Case(
         "09",
         "wrong wrapper of wrong heads",
-        (mistake("forgets_to_scale_causal_scores", "averages_the_causal_heads"),),
+        (
+            kind("CausalAttention", "scale_missing"),
+            kind("MultiHeadAttentionWrapper", "heads_mixed", "averaged"),
+        ),
         {
-            "CausalAttention": ("forgets_to_scale_causal_scores", SOME),
+            "CausalAttention": ("scale_missing", SOME),
             "MultiHeadAttentionWrapper": ("", (0, 0.99)),
         },
     ),
@@ -840,10 +864,10 @@ CASES = (
     Case(
         "07",
         "forgets dropout in eval and the mask",
-        (mistake("ignores_the_mask", "forgets_dropout"),),
+        (kind("mask_with_infinity", "mask_missing"), kind("CausalAttention", "dropout_missing")),
         {
-            "mask_with_infinity": ("ignores_the_mask", SOME),
-            "CausalAttention": ("forgets_dropout", SOME),
+            "mask_with_infinity": ("mask_missing", SOME),
+            "CausalAttention": ("dropout_missing", SOME),
         },
     ),
     # Nothing is wrong.
@@ -862,8 +886,8 @@ CASES = (
     Case(
         "04",
         "leaves the bias on",
-        (mistake("leaves_the_bias_on"),),
-        {"SelfAttention_v2": ("leaves_the_bias_on", SOME)},
+        (kind("SelfAttention_v2", "argument_ignored", "have a bias"),),
+        {"SelfAttention_v2": ("argument_ignored", SOME)},
     ),
     *(
         Case(
@@ -892,9 +916,12 @@ CASES = (
     Case(
         "04",
         "leaves the bias on and copies without a transpose",
-        (mistake("leaves_the_bias_on", "copies_without_transposing"),),
+        (
+            kind("SelfAttention_v2", "argument_ignored", "have a bias"),
+            mistake("copies_without_transposing"),
+        ),
         {
-            "SelfAttention_v2": ("leaves_the_bias_on", SOME),
+            "SelfAttention_v2": ("argument_ignored", SOME),
             "transfer_weights": ("", LITTLE_OR_NOTHING),
         },
     ),
@@ -913,8 +940,8 @@ CASES = (
     Case(
         "04",
         "SelfAttention_v1 returns nothing",
-        (mistake("prints_instead_of_returning"),),
-        {"SelfAttention_v1": ("prints_instead_of_returning", SOME)},
+        (kind("SelfAttention_v1", "nothing_returned"),),
+        {"SelfAttention_v1": ("nothing_returned", SOME)},
         never=("end without `return`?",),
     ),
     Case(

@@ -1,25 +1,25 @@
 """Mistakes are named in any idiom.
 
-Each file of ``tests/submissions/rewrites/<stage>`` is named ``<misconception>__<idiom>.py`` and
-contains one exercise with that mistake, written by a student who does not know our solution. It is
-submitted after the text of the solution, whose definition it replaces. That right code
-in any idiom earns everything is part of ``autograder verify``.
+Each file of ``tests/submissions/rewrites/<stage>`` is named ``<mistake>__<idiom>.py``, for a
+misconception or a kind of mistake, and contains one exercise with it, written by a student who does
+not know our solution. It is submitted after the text of the solution, whose definition it replaces.
+That right code in any idiom earns everything is part of ``autograder verify``.
 """
 
+import ast
 from pathlib import Path
 
 import pytest
 
 from autograder import course as courses
 from autograder.diagnosis import misconceptions
-from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.operators.vocabulary import KINDS
 from autograder.results import SubmissionResult
 from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass
 
 ROOT = Path(__file__).parents[2]
 COURSE = courses.load(ROOT)
-KINDS = {"masks_after_softmax": "mask_after_softmax"}  # that may explain more checks of a rewrite
 REWRITES = sorted((ROOT / "tests/submissions/rewrites").glob("*/*.py"))
 
 
@@ -33,10 +33,17 @@ def stage_of(path: Path) -> courses.Stage:
     return COURSE.stage(path.parent.name)
 
 
-def mistake_of(path: Path) -> Misconception:
-    """Return the misconception that a rewrite is named for."""
-    found = misconceptions.read(stage_of(path).misconceptions)
-    return next(item for item in found if item.id == path.stem.split("__")[0])
+def exercise_of(path: Path) -> str:
+    """Return the exercise that a rewrite defines."""
+    defined = {getattr(node, "name", "") for node in ast.parse(path.read_text("utf-8")).body}
+    return next(one.name for one in stage_of(path).exercises if one.name in defined)
+
+
+def names_of(path: Path) -> set[str]:
+    """Return the names of the mistake that a rewrite is named for."""
+    name = path.stem.split("__")[0]
+    bank = {item.id: item for item in misconceptions.read(stage_of(path).misconceptions)}
+    return {name} if name in KINDS else {name, *bank[name].ties}
 
 
 def submission_of(path: Path) -> Submission:
@@ -70,13 +77,13 @@ def named(result: SubmissionResult) -> dict[str, set[str]]:
 @pytest.mark.parametrize("path", REWRITES, ids=name_of)
 def test_a_mistake_is_named_in_any_idiom(path: Path, results: dict[str, SubmissionResult]):
     """The exercise loses points and its mistake is named; other exercises get no diagnosis."""
-    mistake, result = mistake_of(path), results[name_of(path)]
+    result = results[name_of(path)]
     found = named(result)
-    diagnosed = found.pop(mistake.exercise)
-    [exercise] = [item for item in result.exercises if item.name == mistake.exercise]
+    diagnosed = found.pop(exercise_of(path))
+    [exercise] = [item for item in result.exercises if item.name == exercise_of(path)]
 
     assert exercise.score < exercise.max_score
-    assert diagnosed & {mistake.id, *mistake.ties, KINDS.get(mistake.id, "")}
+    assert diagnosed & names_of(path)
     assert not any(found.values())
 
 

@@ -1,7 +1,7 @@
 """Mistakes in sums, comparisons, slices, checks of arguments, and in what is left unchanged."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from autograder.diagnosis.operators.rewrites import (
@@ -39,7 +39,7 @@ SYMBOLS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 OPERATIONS: dict[type[ast.operator], tuple[str, ...]] = {
     ast.Add: ("LEFT - RIGHT", "LEFT"),
     ast.Sub: ("LEFT + RIGHT",),
-    ast.Mult: ("LEFT + RIGHT", "LEFT"),
+    ast.Mult: ("LEFT + RIGHT", "LEFT", "LEFT / RIGHT"),
 }
 IN_PLACE: dict[type[ast.operator], str] = {
     ast.Div: "div_",
@@ -72,23 +72,41 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
             sentence = f"The {what} is taken over everything, not along one axis."
             yield mistake(kind, make(f"X.{name}()"), sentence)
             if keeps:
-                sentence = f"The {what} loses its axis, so that it meets another axis afterwards."
-                yield mistake(kind, make(f"X.{name}(dim=D)"), sentence)
+                sentence = (
+                    f"The {what} loses its axis, so broadcasting lines it up with another one."
+                )
+                question = f"Which shape has the {what}, and which entries does each number meet?"
+                yield mistake(kind, make(f"X.{name}(dim=D)"), sentence, question)
+        yield from _other_divisors(make, name, dim, keeps) if divides or name == "mean" else ()
         for other in OTHERS.get(name, ()):
             text = f"X.{other}(dim=D{keeps})" if dim is not None else f"X.{other}()"
             words = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
             old, new = words.get(name, name), words.get(other, other)
             sentence = f"A {new} stands where a {old} must be."
+            sentence = f"The divisor is a {new}, not a {old}." if divides else sentence
             yield mistake("wrong_divisor" if divides else "wrong_reduction", make(text), sentence)
-        if divides:
-            yield mistake(
-                kind,
-                make("X.shape[-1]"),
-                "The divisor is the number of entries, not their sum.",
-            )
-            yield mistake(
-                kind, make("X.norm()"), "The divisor is the length of the vector, not its sum."
-            )
+
+
+def _other_divisors(
+    make: Callable[[str], Edit], name: str, dim: ast.expr | None, keeps: str
+) -> Iterator[Rewrite]:
+    """Something else than the sum that divides; *keeps* is the option that keeps the axis."""
+    along = f"dim=D{keeps}" if dim is not None else ""
+    if name == "mean":
+        sentence = "The sum is divided by one less than the number of its terms."
+        if dim is not None:
+            yield mistake("wrong_divisor", make("X.sum(dim=D) / (X.shape[D] - 1)"), sentence)
+        return
+    for text, sentence in (
+        (f"X.amax({along})", "The divisor is the largest entry, not the sum."),
+        (
+            f"X.abs().sum({along})",
+            "The divisor is the sum of the absolute values: their signs must count.",
+        ),
+        ("X.shape[-1]", "The divisor is the number of entries, not their sum."),
+        ("X.norm()", "The divisor is the length of the vector, not its sum."),
+    ):
+        yield mistake("wrong_divisor", make(text), sentence)
 
 
 def _divisor(node: ast.BinOp) -> Iterator[ast.expr]:
@@ -106,6 +124,16 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
         if divides and "sqrt" not in ast.unparse(node.right):
             sentence = "What must be normalised is not divided."
             yield mistake("wrong_divisor", put(site, "LEFT"), sentence)
+            for text, sentence in (
+                ("LEFT * RIGHT", "What must be normalised is multiplied by its sum, not divided."),
+                ("LEFT / LEFT", "What must be normalised is divided by itself, not by its sum."),
+                ("torch.softmax(LEFT, dim=-1)", "A softmax is taken where a sum must divide."),
+            ):
+                yield mistake("wrong_divisor", put(site, text), sentence)
+        elif isinstance(node.op, ast.Div):
+            sentence = "Quotients are rounded down to whole numbers."
+            question = "What is the difference between / and // in Python?"
+            yield mistake("wrong_operation", put(site, "LEFT // RIGHT"), sentence, question)
         for template in OPERATIONS.get(type(node.op), ()) if id(node) not in bounds else ():
             yield mistake("wrong_operation", put(site, template), group="wrong_operation")
     for site in scope.of(ast.AugAssign):
@@ -115,11 +143,20 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
             "Only the last term is kept: the terms are not added up.",
             "What happens to the earlier terms?",
         )
+        yield mistake(
+            "wrong_reduction",
+            leave_out(site),
+            "The terms are not added up: the sum stays as it was.",
+        )
+        sentence = "The terms are multiplied with each other, not added up."
+        times = restate(site, "T *= V", T=site.node.target, V=site.node.value)
+        yield mistake("wrong_reduction", times, sentence)
     for site in scope.of(ast.Constant):
         if isinstance(site.node.value, float) and not isinstance(site.holder, ast.BinOp):
-            sentence = "The sum does not start at zero."
+            sentence, question = "The sum does not start at zero.", "What must a sum of zeros be?"
             if isinstance(site.holder, ast.Assign):
-                yield mistake("wrong_reduction", constant(site, site.node.value + 1), sentence)
+                more = constant(site, site.node.value + 1)
+                yield mistake("wrong_reduction", more, sentence, question)
 
 
 def limits(scope: Scope) -> Iterator[Rewrite]:
@@ -146,19 +183,50 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
             where = site_of(site, site.node, part)
             for more, which in (("- 1", "too early"), ("+ 1", "too late")):
                 verb = "begins" if part == "lower" else "ends"
-                sentence = f"A slice {verb} one position {which}."
-                question = (
-                    "Which positions does the slice take, and does the last one belong to it?"
-                )
+                sentence = f"The part that is used {verb} one position {which}."
+                question = "Which positions must be used, and does the last one belong to them?"
                 yield mistake("boundary", put(where, f"OLD {more}"), sentence, question)
+        yield from _other_parts(site)
     for site in scope.calls("range", "arange"):
         if len(site.node.args) == 1:
             for text, sentence in (
-                ("FUNC(1, FIRST)", "A loop leaves out its first position."),
-                ("FUNC(FIRST - 1)", "A loop leaves out its last position."),
+                ("FUNC(1, FIRST)", "The first position is left out."),
+                ("FUNC(FIRST - 1)", "The last position is left out."),
                 ("FUNC(1, FIRST + 1)", "Positions are counted from one, not from zero."),
             ):
-                yield mistake("boundary", put(site, text), sentence)
+                question = "Which position is the first one, and which is the last?"
+                yield mistake("boundary", put(site, text), sentence, question)
+
+
+def _other_parts(site: Site) -> Iterator[Rewrite]:
+    """Another part of what is sliced: the rest of it, all of it, or its last entries."""
+    part = site.node
+    if part.lower is not None or part.upper is None:
+        return
+    for text, sentence in (
+        ("slice(UPPER - 1, None)", "What follows is used, not what comes before."),
+        ("slice(UPPER, None)", "What follows is used, not what comes before."),
+        ("slice(None)", "Everything is used, not only a part."),
+        ("slice(max(0, UPPER - 2), UPPER)", "Only the last two entries of a part are used."),
+        ("slice(UPPER - 1, UPPER)", "Only the last entry of a part is used."),
+        ("slice(None, UPPER - 2)", "The part that is used ends two positions too early."),
+    ):
+        question = "Which positions must be used?"
+        yield mistake("boundary", put(site, text, UPPER=part.upper), sentence, question)
+
+
+def optional_arguments(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments that may be left out, and are used in any case or never."""
+    for site in scope.of(ast.If):
+        match site.node.test:
+            case ast.Compare(ast.Name(name), [ast.IsNot()]) if name in scope.optional:
+                test = site_of(site, site.node, "test")
+                sentence = f"`{name}` is used also where the caller passes none."
+                yield mistake("optional_argument", constant(test, value=True), sentence)
+                sentence = f"A condition takes `{name}` for true or false: it holds many numbers."
+                yield mistake("optional_argument", put(test, name), sentence)
+                sentence = f"`{name}` has no effect."
+                yield mistake("argument_ignored", constant(test, value=False), sentence)
 
 
 def checks(scope: Scope) -> Iterator[Rewrite]:
@@ -179,8 +247,12 @@ def checks(scope: Scope) -> Iterator[Rewrite]:
             f"A wrong value{about} is not refused." if named else "",
         )
         test = site_of(site, node, "test")
+        sentence = f"Right values{about} are refused."
+        always = constant(test, value=True)
+        yield mistake("check_wrong", always, sentence, group=f"check_wrong {about}")
         sentence = f"Right values{about} are refused, and wrong ones are not."
-        yield mistake("check_wrong", put(test, "not (OLD)"), sentence)
+        reversed_check = put(test, "not (OLD)")
+        yield mistake("check_wrong", reversed_check, sentence, group=f"check_wrong {about}")
         for other in scope.of((ast.BoolOp, ast.BinOp)):
             inside = any(item is other.node for item in ast.walk(node.test))
             if inside and isinstance(getattr(other.node, "op", None), ast.BitOr | ast.Or):
@@ -246,4 +318,4 @@ def _inside(site: Site, scope: Scope) -> ast.Expr | None:
     return None
 
 
-RULES = (reductions, operations, limits, positions, checks, effects)
+RULES = (reductions, operations, limits, positions, optional_arguments, checks, effects)

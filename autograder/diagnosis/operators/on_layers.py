@@ -43,7 +43,8 @@ def order(scope: Scope) -> Iterator[Rewrite]:
                 for site, index in zip(created, wanted, strict=True)
                 if site is not created[index]
             ],
-            f"The parameters are created in another order: {listed}.",
+            f"The parameters are created in another order ({listed}), so with the same seed they "
+            "get other numbers.",
         )
 
 
@@ -85,9 +86,12 @@ def draws(scope: Scope) -> Iterator[Rewrite]:
                 edits = [put(site, text) for site in found]
                 yield mistake("distribution", edits, f"The parameters are drawn from {what}.")
     if scope.is_constructor or any(map(_creates, scope.locals.values())):
-        yield from _seeds(scope, "The seed that the caller sets has no effect on the parameters.")
+        yield from _seeds(scope, "A seed is set inside, so the caller's seed has no effect.")
     elif scope.owner is not None:
-        yield from _seeds(scope, "Each call seeds torch's generator.")
+        yield from _seeds(
+            scope,
+            "Each call sets torch's seed, so random numbers repeat.",
+        )
 
 
 def _seeds(scope: Scope, sentence: str) -> Iterator[Rewrite]:
@@ -97,7 +101,7 @@ def _seeds(scope: Scope, sentence: str) -> Iterator[Rewrite]:
             "seeded_inside", before(first, f"torch.default_generator.manual_seed({seed})"), sentence
         )
     drawn = [site for site in scope.of(ast.Assign) if _creates(site.node.value)]
-    if scope.is_constructor and len(drawn) > 1:
+    if len(drawn) > 1:
         for seed in SEEDS:
             yield mistake(
                 "seeded_inside",
@@ -118,7 +122,7 @@ def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
             sentence = "The parameters are frozen, although they must be trained."
         text = f"torch.nn.Parameter(FIRST, requires_grad={frozen})"
         yield _all(parameters, "parameter_kind", text, sentence)
-        sentence = "The weights are plain tensors: the module does not know them as parameters."
+        sentence = "The weights are not registered as parameters; plain tensors, for one, are not."
         yield _all(parameters, "parameter_kind", "FIRST", sentence)
     for site in scope.of(ast.Expr):
         call = site.node.value
@@ -143,7 +147,9 @@ def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
 def _modules(scope: Scope) -> Iterator[Rewrite]:
     """Modules that torch does not find, that are one and the same, or that are frozen."""
     for site in scope.calls("ModuleList"):
-        sentence = "The modules are in a plain list, so that torch does not find their parameters."
+        sentence = (
+            "The heads are not registered in the module; those in a plain list, for one, are not."
+        )
         yield mistake("parameter_kind", put(site, "FIRST"), sentence)
     for site in scope.of(ast.ListComp):
         if scope.is_constructor:
@@ -281,7 +287,12 @@ def dropout(scope: Scope) -> Iterator[Rewrite]:
         if scope.is_constructor:
             keep = put(site_of(site, call.args, 0), "1 - OLD")
             sentence = "The probability of being kept is used as that of being dropped."
-            yield mistake("dropout_not_rescaled", keep, sentence, "What does `dropout` stand for?")
+            yield mistake(
+                "dropout_not_rescaled",
+                keep,
+                sentence,
+                "Is it the probability of losing a weight or of keeping it?",
+            )
             continue
         drop = put(site, "FIRST")
         yield mistake("dropout_missing", drop, group="nothing is dropped")
@@ -295,9 +306,9 @@ def dropout(scope: Scope) -> Iterator[Rewrite]:
 def _misplaced(scope: Scope, call: ast.Call, drop: Edit) -> Iterator[Rewrite]:
     for place, what in _places(scope):
         sentence = f"Dropout applies to {what}; it belongs to the attention weights."
-        yield mistake(
-            "dropout_misplaced", (drop, put(place, "DROP(OLD)", DROP=call.func)), sentence
-        )
+        edits = (drop, put(place, "DROP(OLD)", DROP=call.func))
+        group = f"dropout on {what.split(',')[0]}"
+        yield mistake("dropout_misplaced", edits, sentence, group=group)
 
 
 def _places(scope: Scope) -> Iterator[tuple[Site, str]]:

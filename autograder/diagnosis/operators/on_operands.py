@@ -20,7 +20,7 @@ from autograder.diagnosis.operators.rewrites import (
 from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
 
 TRANSPOSES = ("transpose", "permute", "swapaxes", "t")
-OTHER_AXES = ((0, 1), (1, 2), (0, -1), (-2, -1))
+OTHER_AXES = ((0, 1), (1, 2), (0, 2), (1, 3), (2, 3), (0, -1), (1, -1), (-2, -1), (-3, -1))
 
 
 def projections(scope: Scope) -> Iterator[Rewrite]:
@@ -76,8 +76,7 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
                     put(one, "NEW", NEW=right),
                     put(other, "NEW", NEW=left),
                 ),
-                f"The layers of the {roles[0]} and of the {roles[1]} are exchanged.",
-                group=f"exchange {roles[0]} {roles[1]}",
+                *_exchange(*roles),
             )
     for site in scope.of(ast.Call):
         call = site.node
@@ -96,17 +95,28 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
     yield from _other_inputs(scope)
 
 
+def _exchange(one: str, other: str) -> tuple[str, str, str]:
+    """Say that two projections are exchanged: what is said and asked, and the group."""
+    group = f"exchange {' '.join(sorted((one, other), reverse=True))}"
+    if {one, other} != {"queries", "keys"}:
+        return f"The {one} and the {other} are exchanged.", "", group
+    sentence = "The queries and the keys are exchanged: row i of the scores belongs to key i."
+    return sentence, "Which query does row i of the scores belong to?", group
+
+
 def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
     """Another argument goes into a projection."""
+    tensors = [name for name in scope.tensors if name not in scope.optional]
     for site in scope.of(ast.Name):
-        if site.node.id not in scope.tensors or not isinstance(site.node.ctx, ast.Load):
+        if site.node.id not in tensors or not isinstance(site.node.ctx, ast.Load):
             continue
-        for name in scope.tensors:
+        for name in tensors:
             if name != site.node.id:
                 yield mistake(
                     "operand_repeated",
                     put(site, name),
                     f"`{name}` is used where `{site.node.id}` must be.",
+                    f"What is `{site.node.id}` for?",
                     group=f"operand_repeated {name} {site.node.id}",
                 )
 
@@ -118,10 +128,9 @@ def inputs(scope: Scope) -> Iterator[Rewrite]:
         sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]
         edits = [put(site, other if site.node.id == one else one) for site in sites]
         if {site.node.id for site in sites} == {one, other}:
-            sentence = f"`{one}` and `{other}` are exchanged."
-            roles = [role_of(ast.Name(name)) or name for name in (one, other)]
-            group = f"exchange {roles[0]} {roles[1]}"
-            yield mistake("projection_exchanged", edits, sentence, group=group)
+            roles = [role_of(ast.Name(name)) for name in (one, other)]
+            words = _exchange(*roles) if all(roles) else (f"`{one}` and `{other}` are exchanged.",)
+            yield mistake("projection_exchanged", edits, *words)
 
 
 def _uses_of_layers(scope: Scope) -> Iterator[Site]:
@@ -158,9 +167,9 @@ def products(scope: Scope) -> Iterator[Rewrite]:
             yield mistake(
                 "transposed",
                 make("LEFT @ RIGHT.transpose(-2, -1)"),
-                f"{_capital(scope.phrase(node.right) or 'the second factor')} of a product are "
-                "transposed although they must not be.",
+                _needlessly_transposed(scope.phrase(node.right)),
             )
+        yield from _other_products(scope, site)
         yield mistake(
             "wrong_reduction",
             make("LEFT * RIGHT"),
@@ -170,6 +179,62 @@ def products(scope: Scope) -> Iterator[Rewrite]:
         if right:
             continue
         yield mistake("wrong_axis", make("(LEFT * RIGHT).sum(-1)"), group="wrong_axis product")
+
+
+def _needlessly_transposed(what: str) -> str:
+    if what.startswith("the "):
+        return f"{_capital(what)} of a product are transposed although they must not be."
+    return f"{what or 'The second factor'} is transposed in a product although it must not be."
+
+
+def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """The factors in the other order, only one of them, or their products not added up."""
+    make = partial(put, site)
+    left = scope.phrase(site.node.left) or "the first factor"
+    transposed = _transposed(site.node.right)
+    right = scope.phrase(transposed or site.node.right) or "the second factor"
+    if right != left:
+        sentence = f"{_capital(left)} and {right} are in the other order in their product."
+        yield mistake("factors_exchanged", make("RIGHT @ LEFT"), sentence)
+        sentence = f"{_capital(left)} are not multiplied by {right}: there is no product."
+        sentence = sentence.replace("` are not", "` is not")
+        yield mistake("step_missing", make("LEFT"), sentence)
+    if transposed is not None:
+        text = "LEFT.transpose(-2, -1) @ RIGHT.transpose(-2, -1)"
+        sentence = "Features are compared with features, not tokens with tokens."
+        yield mistake("wrong_axis", make(text), sentence)
+        text = "LEFT.unsqueeze(-2) * RIGHT.transpose(-2, -1).unsqueeze(-3)"
+        sentence = "The features are multiplied one by one, and their products are not added up."
+        yield mistake("wrong_reduction", make(text), sentence)
+        for name in scope.tensors:
+            if not role_of(ast.Name(name)):
+                sentence = f"`{name}` is compared with itself: queries and keys have no effect."
+                text = f"{name} @ {name}.transpose(-2, -1)"
+                yield mistake("projection_missing", make(text), sentence)
+    if role_of(site.node.left) == "weights":
+        what = right if right.startswith("`") else right.removeprefix("the ")
+        for text, kind, sentence in (
+            (
+                "LEFT.unsqueeze(-1) * RIGHT",
+                "wrong_reduction",
+                f"The weighted {what} are not summed.",
+            ),
+            (
+                "(LEFT.unsqueeze(-1) * RIGHT).sum(-1)",
+                "wrong_axis",
+                "The sum runs over the features, not over the tokens.",
+            ),
+            (
+                "RIGHT[LEFT.argmax(-1)]",
+                "wrong_reduction",
+                "Only the token with the largest weight counts; all must, by their weights.",
+            ),
+            ("LEFT @ RIGHT + 1", "wrong_reduction", "The weighted sum starts at one, not at zero."),
+        ):
+            yield mistake(kind, make(text), sentence)
+    elif transposed is None:
+        sentence = "The products are added up along another axis."
+        yield mistake("wrong_axis", make("(LEFT * RIGHT).sum(0)"), sentence)
 
 
 def _repeated(scope: Scope, site: Site) -> Iterator[Rewrite]:
@@ -185,7 +250,7 @@ def _repeated(scope: Scope, site: Site) -> Iterator[Rewrite]:
             "operand_repeated",
             put(site, template),
             f"{_capital(what)} are compared with themselves.",
-            "Who asks, and who answers?",
+            f"With what must {what} be compared?",
             group=f"{what} for {other}".replace("the ", ""),
         )
 
@@ -274,8 +339,16 @@ def heads(scope: Scope) -> Iterator[Rewrite]:
             )
             yield _together(site, parts, f"torch.stack(H, dim={axis})", "concat_axis", sentence)
         for text, kind, sentence in (
-            ("sum(H)", "heads_mixed", "The results of the heads are added up."),
-            ("sum(H) / len(H)", "heads_mixed", "The results of the heads are averaged."),
+            (
+                "sum(H)",
+                "heads_mixed",
+                "The heads are added up, so they can't be told apart.",
+            ),
+            (
+                "sum(H) / len(H)",
+                "heads_mixed",
+                "The heads are averaged, so they can't be told apart.",
+            ),
             (
                 "torch.cat(H[::-1], dim=D)",
                 "heads_mixed",
@@ -324,19 +397,22 @@ def results(scope: Scope) -> Iterator[Rewrite]:
                     "wrong_return",
                     make(name),
                     f"The {role} are returned, not the result of the last step.",
+                    f"Which step comes after the {role}?",
                 )
                 text = f"(OLD, {name})"
                 sentence = f"The {role} are returned as well; one result is asked for."
-                yield mistake("wrong_return", make(text), sentence)
+                question = "Can the caller use your result as one tensor?"
+                yield mistake("wrong_return", make(text), sentence, question)
         for name in scope.tensors:
-            sentence = f"`{name}` is returned as it came in."
+            sentence = f"The result is `{name}` itself, unchanged."
             yield mistake("wrong_return", make(name), sentence)
-        for dtype in ("double", "float", "long", "bool"):
-            yield mistake("dtype", make(f"OLD.{dtype}()"), group="dtype")
+        for dtype in ("float64", "float32", "int64", "bool"):
+            sentence = f"The result has the dtype {dtype}, not the one that is asked for."
+            yield mistake("dtype", make(f"OLD.to(torch.{dtype})"), sentence, group="dtype")
         yield mistake(
             "detached",
             make("OLD.detach()"),
-            "No gradient flows back from the result.",
+            "The result is cut from the graph: no gradient flows back from it.",
             group="result",
         )
 
@@ -348,7 +424,8 @@ def forms(scope: Scope) -> Iterator[Rewrite]:
         make = partial(put, site_of(site, site.node, "value"))
         if isinstance(value, ast.Compare):
             sentence = "True and False are exchanged in the result."
-            yield mistake("mask_inverted", make("~(OLD)"), sentence)
+            question = "What does True mean here, and what does False?"
+            yield mistake("mask_inverted", make("~(OLD)"), sentence, question)
         for first, second in combinations(range(_length(value)), 2):
             order = list(range(_length(value)))
             order[first], order[second] = order[second], order[first]
@@ -373,7 +450,7 @@ def graph(scope: Scope) -> Iterator[Rewrite]:
             yield mistake(
                 "detached",
                 put(site_of(site, site.node, "value"), "OLD.detach()"),
-                f"No gradient flows back through the {role}.",
+                f"No gradient flows back through the {role}: what they come from is never trained.",
             )
     for site in scope.of(ast.BinOp):
         if isinstance(site.node.op, ast.Div | ast.Sub) and isinstance(site.node.right, ast.Call):

@@ -17,23 +17,31 @@ from autograder.diagnosis.operators.rewrites import (
     put,
     site_of,
 )
-from autograder.diagnosis.operators.vocabulary import role_of
+from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
 
 ROOTS = (0.5, -0.5)
 SOFTMAX = "softmax"
 TRIANGLES = ("tril", "triu")
-CONSTANT_SIZES = (2, 8, 64)  # that students take from a document for every size
+CONSTANT_SIZES = (2, 3, 4, 8, 64)  # that students take from a document for every size
 HIDES_ALL = {"softmax_axis", "mask_shifted", "mask_inverted", "mask_axis"}
 HIDING = ("float('-inf')", "-1e9")  # where a row is hidden altogether, they show different things
 FILLS = {
+    "-20.0": "Hidden scores are low, but not low enough: hidden tokens keep a small weight.",
+    "-10.0": "Hidden scores are low, but not low enough: hidden tokens keep a small weight.",
     "0.0": "Hidden scores become zero or nearly zero, whose exponential is one: they still count.",
     "-1.0": "Hidden scores become a small negative number: they still count.",
     "float('inf')": "Hidden scores become plus infinity, which takes all the weight or makes NaN.",
 }
 OTHERS_THAN_SOFTMAX = (
     ("X", "The scores are used as weights: no softmax makes them positive and sum to one."),
-    ("torch.sigmoid(X)", "Each score becomes a weight of its own: those of a row do not compete."),
-    ("torch.log_softmax(X, dim=D)", "The logarithms of the weights are used as weights."),
+    (
+        "torch.sigmoid(X)",
+        "Each score becomes a weight by itself; those of a row do not sum to one.",
+    ),
+    (
+        "torch.log_softmax(X, dim=D)",
+        "The logarithms of weights, none of them positive, are used as weights.",
+    ),
     (
         "(lambda s: s / s.sum(dim=D, keepdim=True))(X)",
         "The scores are divided by their sum, without the exponential: a weight can be negative.",
@@ -62,8 +70,14 @@ def scale(scope: Scope) -> Iterator[Rewrite]:
         )
         yield mistake(
             "scale_wrong_power",
+            put(site, "LEFT / (SIZE * 0.5)", SIZE=size),
+            f"All in all {what} are divided by half the size of a key, not by its square root.",
+        )
+        yield mistake(
+            "scale_wrong_power",
             put(site, "LEFT * RIGHT"),
-            f"The scale makes {what} larger by the square root of the key size, not smaller.",
+            f"The scale makes {what} larger by the square root of the key size, not smaller, which "
+            "makes the softmax sharper.",
             "Should longer keys make the scores larger?",
         )
         yield mistake(
@@ -83,18 +97,17 @@ def _other_sizes(scope: Scope, site: Site, what: str) -> Iterator[Rewrite]:
     for template, phrase in _sizes(scope):
         edit = put(site, f"LEFT / ({template}) ** 0.5")
         sentence = f"{what[:1].upper()}{what[1:]} are divided by the square root of {phrase}."
-        yield mistake(
-            "scale_wrong_size", edit, sentence, "How many products does one score add up?"
-        )
+        question = "How many products does one score add up?"
+        yield mistake("scale_wrong_size", edit, sentence, question, group="scale_wrong_size")
 
 
 def _sizes(scope: Scope) -> Iterator[tuple[str, str]]:
     """Yield every size in scope as an expression, and what it is."""
     for name in scope.tensors:
         yield f"{name}.shape[-1]", f"the size of the last axis of `{name}`"
-        alone = len(scope.tensors) == 1 and "queries" in scope.by_role
-        tokens = "the number of tokens" if alone else f"the last axis but one of `{name}`"
-        yield f"{name}.shape[-2]", tokens
+        holds_tokens = not name.startswith("W") and role_of(ast.Name(name)) in {"", *PROJECTIONS}
+        what = "the number of tokens in" if holds_tokens else "the size of axis -2 of"
+        yield f"{name}.shape[-2]", f"{what} `{name}`"
         yield f"{name}.shape[0]", f"the size of the first axis of `{name}`"
     for role in ("queries", "keys", "values"):
         if (local := scope.by_role.get(role)) and local not in scope.tensors:
@@ -153,8 +166,11 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
             continue
         for axis, sentence in (
             ("-2", "The weights of one key sum to one over all queries; those of a query must."),
-            ("0", "The softmax runs over the first axis, not over the keys."),
-            ("1", "The softmax runs over the second axis, not over the keys."),
+            ("0", "The softmax runs over the first axis, that of queries or items, not of keys."),
+            (
+                "1",
+                "The softmax runs over the second axis, which in a batch does not hold keys.",
+            ),
         ):
             yield mistake(
                 "softmax_axis",
@@ -202,7 +218,9 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("mask_inverted", fill(text), group="mask_inverted")
         for value, sentence in FILLS.items():
             yield mistake("mask_fill", fill(f"X.masked_fill(M, {value})"), sentence)
-        yield mistake("mask_axis", fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))"))
+        yield from _sums(scope, site, scores, hidden)
+        turned = fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))")
+        yield mistake("mask_axis", turned, group="mask_inverted")  # of a triangle it is the other
         yield mistake(
             "batch_mixed",
             fill("X.masked_fill((M)[:1], float('-inf'))"),
@@ -221,11 +239,29 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("mask_axis", put(site, "OBJECT.unsqueeze(-1)"))
 
 
+def _sums(scope: Scope, site: Site, scores: Site, hidden: ast.expr) -> Iterator[Rewrite]:
+    """A mask that is added, or multiplied by infinity; one that is not the caller's."""
+    fill = partial(put, site, X=scores, M=hidden)
+    mask = hidden.left if isinstance(hidden, ast.Compare) else hidden
+    sentence = "The mask is added to the scores, which hides nothing."
+    yield mistake("mask_fill", put(site, "X + A", X=scores, A=mask), sentence)
+    sentence = "Zero times infinity is NaN: the product makes NaN of what must be visible."
+    question = "What is 0 times infinity, and what fills positions without a product?"
+    yield mistake("mask_fill", fill("X + (M) * float('-inf')"), sentence, question)
+    if isinstance(mask, ast.Name) and mask.id in scope.tensors:
+        sentence = f"`{mask.id}` has no effect: later tokens are hidden, whatever it holds."
+        text = "(lambda s: s.masked_fill(torch.ones_like(s).tril() == 0, float('-inf')))(X)"
+        yield mistake("argument_ignored", fill(text), sentence)
+
+
 def _late_masks(scope: Scope, site: Site, after: Site, hidden: ast.expr) -> Iterator[Rewrite]:
     test = _condition(scope, site)
     for value, sentence in (
         ("0.0", ""),
-        ("float('-inf')", "Minus infinity comes after the softmax, where it is a weight."),
+        (
+            "float('-inf')",
+            "Minus infinity comes after the softmax: nothing turns it into zero.",
+        ),
     ):
         text = f"OLD.masked_fill(M, {value})"
         if test is not None:
@@ -254,26 +290,45 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
         make = partial(put, site, X=ones)
         for more, sentence in (
             (1, "Each token also sees the one after it."),
-            (-1, "Each token is hidden from itself, so that the first one sees nothing."),
+            (
+                -1,
+                "Each token is hidden from itself, so that nothing is left for the first one.",
+            ),
             (2, "Each token also sees the two after it."),
+            (-2, "Each token is hidden from itself and from the one before it."),
         ):
             text = f"X.{name_of(call.func)}({at + more})"
             yield mistake("mask_shifted", make(text), sentence)
         other = "triu" if lower else "tril"
-        for shift in dict.fromkeys((-at, 1 - at if lower else at - 1)):
+        for shift in dict.fromkeys((-at, 1 - at if lower else at - 1, at)):
             yield mistake(
                 "mask_inverted",
                 make(f"X.{other}({shift})"),
                 "The mask is the wrong triangle: tokens see the later ones, not the earlier ones.",
                 group="mask_inverted",
             )
+        nothing, everything = ("X", "torch.zeros_like(X)")[:: 1 if lower else -1]
+        yield mistake("mask_missing", make(nothing))
+        sentence = "Everything is hidden, so that the softmax has nothing to choose from."
+        yield mistake("mask_extra", make(everything), sentence)
+        only = "X.tril().triu()" if lower else "X - X.tril().triu()"
+        yield mistake("mask_extra", make(only), "Each token sees only itself.")
         if lower:
-            yield mistake("mask_missing", make("X"))
-        else:
-            yield mistake("mask_missing", make("torch.zeros_like(X)"))
+            yield from _forms(site)
+    for site in scope.of(ast.Return):
+        if isinstance(site.node.value, ast.Compare):
+            yield from _forms(site_of(site, site.node, "value"))
     for site in scope.of(ast.BinOp):
         if isinstance(site.node.op, ast.Mult) and _is_triangle(site.node.right):
             yield mistake("mask_missing", put(site, "LEFT"))
+
+
+def _forms(site: Site) -> Iterator[Rewrite]:
+    """A mask of zeros and minus infinity, or one that is mirrored."""
+    text = "torch.zeros((OLD).shape).masked_fill((OLD) == 0, float('-inf'))"
+    yield mistake("mask_form", put(site, text))
+    sentence = "The mask is mirrored: its columns are in the reverse order."
+    yield mistake("mask_inverted", put(site, "(OLD).flip(-1)"), sentence)
 
 
 def with_large_fills(scope: Scope, rewrite: Rewrite) -> Iterator[Rewrite]:

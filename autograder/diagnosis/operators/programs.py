@@ -4,23 +4,59 @@ A program is compiled when it is first asked, and asked only as long as its answ
 request by request, as the solution was asked. Every answer is kept for the whole class.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import pytest
 
 from autograder.course import Stage
-from autograder.diagnosis.observation import Observation, ended_alike, same_step
-from autograder.diagnosis.operators import on_contracts, on_layers, on_operands, on_scores
+from autograder.diagnosis.observation import (
+    UNCOMPARED_VERBS,
+    Observation,
+    same_answer,
+    same_step,
+)
+from autograder.diagnosis.operators import (
+    on_contracts,
+    on_extras,
+    on_layers,
+    on_operands,
+    on_parameters,
+    on_scores,
+    on_shapes,
+)
+from autograder.diagnosis.operators.answers import (
+    Sample,
+    SampleTable,
+    Sought,
+    differ,
+    same_end,
+    sample,
+    sought,
+)
 from autograder.diagnosis.operators.rewrites import Exercise, Rewrite
-from autograder.diagnosis.operators.vocabulary import wording
+from autograder.diagnosis.operators.vocabulary import UNLIKELY, wording
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.tensors import decode
 from autograder.suite.in_process import Exchange, LocalChannel
 from autograder.suite.student_proxy import RemoteModule, Student, fault_of
 
-RULES = (*on_scores.RULES, *on_operands.RULES, *on_layers.RULES, *on_contracts.RULES)
+PARTS = (
+    on_scores,
+    on_operands,
+    on_layers,
+    on_contracts,
+    on_shapes,
+    on_parameters,
+    on_extras,
+)
+RULES = tuple(rule for part in PARTS for rule in part.RULES)
+MAX_TABLES = 200  # of samples, each of at most some hundred programs
+UNCOMPARED = "new"  # a verb whose answer says nothing
+PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
 Run = Callable[[pytest.Item, LocalChannel], Observation]
 # Runs a check on the solution; returns also its requests, and the tensors behind them.
@@ -42,6 +78,7 @@ class Answer(NamedTuple):
 
     value: Any
     fault: Fault | None
+    sample: Sample | None = None
 
 
 class Programs:
@@ -53,38 +90,88 @@ class Programs:
         self._exercise = Exercise(self._text, exercise, names)
         self._solution = solution
         self.rewrites = tuple(rewrites_of(self._exercise, words))
+        self.keys = tuple((number,) for number in range(len(self.rewrites)))
         self._channels: dict[Key, LocalChannel | None] = {}
         self._answers: dict[tuple[Key, str], list[Answer]] = {}
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
         self._runs: dict[tuple[Key, str], Observation] = {}
-
-    def __len__(self) -> int:
-        return len(self.rewrites)
+        self._tables: dict[tuple[tuple[Key, ...], str, int], SampleTable] = {}
+        self._pairs: dict[tuple[int, ...], list[Key]] = {}
+        self._solves: dict[tuple[Key, str, int, frozenset[str]], bool] = {}
+        self._alike: dict[tuple[Key, str, int], Key] = {}
+        self._firsts: dict[tuple[str, int], list[Key]] = defaultdict(list)
 
     @cached_property
     def texts(self) -> frozenset[str]:
         """The source of every program with one rewrite."""
         return frozenset(self._exercise.text([one]) for one in self.rewrites)
 
-    def shows(self, key: Key, script: Script, seen: Observation) -> bool:
+    def text(self, key: Key) -> str:
+        """Return the source of a program, without the rest of the module."""
+        return self._exercise.text([self.rewrites[number] for number in key])
+
+    def matching(self, keys: tuple[Key, ...], script: Script, seen: Sought) -> list[Key]:
+        """List those of *keys* that show what was seen; most are dropped in one comparison."""
+        last = len(seen.answers) - 1
+        wanted = seen.samples[last] if last >= 0 else None
+        left: Sequence[Key] = keys
+        if wanted is not None and seen.answers[last][0] not in PARTLY_COMPARED:
+            left = [keys[place] for place in self._table(keys, script, last).like(wanted)]
+        return [key for key in left if self.shows(key, script, seen)]
+
+    def _table(self, keys: tuple[Key, ...], script: Script, index: int) -> SampleTable:
+        """Return the samples of one answer of many programs, made once."""
+        name = keys, script.check, index
+        if name not in self._tables:
+            if len(self._tables) >= MAX_TABLES:
+                self._tables.clear()
+            self._asked = None
+            found = [self.answer(key, script, index) for key in keys]
+            self._tables[name] = SampleTable([one.sample if one else None for one in found])
+        return self._tables[name]
+
+    def shows(self, key: Key, script: Script, seen: Sought) -> bool:
         """Whether the program answers the requests of a check as in *seen*, as far as they go."""
         self._asked = None
-        for index, (verb, answer) in enumerate(seen.answers):
+        for index in range(len(seen.answers)):
             given = self.answer(key, script, index)
-            if given is None:
-                return False
-            if (verb, answer) == REFUSED or given.fault is not None:
-                if (verb, answer) != REFUSED or given.fault is None:
-                    return False
-                continue
-            solved = script.solved.answers
-            expected = solved[index] if index < len(solved) else None
-            if not same_step(verb, answer, given.value, expected):
+            if given is None or not _same(given, script, seen, index):
                 return False
         if isinstance(seen.error, Fault) and len(seen.answers) < len(script.exchanges):
             last = self.answer(key, script, len(seen.answers))
-            return last is not None and ended_alike(last.fault, seen.error)
+            return last is not None and same_end(last.fault, seen.error)
         return True
+
+    def solves(self, key: Key, script: Script, count: int, verbs: frozenset[str]) -> bool:
+        """Whether the program gives the solution's first *count* answers to one of the *verbs*.
+
+        Without verbs all answers count. Each comparison is made once.
+        """
+        known = (key, script.check, count, verbs)
+        if known not in self._solves:
+            answers = tuple(
+                (verb if verb in verbs or not verbs else UNCOMPARED, answer)
+                for verb, answer in script.solved.answers[:count]
+            )
+            self._solves[known] = self.shows(key, script, sought(Observation(answers, None)))
+        return self._solves[known]
+
+    def alike(self, key: Key, script: Script, index: int) -> Key:
+        """Return the first program that was found to give the same answer to one request."""
+        known = (key, script.check, index)
+        if known not in self._alike:
+            firsts = self._firsts[script.check, index]
+            same = (one for one in firsts if self._equal(key, one, script, index))
+            self._alike[known] = next(same, key)
+            if self._alike[known] == key:
+                firsts.append(key)
+        return self._alike[known]
+
+    def _equal(self, key: Key, other: Key, script: Script, index: int) -> bool:
+        mine, theirs = self.answer(key, script, index), self.answer(other, script, index)
+        if mine is None or theirs is None or differ(mine.sample, theirs.sample):
+            return False
+        return same_answer(mine.value, theirs.value)
 
     def run(self, key: Key, check: pytest.Item, run: Run) -> Observation:
         """Run *check* on the program, once."""
@@ -99,6 +186,27 @@ class Programs:
         """Whether the rewrites of *key* change different places."""
         places = [self.rewrites[number].places for number in key]
         return len(frozenset().union(*places)) == sum(map(len, places))
+
+    def pairs(self, numbers: tuple[int, ...]) -> list[Key]:
+        """List the pairs of these programs that change different places, the likeliest first.
+
+        First come those of likely kinds, and the first mistakes of each kind.
+        """
+        if numbers not in self._pairs:
+            pairs = filter(self.compatible, combinations(numbers, 2))
+            self._pairs[numbers] = sorted(
+                pairs,
+                key=lambda key: tuple(
+                    map(sum, zip(*(self._ranks[one] for one in key), strict=True))
+                ),
+            )
+        return self._pairs[numbers]
+
+    @cached_property
+    def _ranks(self) -> list[tuple[int, int]]:
+        """Of each program whether its kind is unlikely, and how many of this kind come before."""
+        kinds = [one.kind for one in self.rewrites]
+        return [(kind in UNLIKELY, kinds[:place].count(kind)) for place, kind in enumerate(kinds)]
 
     def answer(self, key: Key, script: Script, index: int) -> Answer | None:
         """Return answer *index*, asking the requests up to it if it is not known."""
@@ -119,12 +227,24 @@ class Programs:
         if key not in self._channels:
             rewrites = [self.rewrites[number] for number in key]
             try:
-                code = self._exercise.compile(rewrites, "mistake.py")
+                code = self._exercise.compile(rewrites, self._solution.file)
                 source = lambda: f"{self._text}\n\n{self._exercise.text(rewrites)}\n"  # noqa: E731  # read later
                 self._channels[key] = self._solution.replacing(code, source)
             except Exception:  # noqa: BLE001  # a rewrite that can't be imported is no mistake
                 self._channels[key] = None
         return self._channels[key]
+
+
+def _same(given: Answer, script: Script, seen: Sought, index: int) -> bool:
+    """Whether an answer is the one that was seen, or both refuse."""
+    verb, answer = seen.answers[index]
+    if (verb, answer) == REFUSED or given.fault is not None:
+        return (verb, answer) == REFUSED and given.fault is not None
+    if verb not in PARTLY_COMPARED and differ(given.sample, seen.samples[index]):
+        return False
+    solved = script.solved.answers
+    expected = solved[index] if index < len(solved) else None
+    return same_step(verb, answer, given.value, expected)
 
 
 def rewrites_of(exercise: Exercise, words: Words) -> list[Rewrite]:
@@ -159,5 +279,6 @@ def _ask(channel: LocalChannel, exchanges: Sequence[Exchange]) -> list[Answer]:
             answers.append(Answer(None, fault))
         else:
             module = lambda handle: RemoteModule(student, handle)  # noqa: E731  # one line
-            answers.append(Answer(decode(reply.value, module), None))
+            value = decode(reply.value, module)
+            answers.append(Answer(value, None, sample(value)))
     return answers

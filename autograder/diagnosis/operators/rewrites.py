@@ -178,6 +178,7 @@ class Scope:
         self.arguments = tuple(arg.arg for arg in arguments)
         self.tensors = tuple(arg.arg for arg in arguments if _is_tensor(arg))
         self.numbers = tuple(name for name in self.arguments if name not in self.tensors)
+        self.optional = self.arguments[len(self.arguments) - len(node.args.defaults) :]
 
     @property
     def is_constructor(self) -> bool:

@@ -33,7 +33,8 @@ class Wording(NamedTuple):
 KINDS: Final = {
     "scale_missing": Wording(
         "The scores are not divided by the square root of the key size.",
-        "How does the spread of a dot product grow with the size of its vectors?",
+        "How does the spread of a dot product grow with the size of its vectors, and what does "
+        "softmax do with large scores?",
     ),
     "scale_wrong_size": Wording(
         "The scores are divided by the square root of another size than that of a key.",
@@ -80,8 +81,8 @@ KINDS: Final = {
         "What does each axis count, and which one must disappear?",
     ),
     "mask_missing": Wording(
-        "Nothing is hidden: the result is that of attention without a mask.",
-        "Which scores must not count, and what do you do with them?",
+        "Nothing is hidden: the result is the one without a mask.",
+        "What must not count, and do you use the tensor in which it is hidden?",
     ),
     "mask_after_softmax": Wording(
         "Weights are hidden after the softmax, so those that remain no longer sum to one.",
@@ -89,7 +90,7 @@ KINDS: Final = {
     ),
     "mask_inverted": Wording(
         "What must be hidden is visible, and what must be visible is hidden.",
-        "Which tokens may the first one attend to, and which the last one?",
+        "Which tokens may the first one see, and does a 1 in the mask mean visible or hidden?",
     ),
     "mask_shifted": Wording(
         "The mask is shifted by one or more diagonals.",
@@ -113,7 +114,7 @@ KINDS: Final = {
     ),
     "reshaped": Wording(
         "Numbers are only cut anew where axes must be exchanged, so they end up in wrong places.",
-        "Does a new shape alone move a number past another one?",
+        "Which number follows the first one when axes are exchanged, and which in a new shape?",
     ),
     "projection_exchanged": Wording(
         "The queries, keys or values of one projection stand in for those of another.",
@@ -137,26 +138,26 @@ KINDS: Final = {
     ),
     "heads_mixed": Wording(
         "The results of the heads are not side by side, one head after the other.",
-        "Which features of the result belong to head 0?",
+        "How many features must the result have, and which of them belong to head 0?",
     ),
     "batch_mixed": Wording(
         "The items of a batch are not independent of each other.",
         "Which axis counts the items, and which step touches it?",
     ),
     "argument_ignored": Wording(
-        "An argument has no effect.", "Where does each argument of the signature matter?"
+        "An argument has no effect.", "Where does each argument of the signature have an effect?"
     ),
     "default_changed": Wording(
         "A default value differs from the documented one.",
-        "Which default does the signature give?",
+        "Which default does the signature give, and where does the argument have an effect?",
     ),
     "creation_order": Wording(
         "The parameters are created in another order, so each gets other random numbers.",
-        "In which order does the docstring list them?",
+        "In which order does the docstring list them, and why does the order matter with a seed?",
     ),
     "distribution": Wording(
         "The parameters are drawn from another distribution.",
-        "Which distribution does the docstring name?",
+        "Which distribution does the docstring name, and which numbers can it give?",
     ),
     "seeded_inside": Wording(
         "The seed that the caller sets has no effect: torch's generator is seeded again inside.",
@@ -164,7 +165,7 @@ KINDS: Final = {
     ),
     "parameter_kind": Wording(
         "A parameter, a frozen parameter, a buffer and a plain tensor stand in for one another.",
-        "What shall torch train, what shall it only keep, and what neither?",
+        "What must torch train, and how does a module register what it only keeps?",
     ),
     "wrong_size": Wording(
         "A layer or parameter has other sizes than documented.",
@@ -172,7 +173,7 @@ KINDS: Final = {
     ),
     "bias_wrong": Wording(
         "A layer has a bias that it must not have, or lacks one.",
-        "When does the docstring ask for a bias?",
+        "What does nn.Linear add by default, and when does the docstring ask for it?",
     ),
     "layer_unused": Wording(
         "A layer has no effect on the result.", "Through which layers must the tokens pass?"
@@ -190,7 +191,7 @@ KINDS: Final = {
     ),
     "dropout_misplaced": Wording(
         "Dropout applies to something else than the attention weights.",
-        "What is set to zero: scores, weights or contexts?",
+        "Dropout removes connections between tokens: which tensor holds these, after which step?",
     ),
     "dropout_always": Wording(
         "Weights are also dropped in eval mode.", "How does dropout know the mode of its module?"
@@ -215,7 +216,10 @@ KINDS: Final = {
         "Something else is returned than the result of the last step.",
         "What does the docstring say is returned?",
     ),
-    "dtype": Wording("The result has another dtype.", "Which dtype does the docstring name?"),
+    "dtype": Wording(
+        "The result has another dtype.",
+        "Which dtype do the inputs have, and which must the result have?",
+    ),
     "wrong_operation": Wording(
         "Two numbers are combined by another operation than the right one.",
         "What does the docstring do with the two?",
@@ -223,14 +227,130 @@ KINDS: Final = {
     "step_missing": Wording(
         "A step has no effect on the result.", "Which steps does the docstring ask for?"
     ),
+    "softmax_extra": Wording(
+        "A softmax turns the result into weights, which this exercise does not ask for.",
+        "Which step of attention takes a softmax, and is it this one?",
+    ),
+    "length_extra": Wording(
+        "Vectors are divided by their lengths, which this exercise does not ask for.",
+        "Does the length of a vector count in a dot product?",
+    ),
+    "rounded": Wording(
+        "The result is rounded: the digits of a printed example are no precision to compute with, "
+        "and no gradient flows through a rounding.",
+        "Where do the digits get lost?",
+    ),
+    "sum_extra": Wording(
+        "Something is added to the result that this exercise does not ask for.",
+        "Which step is the last one, and what does it give?",
+    ),
+    "weights_equal": Wording(
+        "All weights of a query are equal, whatever its scores are.",
+        "What decides how much a token counts?",
+    ),
+    "sign_reversed": Wording(
+        "The scores have the opposite sign: the least similar token gets the largest weight.",
+        "Which token must get the largest weight?",
+    ),
+    "size_fixed": Wording(
+        "A size is always the same number, whatever the size of the input is.",
+        "Which sizes may differ from call to call?",
+    ),
+    "size_of_another_axis": Wording(
+        "A size is taken from another axis of the input than it must be.",
+        "What does each axis of the input count?",
+    ),
+    "parameter_missing": Wording(
+        "A parameter, a layer or a buffer is not created.",
+        "Which ones does the docstring list?",
+    ),
+    "draw_transposed": Wording(
+        "Parameters are drawn in the transposed shape, so that their numbers are elsewhere.",
+        "Which shape does the docstring give?",
+    ),
+    "draw_at_once": Wording(
+        "All parameters come from one draw, so that they get other numbers.",
+        "How many draws does the docstring ask for?",
+    ),
+    "stored_weight": Wording(
+        "The weight of a layer is multiplied as it is stored; the layer itself transposes it.",
+        "Which shape has the weight of nn.Linear, and which one does the product need?",
+    ),
+    "sizes_exchanged": Wording(
+        "The sizes of a new shape are in another order.",
+        "What does each axis of the new shape count?",
+    ),
+    "arguments_exchanged": Wording(
+        "Two arguments are exchanged where they are handed on.",
+        "In which order does the called function take them?",
+    ),
+    "nothing_returned": Wording(
+        "Nothing is returned: the result is computed, at most, and then lost.",
+        "With which statement does the function end?",
+    ),
+    "part_returned": Wording(
+        "Only one entry of the first axis is returned.",
+        "What does the first axis of the result count?",
+    ),
+    "axis_too_many": Wording(
+        "The result has one axis too many, of size one.",
+        "What does the docstring say about the shape of the result?",
+    ),
+    "axes_joined": Wording(
+        "Two axes of the result are one.",
+        "What does the docstring say about the shape of the result?",
+    ),
+    "factors_exchanged": Wording(
+        "The two factors of a matrix product are in the other order.",
+        "What does each axis of the two factors stand for, and which one must be summed over?",
+    ),
+    "optional_argument": Wording(
+        "An argument is used also where the caller leaves it out.",
+        "What does the argument hold if the caller passes none?",
+    ),
+    "mask_form": Wording(
+        "The mask is in another form: with minus infinity, for adding it to scores.",
+        "Which values does the docstring give to hidden and visible tokens?",
+    ),
 }
+UNLIKELY: Final = frozenset(  # beside another mistake: such pairs are tried last
+    {
+        "softmax_extra",
+        "length_extra",
+        "rounded",
+        "sum_extra",
+        "weights_equal",
+        "sign_reversed",
+        "size_fixed",
+        "size_of_another_axis",
+        "parameter_missing",
+        "draw_transposed",
+        "draw_at_once",
+        "stored_weight",
+        "sizes_exchanged",
+        "arguments_exchanged",
+        "nothing_returned",
+        "part_returned",
+        "axis_too_many",
+        "axes_joined",
+        "factors_exchanged",
+        "optional_argument",
+        "mask_form",
+        "dtype",
+    }
+)
+
+
+def role_of_name(name: str) -> str:
+    """Return what a quantity of this name is in attention, or "" if the name does not say."""
+    return BY_NAME.get(name.lower().removeprefix("w_"), "")
 
 
 def role_of(node: ast.expr | None) -> str:  # noqa: PLR0911  # one kind of node a line
     """Return what *node* is in attention, "queries" for example, or "" if its name does not say."""
     match node:
         case ast.Name(name) | ast.Attribute(ast.Name("self"), name):
-            return BY_NAME.get(name.lower().removeprefix("w_"), "")
+            return role_of_name(name)
         case ast.Call(ast.Attribute(ast.Name("self")) as layer):
             return role_of(layer)
         case ast.Call(ast.Attribute(_, "softmax")):

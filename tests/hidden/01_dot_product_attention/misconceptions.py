@@ -12,37 +12,11 @@ MISCONCEPTIONS = (
         question="What should a pair contribute if one of its two numbers is zero?",
     ),
     Misconception(
-        id="keeps_the_last_product_only",
-        exercise="dot_product",
-        swaps=(("total += x * y", "total = x * y"),),
-        explanation="Each product replaces the total, so only the last pair counts.",
-        question=(
-            "What does the total hold after the second pair, and what happened to the first "
-            "product?"
-        ),
-    ),
-    Misconception(
         id="multiplies_the_products",
         exercise="dot_product",
         swaps=(("total = 0.0", "total = 1.0"), ("total += x * y", "total *= x * y")),
         explanation="The products are multiplied with each other, but a dot product adds them up.",
         question="How does one pair with a zero in it change your result, and should it?",
-    ),
-    Misconception(
-        id="starts_the_total_at_one",
-        exercise="dot_product",
-        swaps=(("total = 0.0", "total = 1.0"),),
-        explanation="The total begins at 1, so every dot product is too large by 1.",
-        question="What should come out if all products are zero?",
-    ),
-    Misconception(
-        id="takes_the_mean_of_the_products",
-        exercise="dot_product",
-        swaps=(("return total", "return total / len(a)"),),
-        explanation=(
-            "The sum of the products is divided by their number: this is a mean, not a dot product."
-        ),
-        question="Should the dot product become smaller if zeros are appended to both vectors?",
     ),
     Misconception(
         id="skips_the_last_element",
@@ -64,30 +38,9 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
-        id="measures_the_cosine",
-        exercise="dot_product",
-        swaps=(
-            (
-                "return total",
-                "return total / (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5",
-            ),
-        ),
-        explanation=(
-            "The dot product is divided by both lengths: this is a cosine, which does not depend "
-            "on how long the vectors are."
-        ),
-        question=(
-            "What happens to a dot product if one vector is doubled, and what happens to your "
-            "result?"
-        ),
-    ),
-    Misconception(
         id="ignores_what_is_too_long",
         exercise="dot_product",
-        swaps=(
-            ("    if len(a) != len(b):\n", "    if False:\n"),
-            ("strict=True", "strict=False"),
-        ),
+        swaps=(("    if len(a) != len(b):\n", "    if False:\n"), ("strict=True", "strict=False")),
         title="Sequences of unequal length give a number instead of an error",
         explanation=(
             "zip stops at the shorter sequence, so unequal lengths give a number, but they "
@@ -133,25 +86,6 @@ MISCONCEPTIONS = (
     ),
     # scores_for_query
     Misconception(
-        id="leaves_the_scores_unsummed",
-        exercise="scores_for_query",
-        swaps=(("inputs @ query", "inputs * query"),),
-        explanation=(
-            "The products are not added up over the features: each token is only multiplied with "
-            "the query."
-        ),
-        question="How many numbers should the comparison of one token with the query give?",
-    ),
-    Misconception(
-        id="adds_up_over_the_tokens",
-        exercise="scores_for_query",
-        swaps=(("inputs @ query", "(inputs * query).sum(dim=0)"),),
-        explanation=(
-            "The products are added up over the tokens, which leaves one number per feature."
-        ),
-        question="Which axis has to disappear, that of the tokens or that of the features?",
-    ),
-    Misconception(
         id="always_asks_with_journey",
         exercise="scores_for_query",
         swaps=(("inputs @ query", "inputs @ inputs[1]"),),
@@ -183,162 +117,7 @@ MISCONCEPTIONS = (
         ),
         question="Which indices does your loop visit, and which entries does it write?",
     ),
-    Misconception(
-        id="compares_by_cosine",
-        exercise="scores_for_query",
-        swaps=(
-            (
-                "inputs @ query",
-                "torch.nn.functional.cosine_similarity(inputs, query[None], dim=1)",
-            ),
-        ),
-        explanation=(
-            "The scores are cosines; in a plain dot product the lengths of the vectors count too."
-        ),
-        question="Should a token that is twice as long get the same score?",
-    ),
-    Misconception(
-        id="softens_the_scores_already",
-        exercise="scores_for_query",
-        swaps=(("inputs @ query", "torch.softmax(inputs @ query, dim=0)"),),
-        title="The scores went through softmax",
-        explanation="These are weights; scores are the dot products before any softmax.",
-        question=(
-            "Which step of attention comes after the scores, and does it belong to this function?"
-        ),
-    ),
-    Misconception(
-        id="scales_the_scores",
-        exercise="scores_for_query",
-        swaps=(("inputs @ query", "inputs @ query / query.shape[0] ** 0.5"),),
-        explanation="The scores are divided by the root of d, which simple attention does not do.",
-        question="Does the text of this exercise ask for anything but dot products?",
-    ),
-    Misconception(
-        id="cuts_the_graph_of_the_scores",
-        exercise="scores_for_query",
-        swaps=(("inputs @ query", "(inputs @ query).detach()"),),
-        explanation=(
-            "The scores are detached from the graph, so no gradient flows back, although the "
-            "numbers are right."
-        ),
-        question="Which call in your function turns a tensor into plain numbers?",
-    ),
-    # normalize_by_sum
-    Misconception(
-        id="exponentiates_first",
-        exercise="normalize_by_sum",
-        swaps=(("scores / scores.sum()", "torch.exp(scores) / torch.exp(scores).sum()"),),
-        title="The exponentials are normalised, not the scores themselves",
-        explanation="This is softmax; here the scores themselves are divided by their sum.",
-        question="Should the shares keep the ratios of the scores, and do yours?",
-    ),
-    Misconception(
-        id="divides_by_the_largest",
-        exercise="normalize_by_sum",
-        swaps=(("scores.sum()", "scores.max()"),),
-        explanation="Dividing by the largest score gives a maximum of 1, not a sum of 1.",
-        question="What do your shares add up to?",
-    ),
-    Misconception(
-        id="divides_by_the_number",
-        exercise="normalize_by_sum",
-        swaps=(("scores.sum()", "scores.shape[0]"),),
-        explanation="The scores are divided by their number, which does not make them add up to 1.",
-        question="What do your shares add up to?",
-    ),
-    Misconception(
-        id="divides_by_the_length",
-        exercise="normalize_by_sum",
-        swaps=(("scores.sum()", "scores.norm()"),),
-        explanation=(
-            "Dividing by the Euclidean norm gives a vector of length 1; its elements do not add "
-            "up to 1."
-        ),
-        question="Which of the two should be 1, the sum or the sum of squares?",
-    ),
-    Misconception(
-        id="divides_by_the_sum_of_sizes",
-        exercise="normalize_by_sum",
-        swaps=(("scores.sum()", "scores.abs().sum()"),),
-        explanation=(
-            "The absolute values are added up, so with a negative score the shares do not add up "
-            "to 1."
-        ),
-        question="What do your shares add up to if one score is negative?",
-    ),
-    Misconception(
-        id="divides_in_place",
-        exercise="normalize_by_sum",
-        swaps=(
-            (
-                "return scores / scores.sum()",
-                "scores /= scores.sum()\n    return scores",
-            ),
-        ),
-        explanation="The division overwrites the caller's scores.",
-        question="What do the scores hold after your function was called?",
-    ),
-    Misconception(
-        id="rounds_the_shares",
-        exercise="normalize_by_sum",
-        swaps=(("scores / scores.sum()", "torch.round(scores / scores.sum(), decimals=4)"),),
-        explanation=(
-            "The shares are rounded; four digits are only for printing, and rounding stops the "
-            "gradient."
-        ),
-        question="What is the derivative of a step function?",
-    ),
     # softmax_naive
-    Misconception(
-        id="divides_by_the_plain_sum",
-        exercise="softmax_naive",
-        swaps=(("exponentials = torch.exp(scores)", "exponentials = scores"),),
-        explanation=(
-            "The scores are divided by their own sum; softmax takes their exponentials first."
-        ),
-        question="What happens to a negative score, and may a weight be negative?",
-    ),
-    Misconception(
-        id="forgets_the_denominator",
-        exercise="softmax_naive",
-        swaps=(("exponentials / exponentials.sum()", "exponentials"),),
-        explanation="The exponentials are not divided by their total, so they do not add up to 1.",
-        question="What do your weights add up to?",
-    ),
-    Misconception(
-        id="sums_the_scores_below",
-        exercise="softmax_naive",
-        swaps=(("exponentials.sum()", "scores.sum()"),),
-        explanation=(
-            "The denominator is the sum of the plain scores, but the numerator holds exponentials."
-        ),
-        question="Which total must the exponentials be divided by to add up to 1?",
-    ),
-    Misconception(
-        id="keeps_the_scores_above",
-        exercise="softmax_naive",
-        swaps=(("exponentials / ", "scores / "),),
-        explanation=(
-            "The numerator holds the plain scores, but the denominator is the sum of the "
-            "exponentials."
-        ),
-        question="Which numbers have to be divided by the total, the scores or their exponentials?",
-    ),
-    Misconception(
-        id="takes_the_mean_below",
-        exercise="softmax_naive",
-        swaps=(("exponentials.sum()", "exponentials.mean()"),),
-        explanation="Dividing the exponentials by their mean makes them add up to T, not to 1.",
-        question="What do your weights add up to?",
-    ),
-    Misconception(
-        id="divides_by_the_largest_exponential",
-        exercise="softmax_naive",
-        swaps=(("exponentials.sum()", "exponentials.max()"),),
-        explanation="Dividing by the largest exponential gives a maximum of 1, not a sum of 1.",
-        question="What do your weights add up to?",
-    ),
     Misconception(
         id="returns_logarithms",
         exercise="softmax_naive",
@@ -352,23 +131,6 @@ MISCONCEPTIONS = (
             "These are the logarithms of the weights: they are negative and do not add up to 1."
         ),
         question="Can a token take part in a mixture with a negative share?",
-    ),
-    Misconception(
-        id="turns_the_order_round",
-        exercise="softmax_naive",
-        swaps=(("torch.exp(scores)", "torch.exp(-scores)"),),
-        explanation=(
-            "The sign of the scores is reversed, so the least similar token gets the largest "
-            "weight."
-        ),
-        question="Which of your weights is the largest, and which score is the largest?",
-    ),
-    Misconception(
-        id="takes_powers_of_two",
-        exercise="softmax_naive",
-        swaps=(("torch.exp(scores)", "2.0**scores"),),
-        explanation="The scores are exponents of 2; softmax takes powers of e.",
-        question="Which base does the exponential function have?",
     ),
     Misconception(
         id="squashes_with_a_sigmoid",
@@ -395,21 +157,6 @@ MISCONCEPTIONS = (
             "The largest score gets all the weight; softmax gives some weight to every token."
         ),
         question="How much weight should the second largest score get?",
-    ),
-    Misconception(
-        id="rounds_the_weights",
-        exercise="softmax_naive",
-        swaps=(
-            (
-                "return exponentials / exponentials.sum()",
-                "return torch.round(exponentials / exponentials.sum(), decimals=4)",
-            ),
-        ),
-        explanation=(
-            "The weights are rounded; four digits are only for printing, and rounding stops the "
-            "gradient."
-        ),
-        question="What is the derivative of a step function?",
     ),
     Misconception(
         id="divides_the_exponentials_in_place",
@@ -484,29 +231,6 @@ MISCONCEPTIONS = (
         question="What are the weights of 1000 and 1001, and what does your code give?",
     ),
     Misconception(
-        id="knows_the_last_axis_only",
-        exercise="softmax_stable",
-        swaps=(
-            ("amax(dim=dim, keepdim=True)", "amax(dim=-1, keepdim=True)"),
-            ("sum(dim=dim, keepdim=True)", "sum(dim=-1, keepdim=True)"),
-        ),
-        explanation="The weights add up to 1 along the last axis, but they should along dim.",
-        question="Along which axis does each step run, and which of them should dim decide?",
-    ),
-    Misconception(
-        id="knows_the_first_axis_only",
-        exercise="softmax_stable",
-        swaps=(
-            ("amax(dim=dim, keepdim=True)", "amax(dim=0, keepdim=True)"),
-            ("sum(dim=dim, keepdim=True)", "sum(dim=0, keepdim=True)"),
-        ),
-        explanation=(
-            "The weights add up to 1 along the first axis, but they should along dim; for a "
-            "single query both are the same."
-        ),
-        question="Along which axis does each step run, and which of them should dim decide?",
-    ),
-    Misconception(
         id="drops_the_axis_of_the_sum",
         exercise="softmax_stable",
         swaps=(("exponentials.sum(dim=dim, keepdim=True)", "exponentials.sum(dim=dim)"),),
@@ -520,13 +244,6 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
-        id="normalises_everything_together",
-        exercise="softmax_stable",
-        swaps=(("exponentials.sum(dim=dim, keepdim=True)", "exponentials.sum()"),),
-        explanation="All weights together add up to 1, but each slice along dim should.",
-        question="What do the weights of a single query add up to?",
-    ),
-    Misconception(
         id="takes_the_ready_stable_softmax",
         exercise="softmax_stable",
         swaps=(
@@ -538,21 +255,14 @@ MISCONCEPTIONS = (
         explanation="The result comes from torch's own softmax, which you should write out here.",
         question="Which three steps does torch's softmax do for you?",
     ),
-    Misconception(
-        id="shifts_in_place",
-        exercise="softmax_stable",
-        swaps=(
-            (
-                "shifted = scores - scores.amax(dim=dim, keepdim=True)",
-                "shifted = scores.sub_(scores.amax(dim=dim, keepdim=True))",
-            ),
-        ),
-        explanation=(
-            "The maximum is subtracted from the caller's own scores, which are overwritten."
-        ),
-        question="What do the scores hold after your function was called?",
-    ),
     # context_vector
+    Misconception(
+        id="cuts_the_graph_of_the_context",
+        exercise="context_vector",
+        swaps=(("weights @ inputs", "weights.detach() @ inputs"),),
+        explanation="The weights are detached from the graph, so no gradient flows back to them.",
+        question="Which call in your function turns a tensor into plain numbers?",
+    ),
     Misconception(
         id="ignores_the_weights",
         exercise="context_vector",
@@ -562,69 +272,6 @@ MISCONCEPTIONS = (
             "sum."
         ),
         question="Where in your function do the weights have an effect?",
-    ),
-    Misconception(
-        id="starts_the_sum_at_one",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "1.0 + weights @ inputs"),),
-        explanation=(
-            "The sum does not start at zero, so every feature is too large by the same amount."
-        ),
-        question="What does your accumulator hold before the first token is added?",
-    ),
-    Misconception(
-        id="leaves_the_tokens_unmixed",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "weights[:, None] * inputs"),),
-        explanation="Each token is multiplied by its weight, but the tokens are not added up.",
-        question="How many vectors should the function return for one query?",
-    ),
-    Misconception(
-        id="adds_up_over_the_features",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "(weights[:, None] * inputs).sum(dim=1)"),),
-        explanation="The features of each token are added up, but the tokens should be.",
-        question="Which axis has to disappear, that of the tokens or that of the features?",
-    ),
-    Misconception(
-        id="takes_the_best_token",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "inputs[weights.argmax()]"),),
-        explanation=(
-            "Only the token with the largest weight is returned; all tokens should contribute by "
-            "their weights."
-        ),
-        question="What effect do the other weights have in your function?",
-    ),
-    Misconception(
-        id="softens_the_weights_again",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "torch.softmax(weights, dim=0) @ inputs"),),
-        explanation="The weights go through softmax a second time, which makes them almost equal.",
-        question="Which function has already turned these numbers into weights?",
-    ),
-    Misconception(
-        id="normalises_the_weights_again",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "weights / weights.sum() @ inputs"),),
-        explanation=(
-            "The weights are divided by their sum once more; they should be used unchanged."
-        ),
-        question="What should come out if all weights are doubled?",
-    ),
-    Misconception(
-        id="takes_the_mean_of_the_weighted_tokens",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "(weights[:, None] * inputs).mean(dim=0)"),),
-        explanation="The weighted tokens are averaged, which adds an unwanted division by T.",
-        question="What should come out if one weight is 1 and all others are 0?",
-    ),
-    Misconception(
-        id="cuts_the_graph_of_the_context",
-        exercise="context_vector",
-        swaps=(("weights @ inputs", "weights.detach() @ inputs"),),
-        explanation="The weights are detached from the graph, so no gradient flows back to them.",
-        question="Which call in your function turns a tensor into plain numbers?",
     ),
     # attention_scores
     Misconception(
@@ -637,13 +284,6 @@ MISCONCEPTIONS = (
             "features are multiplied with tokens."
         ),
         question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",
-    ),
-    Misconception(
-        id="compares_features",
-        exercise="attention_scores",
-        swaps=(("inputs @ inputs.T", "inputs.T @ inputs"),),
-        explanation="The transpose is on the left, so features are compared with features: (d, d).",
-        question="How many rows should the scores have, one per token or one per feature?",
     ),
     Misconception(
         id="takes_a_power_for_a_product",
@@ -672,40 +312,11 @@ MISCONCEPTIONS = (
         question="How many queries are there if every token is a query?",
     ),
     Misconception(
-        id="scores_by_cosine",
-        exercise="attention_scores",
-        swaps=(
-            (
-                "inputs @ inputs.T",
-                "torch.nn.functional.normalize(inputs) @ torch.nn.functional.normalize(inputs).T",
-            ),
-        ),
-        explanation=(
-            "The scores are cosines, all 1 on the diagonal; in a plain dot product the lengths "
-            "count too."
-        ),
-        question="What is the score of a long token with itself?",
-    ),
-    Misconception(
         id="scores_by_distance",
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "torch.cdist(inputs, inputs)"),),
         explanation="These are distances: small for similar tokens, where a dot product is large.",
         question="What is the score of a token with itself, and should it be zero?",
-    ),
-    Misconception(
-        id="scales_all_scores",
-        exercise="attention_scores",
-        swaps=(("inputs @ inputs.T", "inputs @ inputs.T / inputs.shape[1] ** 0.5"),),
-        explanation="The scores are divided by the root of d, which simple attention does not do.",
-        question="Does the text of this exercise ask for anything but dot products?",
-    ),
-    Misconception(
-        id="softens_all_scores_already",
-        exercise="attention_scores",
-        swaps=(("inputs @ inputs.T", "torch.softmax(inputs @ inputs.T, dim=-1)"),),
-        explanation="These are weights; scores are the dot products before any softmax.",
-        question="Which function of this stage turns scores into weights?",
     ),
     Misconception(
         id="loops_over_all_pairs",
@@ -724,219 +335,17 @@ MISCONCEPTIONS = (
     ),
     # attention_weights
     Misconception(
-        id="normalises_over_the_queries",
-        exercise="attention_weights",
-        swaps=(("dim=-1", "dim=0"),),
-        explanation="Softmax runs along the columns, so the weights add up to 1 over the queries.",
-        question="What do the weights in one row add up to, and to which token do they belong?",
-    ),
-    Misconception(
-        id="divides_by_row_sums",
-        exercise="attention_weights",
-        swaps=(("torch.softmax(scores, dim=-1)", "scores / scores.sum(dim=-1, keepdim=True)"),),
-        explanation="The scores are divided by their sums; softmax takes their exponentials first.",
-        question="What happens to a negative score, and may a weight be negative?",
-    ),
-    Misconception(
         id="drops_the_axis_of_the_row_sums",
         exercise="attention_weights",
         swaps=(
-            (
-                "torch.softmax(scores, dim=-1)",
-                "torch.exp(scores) / torch.exp(scores).sum(dim=-1)",
-            ),
+            ("torch.softmax(scores, dim=-1)", "torch.exp(scores) / torch.exp(scores).sum(dim=-1)"),
         ),
         explanation=(
             "The sums of the rows lose their axis, and broadcasting aligns them with the columns."
         ),
         question="Which shape do the sums have, and which entries does each of them divide?",
     ),
-    Misconception(
-        id="forgets_the_denominators",
-        exercise="attention_weights",
-        swaps=(("torch.softmax(scores, dim=-1)", "torch.exp(scores)"),),
-        explanation=(
-            "The exponentials are not divided by their sums, so the rows do not add up to 1."
-        ),
-        question="What do the weights in one row add up to?",
-    ),
-    Misconception(
-        id="normalises_the_whole_matrix",
-        exercise="attention_weights",
-        swaps=(
-            (
-                "torch.softmax(scores, dim=-1)",
-                "torch.softmax(scores.flatten(), dim=0).reshape(scores.shape)",
-            ),
-        ),
-        explanation=(
-            "All weights of the matrix together add up to 1, but those of each query should."
-        ),
-        question="What do the weights in one row add up to?",
-    ),
-    Misconception(
-        id="leaves_the_scores_as_they_are",
-        exercise="attention_weights",
-        swaps=(("torch.softmax(scores, dim=-1)", "scores"),),
-        explanation=(
-            "The scores are returned unchanged; weights are positive and add up to 1 for each "
-            "query."
-        ),
-        question="What do the numbers in one row add up to?",
-    ),
-    Misconception(
-        id="judges_each_score_alone",
-        exercise="attention_weights",
-        swaps=(("torch.softmax(scores, dim=-1)", "torch.sigmoid(scores)"),),
-        explanation=(
-            "A sigmoid treats each score separately; in softmax each weight depends on all "
-            "scores of its query."
-        ),
-        question="Does one of your weights become smaller if another one in its row grows?",
-    ),
-    Misconception(
-        id="looks_at_one_token_only",
-        exercise="attention_weights",
-        swaps=(
-            (
-                "torch.softmax(scores, dim=-1)",
-                "torch.nn.functional.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)",
-            ),
-        ),
-        explanation=(
-            "Each query gives all its weight to one token; softmax gives some weight to every "
-            "token."
-        ),
-        question="How much weight should the second largest score of a row get?",
-    ),
-    Misconception(
-        id="returns_logarithms_of_weights",
-        exercise="attention_weights",
-        swaps=(("torch.softmax(", "torch.log_softmax("),),
-        explanation=(
-            "These are the logarithms of the weights: they are negative and do not add up to 1."
-        ),
-        question="Can a token take part in a mixture with a negative share?",
-    ),
-    Misconception(
-        id="scales_before_softmax",
-        exercise="attention_weights",
-        swaps=(("scores, dim", "scores / scores.shape[-1] ** 0.5, dim"),),
-        explanation=(
-            "The scores are scaled down before softmax, which simple attention does not do."
-        ),
-        question="Does the text of this exercise ask for anything but softmax?",
-    ),
-    Misconception(
-        id="rounds_all_weights",
-        exercise="attention_weights",
-        swaps=(
-            (
-                "torch.softmax(scores, dim=-1)",
-                "torch.round(torch.softmax(scores, dim=-1), decimals=4)",
-            ),
-        ),
-        explanation=(
-            "The weights are rounded; four digits are only for printing, and rounding stops the "
-            "gradient."
-        ),
-        question="What is the derivative of a step function?",
-    ),
     # simple_self_attention
-    Misconception(
-        id="mixes_by_the_columns",
-        exercise="simple_self_attention",
-        swaps=(("weights @ inputs", "weights.T @ inputs"),),
-        explanation=(
-            "Each context vector uses a column of the weights, but it should use the query's row."
-        ),
-        question="Which entries of the weights belong to one query, and what do they add up to?",
-        ties=("softens_along_the_columns",),
-        why_tied=(
-            "The scores are symmetric, so softmax along the columns is the transpose of the "
-            "right weights."
-        ),
-    ),
-    Misconception(
-        id="softens_along_the_columns",
-        exercise="simple_self_attention",
-        swaps=(("dim=-1", "dim=0"),),
-        explanation="Softmax runs along the columns, so the weights of a query do not add up to 1.",
-        question="What do the weights in one row add up to, and to which token do they belong?",
-        ties=("mixes_by_the_columns",),
-        why_tied=(
-            "The scores are symmetric, so softmax along the columns is the transpose of the "
-            "right weights."
-        ),
-    ),
-    Misconception(
-        id="mixes_by_raw_scores",
-        exercise="simple_self_attention",
-        swaps=(("weights @ inputs", "scores @ inputs"),),
-        explanation=(
-            "The tokens are mixed by the scores themselves; the scores have not been turned into "
-            "weights."
-        ),
-        question="What do the numbers that mix the tokens add up to for one query?",
-    ),
-    Misconception(
-        id="mixes_by_plain_shares",
-        exercise="simple_self_attention",
-        swaps=(("torch.softmax(scores, dim=-1)", "scores / scores.sum(dim=-1, keepdim=True)"),),
-        explanation="The scores are divided by their sums, but softmax should make the weights.",
-        question="Which of the two ways to normalise does the text of this exercise ask for?",
-    ),
-    Misconception(
-        id="averages_all_tokens",
-        exercise="simple_self_attention",
-        swaps=(("torch.softmax(scores, dim=-1)", "torch.softmax(0 * scores, dim=-1)"),),
-        explanation=(
-            "Every token gets the mean of all tokens: the scores have no effect on the weights."
-        ),
-        question="Why are all your context vectors equal?",
-    ),
-    Misconception(
-        id="returns_the_weights",
-        exercise="simple_self_attention",
-        swaps=(("weights @ inputs  # (T, d)", "weights"),),
-        explanation=(
-            "The weights are returned; the last step, which mixes the tokens by them, is missing."
-        ),
-        question="What are the weights for?",
-    ),
-    Misconception(
-        id="returns_weights_as_well",
-        exercise="simple_self_attention",
-        swaps=(("weights @ inputs  # (T, d)", "weights @ inputs, weights"),),
-        explanation=(
-            "A pair of context vectors and weights is returned, but only the context vectors are "
-            "required."
-        ),
-        question="Which result does the docstring name?",
-    ),
-    Misconception(
-        id="scales_by_the_root",
-        exercise="simple_self_attention",
-        swaps=(("scores, dim", "scores / inputs.shape[1] ** 0.5, dim"),),
-        explanation="The scores are divided by the root of d; simple attention has no scaling.",
-        question="Which step in your function does the docstring exclude?",
-    ),
-    Misconception(
-        id="compares_by_cosine_in_attention",
-        exercise="simple_self_attention",
-        swaps=(
-            (
-                "scores = inputs @ inputs.T",
-                "x = torch.nn.functional.normalize(inputs)\n    scores = x @ x.T",
-            ),
-        ),
-        title="The tokens are compared by cosine",
-        explanation=(
-            "The tokens are scaled to length 1 before they are compared; in a plain dot product "
-            "their lengths count."
-        ),
-        question="Should a token that is twice as long get the same scores?",
-    ),
     Misconception(
         id="forgets_the_transpose_in_attention",
         exercise="simple_self_attention",
@@ -947,24 +356,5 @@ MISCONCEPTIONS = (
             "with each other."
         ),
         question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",
-    ),
-    Misconception(
-        id="adds_the_token_itself",
-        exercise="simple_self_attention",
-        swaps=(("weights @ inputs", "inputs + weights @ inputs"),),
-        explanation=(
-            "The token itself is added to its context vector; its own weight already includes it."
-        ),
-        question="How often is a token counted in its own context vector?",
-    ),
-    Misconception(
-        id="attends_without_gradient",
-        exercise="simple_self_attention",
-        swaps=(("weights @ inputs", "weights.detach() @ inputs"),),
-        explanation=(
-            "The weights are detached from the graph, so no gradient flows through the "
-            "comparison of the tokens."
-        ),
-        question="Which call in your function turns a tensor into plain numbers?",
     ),
 )

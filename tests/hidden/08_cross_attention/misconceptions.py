@@ -3,14 +3,12 @@
 from autograder.diagnosis.misconceptions import Misconception
 
 # Attention
-Q = "q = self.W_q(encodings_for_q)"
 K = "k = self.W_k(encodings_for_k)"
 V = "v = self.W_v(encodings_for_v)"
 LAYER_Q = "self.W_q = nn.Linear(d_model, d_model, bias=False)"
 LAYER_K = "self.W_k = nn.Linear(d_model, d_model, bias=False)"
 LAYER_V = "self.W_v = nn.Linear(d_model, d_model, bias=False)"
 SCORES = "scores = q @ k.transpose(self.row_dim, self.col_dim)"
-SCALED = "scaled = scores / k.shape[self.col_dim] ** 0.5"
 IF_MASK = "if mask is not None:"
 FILL = 'scaled = scaled.masked_fill(mask == 0, float("-inf"))'
 SOFTMAX = "torch.softmax(scaled, dim=self.col_dim)"
@@ -28,11 +26,9 @@ X_SCALED = "scaled = scores / keys.shape[-1] ** 0.5"
 X_IF_MASK = "if padding_mask is not None:"
 HIDDEN = "hidden = ~padding_mask.unsqueeze(-2)"
 X_FILL = 'scaled = scaled.masked_fill(hidden, float("-inf"))'
-X_SOFTMAX = "weights = torch.softmax(scaled, dim=-1)"
 X_MIXED = "return weights @ values"
 
 # Both
-AVERAGED = "scaled = scaled.mean(0, keepdim=True)"
 NO_FUTURE = 'scaled = scaled.where(torch.ones_like(scaled).tril() == 1, float("-inf"))'
 READY = "return nn.functional.scaled_dot_product_attention({}, attn_mask={})"
 KEPT = """\
@@ -65,20 +61,6 @@ SOURCES = (
         question="Which tokens should a query be compared with?",
     ),
     Misconception(
-        id="takes_values_from_the_keys_source",
-        exercise="Attention",
-        swaps=((V, "v = self.W_v(encodings_for_k)"),),
-        explanation="The values come from encodings_for_k; encodings_for_v is never used.",
-        question="What is encodings_for_v for?",
-    ),
-    Misconception(
-        id="takes_keys_from_the_values_source",
-        exercise="Attention",
-        swaps=((K, "k = self.W_k(encodings_for_v)"),),
-        explanation="The keys come from encodings_for_v; encodings_for_k is never used.",
-        question="What is encodings_for_k for?",
-    ),
-    Misconception(
         id="takes_values_from_the_asking_side",
         exercise="Attention",
         swaps=((V, "v = self.W_v(encodings_for_q)"),),
@@ -89,32 +71,11 @@ SOURCES = (
         ),
     ),
     Misconception(
-        id="swaps_the_sources_of_keys_and_values",
-        exercise="Attention",
-        swaps=((K, "k = self.W_k(encodings_for_v)"), (V, "v = self.W_v(encodings_for_k)")),
-        explanation="Keys are computed from encodings_for_v and values from encodings_for_k.",
-        question="Which source is for the comparison with queries, and which is for the content?",
-    ),
-    Misconception(
         id="lets_keys_ask",
         exercise="Attention",
         swaps=((SCORES, "scores = k @ q.transpose(self.row_dim, self.col_dim)"),),
         explanation="Keys and queries are exchanged, so the scores have a row for each key.",
         question="If there are 3 queries and 5 keys, how many rows should the scores have?",
-    ),
-    Misconception(
-        id="mixes_the_keys",
-        exercise="Attention",
-        swaps=((MIXED, "return weights @ k"),),
-        explanation="The keys are mixed instead of the values.",
-        question="Which of the three layers has no effect on your result?",
-    ),
-    Misconception(
-        id="mixes_the_raw_encodings",
-        exercise="Attention",
-        swaps=((MIXED, "return weights @ encodings_for_v"),),
-        explanation="The raw encodings are mixed; W_v is not applied to them.",
-        question="Which of the three layers has no effect on your result?",
     ),
     Misconception(
         id="compares_the_raw_encodings",
@@ -131,55 +92,6 @@ SOURCES = (
 )
 
 LAYERS = (
-    Misconception(
-        id="makes_the_key_layer_first",
-        exercise="Attention",
-        swaps=((f"{LAYER_Q}\n        {LAYER_K}", f"{LAYER_K}\n        {LAYER_Q}"),),
-        explanation="W_k is created before W_q, so each has the initial weights of the other.",
-        question="Which layer should get the first numbers from the generator?",
-    ),
-    Misconception(
-        id="leaves_the_bias_on",
-        exercise="Attention",
-        swaps=(
-            (LAYER_Q, "self.W_q = nn.Linear(d_model, d_model)"),
-            (LAYER_K, "self.W_k = nn.Linear(d_model, d_model)"),
-            (LAYER_V, "self.W_v = nn.Linear(d_model, d_model)"),
-        ),
-        explanation="The layers have a bias, which is the default of nn.Linear.",
-        question="What does nn.Linear add to the product by default?",
-    ),
-    Misconception(
-        id="multiplies_by_the_stored_weight",
-        exercise="Attention",
-        swaps=(
-            (Q, "q = encodings_for_q @ self.W_q.weight"),
-            (K, "k = encodings_for_k @ self.W_k.weight"),
-            (V, "v = encodings_for_v @ self.W_v.weight"),
-        ),
-        title="The weight of nn.Linear is not transposed",
-        explanation="nn.Linear stores its weight as (out, in), but x @ weight needs (in, out).",
-        question="Which product does nn.Linear compute with its weight?",
-    ),
-    Misconception(
-        id="seeds_in_the_constructor",
-        exercise="Attention",
-        swaps=((LAYER_Q, f"torch.manual_seed(42)\n        {LAYER_Q}"),),
-        explanation=(
-            "The constructor sets its own seed, so all modules have the same initial weights, "
-            "whatever seed the caller sets."
-        ),
-        question="If two heads are created one after the other, should they be equal?",
-    ),
-    Misconception(
-        id="seeds_in_forward",
-        exercise="Attention",
-        swaps=((Q, f"torch.manual_seed(42)\n        {Q}"),),
-        explanation=(
-            "Every call seeds torch's generator, which affects all random numbers drawn afterwards."
-        ),
-        question="What would dropout do if every call started from the same seed?",
-    ),
     Misconception(
         id="shares_one_layer",
         exercise="Attention",
@@ -209,201 +121,24 @@ LAYERS = (
 
 SCALING = (
     Misconception(
-        id="forgets_to_scale",
-        exercise="Attention",
-        swaps=((SCALED, "scaled = scores"),),
-        explanation="The scores are not scaled by the square root of the key size.",
-        question="What happens to dot products when the vectors get more features?",
-    ),
-    Misconception(
-        id="divides_by_d_k",
-        exercise="Attention",
-        swaps=((SCALED, "scaled = scores / k.shape[self.col_dim]"),),
-        explanation="The scores are divided by the key size itself instead of its square root.",
-        question="If a sum of d_k products has variance d_k, what is its standard deviation?",
-    ),
-    Misconception(
-        id="multiplies_by_the_root",
-        exercise="Attention",
-        swaps=((SCALED, "scaled = scores * k.shape[self.col_dim] ** 0.5"),),
-        explanation="The scores are multiplied by the square root of the key size.",
-        question="Should scaling make the scores of long vectors larger or smaller?",
-    ),
-    Misconception(
-        id="scales_by_the_number_of_keys",
-        exercise="Attention",
-        swaps=((SCALED, "scaled = scores / k.shape[self.row_dim] ** 0.5"),),
-        explanation=(
-            "The scale is the root of the number of keys; it should be the root of the key size."
-        ),
-        question="Which axis of k counts the features?",
-    ),
-    Misconception(
-        id="expects_keys_of_size_two",
-        exercise="Attention",
-        swaps=((SCALED, "scaled = scores / 2**0.5"),),
-        explanation="The scale is always the root of 2, for every size of a key.",
-        question="For which d_model is your forward right?",
-    ),
-    Misconception(
-        id="scales_after_softmax",
-        exercise="Attention",
-        swaps=(
-            (SCALED, "scaled = scores"),
-            (SOFTMAX, "torch.softmax(scaled, dim=self.col_dim) / k.shape[self.col_dim] ** 0.5"),
-        ),
-        explanation="The weights are divided after softmax, so they no longer sum to 1.",
-        question="What do your weights sum to?",
-    ),
-    Misconception(
-        id="lets_queries_compete",
-        exercise="Attention",
-        swaps=((SOFTMAX, "torch.softmax(scaled, dim=self.row_dim)"),),
-        explanation=(
-            "Softmax runs over the queries, so the weights of each key sum to 1 instead of those "
-            "of each query."
-        ),
-        question="Which weights have to sum to 1?",
-    ),
-    Misconception(
-        id="keeps_the_softmax_axis_of_one_sequence",
-        exercise="Attention",
-        swaps=((SOFTMAX, "torch.softmax(scaled, dim=1)"),),
-        title="Softmax runs over the queries where there is a batch",
-        explanation=(
-            "dim=1 is the axis of the keys without a batch, but the axis of the queries with one."
-        ),
-        question="Which axis of the scores holds the keys in a batch, counted from the end?",
-    ),
-    Misconception(
         id="keeps_the_transpose_of_one_sequence",
         exercise="Attention",
         swaps=((SCORES, "scores = q @ k.transpose(0, 1)"),),
         explanation="Axes 0 and 1 are exchanged also in a batch, where axis 0 counts items.",
         question="What are row_dim and col_dim for?",
     ),
-    Misconception(
-        id="reshapes_instead_of_transposing",
-        exercise="Attention",
-        swaps=((SCORES, "scores = q @ k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2])"),),
-        title="The keys are reshaped instead of transposed",
-        explanation=(
-            "reshape keeps the numbers in their order in memory, so features of different tokens "
-            "get mixed."
-        ),
-        question=(
-            "Where does the second feature of the first key end up after a reshape, and where "
-            "after a transpose?"
-        ),
-    ),
-    Misconception(
-        id="averages_the_scores_over_the_batch",
-        exercise="Attention",
-        swaps=(
-            (
-                SCALED,
-                f"{SCALED}\n        {AVERAGED} if q.ndim > 2 else scaled",
-            ),
-        ),
-        explanation=(
-            "The scores are averaged over the batch, so one item's attention depends on the others."
-        ),
-        question="Should the result of an item depend on the other items in its batch?",
-    ),
-    Misconception(
-        id="forgets_softmax",
-        exercise="Attention",
-        swaps=((SOFTMAX, "scaled"),),
-        explanation="The scaled scores are used as weights without softmax.",
-        question="Which step turns scores into weights?",
-    ),
-    Misconception(
-        id="uses_sigmoid",
-        exercise="Attention",
-        swaps=((SOFTMAX, "torch.sigmoid(scaled)"),),
-        explanation=(
-            "A sigmoid treats each score separately; in softmax each weight depends on all scores "
-            "of its query."
-        ),
-        question="If one score grows, what should happen to the other weights of its row?",
-    ),
 )
 
 MASKING = (
     Misconception(
-        id="ignores_the_mask",
-        exercise="Attention",
-        swaps=((IF_MASK, "if False:"),),
-        explanation="The function takes the mask but never uses it.",
-        question="Where in your forward does the mask have an effect?",
-        ties=("throws_the_masked_scores_away",),
-        why_tied="Without an effect of the mask, the results are the same for both mistakes.",
-    ),
-    Misconception(
-        id="throws_the_masked_scores_away",
-        exercise="Attention",
-        swaps=((FILL, 'scaled.masked_fill(mask == 0, float("-inf"))'),),
-        explanation="The result of masked_fill, a new tensor, is not used.",
-        question="What does masked_fill change, and what does it return?",
-        ties=("ignores_the_mask",),
-        why_tied="Without an effect of the mask, the results are the same for both mistakes.",
-    ),
-    Misconception(
-        id="turns_the_mask_around",
-        exercise="Attention",
-        swaps=((FILL, 'scaled = scaled.masked_fill(mask == 1, float("-inf"))'),),
-        explanation=(
-            "The mask is used with the opposite meaning: in this course 1 marks a visible key, and "
-            "0 a hidden one."
-        ),
-        question="Does a 1 in this mask mean visible or hidden?",
-    ),
-    Misconception(
-        id="fills_with_zero",
-        exercise="Attention",
-        swaps=((FILL, "scaled = scaled.masked_fill(mask == 0, 0.0)"),),
-        explanation=(
-            "Hidden scores become zero, and softmax gives a positive weight to a score of zero."
-        ),
-        question="What is exp(0)?",
-        ties=("multiplies_scores_by_the_mask",),
-        why_tied="Filling with zero and multiplying by zero give the same.",
-    ),
-    Misconception(
-        id="multiplies_scores_by_the_mask",
+        id="makes_hidden_scores_zero",
         exercise="Attention",
         swaps=((FILL, "scaled = scaled * mask"),),
         explanation=(
-            "The mask multiplies the scores, so hidden scores become zero, and softmax gives a "
-            "positive weight to zero."
+            "Hidden scores become zero, by a product with the mask for example, and softmax gives "
+            "a positive weight to a score of zero."
         ),
         question="What is exp(0)?",
-        ties=("fills_with_zero",),
-        why_tied="Filling with zero and multiplying by zero give the same.",
-    ),
-    Misconception(
-        id="fills_with_minus_one",
-        exercise="Attention",
-        swaps=((FILL, "scaled = scaled.masked_fill(mask == 0, -1.0)"),),
-        explanation="Hidden scores become -1, which softmax treats like any other score.",
-        question="Which number has the exponential zero?",
-    ),
-    Misconception(
-        id="adds_the_mask",
-        exercise="Attention",
-        swaps=((FILL, "scaled = scaled + mask"),),
-        explanation=(
-            "The mask of 0 and 1 is added to the scores: visible scores become a little larger, "
-            "and nothing is hidden."
-        ),
-        question="Which number must be added to a score so that its weight becomes zero?",
-    ),
-    Misconception(
-        id="fills_with_plus_infinity",
-        exercise="Attention",
-        swaps=((FILL, 'scaled = scaled.masked_fill(mask == 0, -float("-inf"))'),),
-        explanation="Hidden scores become plus infinity, and softmax of that is NaN.",
-        question="Which sign does the infinity need?",
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
@@ -415,10 +150,7 @@ MASKING = (
     Misconception(
         id="masks_after_softmax",
         exercise="Attention",
-        swaps=(
-            (FILL, "pass"),
-            (SOFTMAX, f"{SOFTMAX} * (1 if mask is None else mask)"),
-        ),
+        swaps=((FILL, "pass"), (SOFTMAX, f"{SOFTMAX} * (1 if mask is None else mask)")),
         explanation=(
             "The weights are set to zero after softmax and not normalised again, so the rows sum "
             "to less than 1."
@@ -441,39 +173,16 @@ MASKING = (
         question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
     Misconception(
-        id="makes_a_causal_mask_of_its_own",
-        exercise="Attention",
-        swaps=(
-            (FILL, 'scaled = scaled.masked_fill(torch.ones_like(mask).tril() == 0, float("-inf"))'),
-        ),
-        title="The future is hidden instead of the keys that the mask hides",
-        explanation=(
-            "If there is a mask, the module hides the future instead of the keys that the mask "
-            "hides."
-        ),
-        question="Where do the numbers in the mask have an effect?",
-    ),
-    Misconception(
         id="always_hides_the_future",
         exercise="Attention",
-        swaps=(
-            (
-                f"{IF_MASK}\n            {FILL}",
-                NO_FUTURE,
-            ),
-        ),
+        swaps=((f"{IF_MASK}\n            {FILL}", NO_FUTURE),),
         explanation="The future is hidden even if the caller passes no mask.",
         question="Which keys may a query attend to if there is no mask?",
     ),
     Misconception(
         id="keeps_the_first_mask",
         exercise="Attention",
-        swaps=(
-            (
-                IF_MASK,
-                KEPT.format("mask"),
-            ),
-        ),
+        swaps=((IF_MASK, KEPT.format("mask")),),
         explanation=(
             "The mask of an earlier call is stored and used again when the caller passes none."
         ),
@@ -483,54 +192,16 @@ MASKING = (
 
 RETURNING = (
     Misconception(
-        id="returns_the_weights",
-        exercise="Attention",
-        swaps=((MIXED, "return weights"),),
-        explanation="The attention weights are returned; the values have not been mixed yet.",
-        question="Which step comes after the weights?",
-    ),
-    Misconception(
-        id="returns_context_and_weights",
-        exercise="Attention",
-        swaps=((MIXED, "return weights @ v, weights"),),
-        explanation="Context vectors and weights are returned together, as a tuple.",
-        question="Can the caller use your result directly as a tensor?",
-    ),
-    Misconception(
-        id="cuts_the_graph",
-        exercise="Attention",
-        swaps=((MIXED, "return (weights @ v).detach()"),),
-        explanation="The result is detached from the graph, so no layer can be trained.",
-        question="What does training need from this module?",
-    ),
-    Misconception(
-        id="trains_the_values_only",
-        exercise="Attention",
-        swaps=((MIXED, "return weights.detach() @ v"),),
-        explanation="The weights are detached, so W_q and W_k never get a gradient.",
-        question="Through which factor of the last product do W_q and W_k influence the result?",
-    ),
-    Misconception(
         id="calls_the_ready_made_attention",
         exercise="Attention",
-        swaps=(
-            (
-                MIXED,
-                READY.format("q, k, v", "mask == 1 if mask is not None else None"),
-            ),
-        ),
+        swaps=((MIXED, READY.format("q, k, v", "mask == 1 if mask is not None else None")),),
         explanation="Torch's own attention does the work that you should write in this stage.",
         question="Which four steps does that one call do?",
     ),
     Misconception(
         id="asks_one_query_at_a_time",
         exercise="Attention",
-        swaps=(
-            (
-                MIXED,
-                "return torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)",
-            ),
-        ),
+        swaps=((MIXED, "return torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)"),),
         explanation=(
             "The values are mixed in a loop over the queries; one matrix product does it for all "
             "of them."
@@ -541,13 +212,6 @@ RETURNING = (
 
 PADDING = (
     Misconception(
-        id="marks_the_padding",
-        exercise="padding_mask",
-        swaps=(("< lengths.unsqueeze(-1)", ">= lengths.unsqueeze(-1)"),),
-        explanation="The mask is True at the padding instead of at the tokens.",
-        question="In this stage, does True mean kept or hidden?",
-    ),
-    Misconception(
         id="keeps_one_position_too_many",
         exercise="padding_mask",
         swaps=(("< lengths.unsqueeze(-1)", "<= lengths.unsqueeze(-1)"),),
@@ -557,78 +221,11 @@ PADDING = (
         question="Which is the last position of a sequence of length 3?",
     ),
     Misconception(
-        id="loses_the_first_position",
-        exercise="padding_mask",
-        swaps=(("torch.arange(max_length) <", "torch.arange(1, max_length + 1) <"),),
-        explanation="Positions are counted from 1, so each row keeps one position too few.",
-        question="How many True values does a row of length 3 need?",
-    ),
-    Misconception(
-        id="pads_on_the_left",
-        exercise="padding_mask",
-        swaps=(("torch.arange(max_length) <", "torch.arange(max_length).flip(0) <"),),
-        explanation="The tokens are expected at the end of each row, with the padding before them.",
-        question=(
-            "Where are the tokens of a short sequence in its row, at the beginning or at the end?"
-        ),
-    ),
-    Misconception(
-        id="turns_rows_and_columns",
-        exercise="padding_mask",
-        swaps=(
-            (
-                "torch.arange(max_length) < lengths.unsqueeze(-1)",
-                "torch.arange(max_length).unsqueeze(-1) < lengths",
-            ),
-        ),
-        explanation="The mask has a row for each position and a column for each item.",
-        question="Which of the two axes should count the items?",
-    ),
-    Misconception(
         id="is_as_long_as_the_longest",
         exercise="padding_mask",
         swaps=(("torch.arange(max_length)", "torch.arange(int(lengths.max()))"),),
         explanation="The width of the mask is the longest length, but it should be max_length.",
         question="How wide is the batch that this mask belongs to, and which argument says so?",
-    ),
-    Misconception(
-        id="gives_numbers_instead_of_truth_values",
-        exercise="padding_mask",
-        swaps=(
-            (
-                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
-                "return (torch.arange(max_length) < lengths.unsqueeze(-1)).float()",
-            ),
-        ),
-        explanation="The mask holds 0. and 1. instead of False and True.",
-        question="Which dtype does a comparison of two tensors have?",
-    ),
-    Misconception(
-        id="gives_an_additive_mask",
-        exercise="padding_mask",
-        swaps=(
-            (
-                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
-                "return (torch.arange(max_length) < lengths.unsqueeze(-1)).float().log()",
-            ),
-        ),
-        explanation=(
-            "The mask holds 0 and minus infinity, for adding to scores; it should hold True and "
-            "False."
-        ),
-        question="Which two values may this mask hold?",
-    ),
-    Misconception(
-        id="adds_an_axis_for_the_queries",
-        exercise="padding_mask",
-        swaps=(
-            (
-                "return torch.arange(max_length) < lengths.unsqueeze(-1)",
-                "return (torch.arange(max_length) < lengths.unsqueeze(-1)).unsqueeze(1)",
-            ),
-        ),
-        explanation="The mask already has an axis for the queries: (B, 1, max_length).",
-        question="Which shape does the docstring name for the mask?",
     ),
     Misconception(
         id="marks_the_last_token_only",
@@ -759,43 +356,6 @@ CROSSING = (
         question="How many features does a decoder state have, and which layer gets it as input?",
     ),
     Misconception(
-        id="takes_both_from_the_key_layer",
-        exercise="CrossAttention",
-        swaps=((VALUES, "values = self.W_key(encoder_states)"),),
-        explanation="Keys and values both come from W_key; W_value is never used.",
-        question="Which of the three layers has no effect on your result?",
-    ),
-    Misconception(
-        id="swaps_key_and_value_layers",
-        exercise="CrossAttention",
-        swaps=(
-            (KEYS, "keys = self.W_value(encoder_states)"),
-            (VALUES, "values = self.W_key(encoder_states)"),
-        ),
-        explanation="W_value computes the keys, and W_key the values.",
-        question="Which layer is for the comparison with queries, and which is for the content?",
-    ),
-    Misconception(
-        id="makes_the_key_layer_first_in_cross",
-        exercise="CrossAttention",
-        swaps=((f"{W_QUERY}\n        {W_KEY}", f"{W_KEY}\n        {W_QUERY}"),),
-        explanation=(
-            "W_key is created before W_query, so both have other initial weights than they should."
-        ),
-        question="Which layer should get the first numbers from the generator?",
-    ),
-    Misconception(
-        id="leaves_the_bias_on_in_cross",
-        exercise="CrossAttention",
-        swaps=(
-            (W_QUERY, "self.W_query = nn.Linear(d_decoder, d_out)"),
-            (W_KEY, "self.W_key = nn.Linear(d_encoder, d_out)"),
-            (W_VALUE, "self.W_value = nn.Linear(d_encoder, d_out)"),
-        ),
-        explanation="The layers have a bias, which is the default of nn.Linear.",
-        question="What does nn.Linear add to the product by default?",
-    ),
-    Misconception(
         id="names_the_layers_as_in_document_001",
         exercise="CrossAttention",
         swaps=(
@@ -812,24 +372,9 @@ CROSSING = (
         question="Which names does the docstring of CrossAttention use?",
     ),
     Misconception(
-        id="seeds_in_the_constructor_of_cross",
-        exercise="CrossAttention",
-        swaps=((W_QUERY, f"torch.manual_seed(42)\n        {W_QUERY}"),),
-        explanation=(
-            "The constructor sets its own seed, so all modules have the same initial weights, "
-            "whatever seed the caller sets."
-        ),
-        question="If a model has six of these layers, should they start with equal weights?",
-    ),
-    Misconception(
         id="makes_its_layers_in_forward",
         exercise="CrossAttention",
-        swaps=(
-            (
-                QUERIES,
-                f"{NEW_LAYER}\n        {QUERIES}",
-            ),
-        ),
+        swaps=((QUERIES, f"{NEW_LAYER}\n        {QUERIES}"),),
         explanation="A new query layer is created in every call, so anything learned is lost.",
         question="What do you get if you call the module twice with the same states?",
     ),
@@ -846,25 +391,6 @@ CROSSING = (
         ),
     ),
     Misconception(
-        id="reshapes_instead_of_transposing_in_cross",
-        exercise="CrossAttention",
-        swaps=(
-            (
-                X_SCORES,
-                "scores = queries @ keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])",
-            ),
-        ),
-        title="The keys are reshaped instead of transposed",
-        explanation=(
-            "reshape keeps the numbers in their order in memory, so features of different tokens "
-            "get mixed."
-        ),
-        question=(
-            "Where does the second feature of the first key end up after a reshape, and where "
-            "after a transpose?"
-        ),
-    ),
-    Misconception(
         id="expects_equal_lengths",
         exercise="CrossAttention",
         swaps=((VALUES, f"{VALUES}\n        keys = keys.view(queries.shape)"),),
@@ -873,112 +399,6 @@ CROSSING = (
             "sequences have the same length."
         ),
         question="Does a translation always have as many words as its original?",
-    ),
-    Misconception(
-        id="forgets_to_scale_in_cross",
-        exercise="CrossAttention",
-        swaps=((X_SCALED, "scaled = scores"),),
-        explanation="The scores are not scaled by the square root of the key size.",
-        question="What happens to dot products when the vectors get more features?",
-    ),
-    Misconception(
-        id="divides_by_d_k_in_cross",
-        exercise="CrossAttention",
-        swaps=((X_SCALED, "scaled = scores / keys.shape[-1]"),),
-        explanation="The scores are divided by the key size itself instead of its square root.",
-        question="If a sum of d_k products has variance d_k, what is its standard deviation?",
-    ),
-    Misconception(
-        id="multiplies_by_the_root_in_cross",
-        exercise="CrossAttention",
-        swaps=((X_SCALED, "scaled = scores * keys.shape[-1] ** 0.5"),),
-        explanation="The scores are multiplied by the square root of the key size.",
-        question="Should scaling make the scores of long vectors larger or smaller?",
-    ),
-    Misconception(
-        id="scales_by_the_encoder_size",
-        exercise="CrossAttention",
-        swaps=((X_SCALED, "scaled = scores / encoder_states.shape[-1] ** 0.5"),),
-        explanation=(
-            "The scale is the root of d_encoder, the size of an encoder state; it should be the "
-            "root of the key size."
-        ),
-        question="How many products are added up in one score?",
-    ),
-    Misconception(
-        id="scales_by_the_decoder_size",
-        exercise="CrossAttention",
-        swaps=((X_SCALED, "scaled = scores / decoder_states.shape[-1] ** 0.5"),),
-        explanation=(
-            "The scale is the root of d_decoder, the size of a decoder state; it should be the "
-            "root of the key size."
-        ),
-        question="How many products are added up in one score?",
-    ),
-    Misconception(
-        id="scales_by_the_number_of_encoder_tokens",
-        exercise="CrossAttention",
-        swaps=((X_SCALED, "scaled = scores / keys.shape[1] ** 0.5"),),
-        explanation=(
-            "The scale is the root of T_k, the number of encoder tokens; it should be the root "
-            "of the key size."
-        ),
-        question="Which axis of the keys counts the features?",
-    ),
-    Misconception(
-        id="scales_after_softmax_in_cross",
-        exercise="CrossAttention",
-        swaps=((X_SCALED, "scaled = scores"), (X_SOFTMAX, f"{X_SOFTMAX} / keys.shape[-1] ** 0.5")),
-        explanation="The weights are divided after softmax, so they no longer sum to 1.",
-        question="What do your weights sum to?",
-    ),
-    Misconception(
-        id="lets_decoder_tokens_compete",
-        exercise="CrossAttention",
-        swaps=((X_SOFTMAX, "weights = torch.softmax(scaled, dim=1)"),),
-        explanation=(
-            "Softmax runs over the decoder tokens, so the weights of each encoder token sum to 1."
-        ),
-        question="Which weights have to sum to 1?",
-    ),
-    Misconception(
-        id="averages_over_the_batch",
-        exercise="CrossAttention",
-        swaps=((X_SCALED, f"{X_SCALED}\n        scaled = scaled.mean(0, keepdim=True)"),),
-        explanation=(
-            "The scores are averaged over the batch, so one item's attention depends on the others."
-        ),
-        question="Should the result of an item depend on the other items in its batch?",
-    ),
-    Misconception(
-        id="ignores_the_padding",
-        exercise="CrossAttention",
-        swaps=((X_IF_MASK, "if False:"),),
-        explanation="The function takes the padding mask but never uses it.",
-        question="Where in your forward does the padding mask have an effect?",
-        ties=("throws_the_masked_scores_away_in_cross",),
-        why_tied="Without an effect of the mask, the results are the same for both mistakes.",
-    ),
-    Misconception(
-        id="throws_the_masked_scores_away_in_cross",
-        exercise="CrossAttention",
-        swaps=((X_FILL, 'scaled.masked_fill(hidden, float("-inf"))'),),
-        explanation="The result of masked_fill, a new tensor, is not used.",
-        question="What does masked_fill change, and what does it return?",
-        ties=("ignores_the_padding",),
-        why_tied="Without an effect of the mask, the results are the same for both mistakes.",
-    ),
-    Misconception(
-        id="hides_the_tokens_instead",
-        exercise="CrossAttention",
-        swaps=((HIDDEN, "hidden = padding_mask.unsqueeze(-2)"),),
-        explanation=(
-            "Real tokens are hidden, and the padding is visible: in this course True marks a token."
-        ),
-        question=(
-            "Where should the scores become minus infinity: where the mask is True or where it is "
-            "False?"
-        ),
     ),
     Misconception(
         id="gives_the_padding_mask_no_query_axis",
@@ -1001,29 +421,6 @@ CROSSING = (
         ),
     ),
     Misconception(
-        id="takes_the_first_items_mask_for_all",
-        exercise="CrossAttention",
-        swaps=((HIDDEN, "hidden = ~padding_mask[0]"),),
-        explanation="The first item's padding is hidden in every item.",
-        question="Do all items of a batch have the same length?",
-    ),
-    Misconception(
-        id="fills_with_zero_in_cross",
-        exercise="CrossAttention",
-        swaps=((X_FILL, "scaled = scaled.masked_fill(hidden, 0.0)"),),
-        explanation=(
-            "Hidden scores become zero, and softmax gives a positive weight to a score of zero."
-        ),
-        question="What is exp(0)?",
-    ),
-    Misconception(
-        id="fills_with_plus_infinity_in_cross",
-        exercise="CrossAttention",
-        swaps=((X_FILL, 'scaled = scaled.masked_fill(hidden, float("inf"))'),),
-        explanation="Hidden scores become plus infinity, and softmax of that is NaN.",
-        question="Which sign does the infinity need?",
-    ),
-    Misconception(
         id="adds_the_mask_in_cross",
         exercise="CrossAttention",
         swaps=((X_FILL, "scaled = scaled + ~hidden"),),
@@ -1036,13 +433,7 @@ CROSSING = (
     Misconception(
         id="masks_after_softmax_in_cross",
         exercise="CrossAttention",
-        swaps=(
-            (X_FILL, "pass"),
-            (
-                X_MIXED,
-                f"{BLANKED}\n        return weights @ values",
-            ),
-        ),
+        swaps=((X_FILL, "pass"), (X_MIXED, f"{BLANKED}\n        return weights @ values")),
         explanation=(
             "The weights are set to zero after softmax and not normalised again, so the rows sum "
             "to less than 1."
@@ -1083,12 +474,7 @@ CROSSING = (
     Misconception(
         id="hides_a_future_that_is_none",
         exercise="CrossAttention",
-        swaps=(
-            (
-                X_SCALED,
-                f"{X_SCALED}\n        {NO_FUTURE}",
-            ),
-        ),
+        swaps=((X_SCALED, f"{X_SCALED}\n        {NO_FUTURE}"),),
         explanation=(
             "A causal mask hides encoder tokens from early decoder tokens, but the whole encoder "
             "sequence is known from the start."
@@ -1098,57 +484,13 @@ CROSSING = (
     Misconception(
         id="keeps_the_first_padding_mask",
         exercise="CrossAttention",
-        swaps=(
-            (
-                X_IF_MASK,
-                KEPT.format("padding_mask"),
-            ),
-        ),
+        swaps=((X_IF_MASK, KEPT.format("padding_mask")),),
         title="The padding mask of an earlier call is used again",
         explanation=(
             "The padding mask of an earlier call is stored and used again when the caller passes "
             "none."
         ),
         question="Should a call without a mask depend on an earlier call?",
-    ),
-    Misconception(
-        id="mixes_the_encoder_states",
-        exercise="CrossAttention",
-        swaps=((X_MIXED, "return weights @ encoder_states"),),
-        explanation="The raw encoder states are mixed; W_value is not applied to them.",
-        question="How many features should a context vector have?",
-    ),
-    Misconception(
-        id="returns_the_weights_of_cross",
-        exercise="CrossAttention",
-        swaps=((X_MIXED, "return weights"),),
-        explanation="The attention weights are returned; the values have not been mixed yet.",
-        question="Which step comes after the weights?",
-    ),
-    Misconception(
-        id="returns_context_and_weights_of_cross",
-        exercise="CrossAttention",
-        swaps=((X_MIXED, "return weights @ values, weights"),),
-        explanation="Context vectors and weights are returned together, as a tuple.",
-        question="Can the caller use your result directly as a tensor?",
-    ),
-    Misconception(
-        id="adds_the_decoder_states",
-        exercise="CrossAttention",
-        swaps=((X_MIXED, "return weights @ values + queries"),),
-        explanation=(
-            "The queries are added to the context; a residual connection is not part of attention."
-        ),
-        question="What should come out where all values are zero?",
-    ),
-    Misconception(
-        id="cuts_the_graph_in_cross",
-        exercise="CrossAttention",
-        swaps=((X_MIXED, "return (weights @ values).detach()"),),
-        explanation=(
-            "The result is detached from the graph, so neither decoder nor encoder can be trained."
-        ),
-        question="What does training need from this module?",
     ),
     Misconception(
         id="freezes_the_encoder",
@@ -1178,10 +520,7 @@ CROSSING = (
         id="asks_one_decoder_token_at_a_time",
         exercise="CrossAttention",
         swaps=(
-            (
-                X_MIXED,
-                "return torch.cat([row @ values for row in weights.split(1, dim=1)], dim=1)",
-            ),
+            (X_MIXED, "return torch.cat([row @ values for row in weights.split(1, dim=1)], dim=1)"),
         ),
         explanation=(
             "The values are mixed in a loop over the decoder tokens; one matrix product does it "

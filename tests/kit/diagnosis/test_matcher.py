@@ -26,6 +26,7 @@ WRONGS = {  # what `double` returns, by the name of the mistake
     "squares_matrices": "x ** 2 if x.ndim == 2 else 2 * x",
     "cubes": "x ** 3",
     "needs_a_matrix": "2 * x.view(2, 3)",
+    "adds_two_to_many": "x + 2 if x.numel() > 1 else x",
 }
 
 Explained = dict[str, Diagnosis]
@@ -44,6 +45,11 @@ def doubles_a_matrix(student: Student) -> None:
 def doubles_nothing(student: Student) -> None:
     """Compare where most mistakes give the right answer."""
     agrees(student.call("double", torch.zeros(2, 3)), torch.zeros(2, 3))
+
+
+def doubles_two(student: Student) -> None:
+    """Compare where a sum gives what the product does."""
+    agrees(student.call("double", torch.tensor([2.0])), torch.tensor([4.0]))
 
 
 def is_defined(student: Student) -> None:
@@ -206,12 +212,14 @@ def test_nothing_is_replayed_if_every_check_passes(make_grader):
     assert grader.runs == []
 
 
-def test_a_check_that_passed_is_not_replayed_for_one_candidate(make_grader):
-    """With a single candidate only failed checks run again."""
-    grader = make_grader("squares_vectors")
-    grader.explain(WRONGS["squares_vectors"])
+def test_a_kind_is_preferred_to_a_misconception_that_fails_what_passed(make_grader):
+    """The code that was handed in is not that of the misconception."""
+    checks = (doubles_numbers, doubles_two)
+    added = make_grader("adds_two_to_many").explain("x + 2", *checks)
+    same = make_grader("adds_two_to_many").explain(WRONGS["adds_two_to_many"], *checks)
 
-    assert set(grader.runs) == {"doubles_numbers"}
+    assert names(added) == {"doubles_numbers": "wrong_operation"}
+    assert set(names(same).values()) == {"adds_two_to_many"}
 
 
 def test_replays_are_kept(make_grader):

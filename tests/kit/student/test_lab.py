@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import pytest
 
-from autograder.course import Limits
-from autograder.diagnosis import misconceptions
+from autograder.course import Limits, load
 from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student import lab as labs
 from autograder.student.lab import ExerciseCheck, Lab, NotPassedError
+from tests.wrong_programs import with_kind
 
 EXERCISES = ("SelfAttentionV1", "SelfAttention_v1", "SelfAttention_v2", "transfer_weights")
 
@@ -68,9 +68,8 @@ def solved(lab: Lab, handed_out: Path, solution: str) -> Lab:
 @pytest.fixture
 def mistaken(pytestconfig: pytest.Config, lab: Lab, handed_out: Path, solution: str) -> Lab:
     """A lab beside a module that does not scale in SelfAttention_v1."""
-    path = pytestconfig.rootpath / "tests/hidden/04_self_attention/misconceptions.py"
-    bank = {item.id: item for item in misconceptions.read(path)}
-    save(handed_out, bank["forgets_to_scale_in_v1"].module(solution))
+    stage = load(pytestconfig.rootpath).stage("04")
+    save(handed_out, with_kind(stage, solution, "SelfAttention_v1", "scale_missing"))
     return lab
 
 

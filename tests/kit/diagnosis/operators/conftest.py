@@ -1,14 +1,16 @@
 """A stage of attention without a single misconception, and a grader that names mistakes in it."""
 
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
 
 from autograder.diagnosis.matcher import MisconceptionMatcher, explain
 from autograder.diagnosis.observation import Failure, Observation
+from autograder.diagnosis.operators.rewrites import Exercise
 from autograder.results import Diagnosis
+from autograder.sandbox.faults import Raised
 from autograder.suite.checks import WrongAnswer, check, expect
 from autograder.suite.compare import agrees
 from autograder.suite.in_process import LocalChannel, solution_channel
@@ -162,7 +164,7 @@ class Grader:
         channel = LocalChannel("student", text.encode())
         seen = [(item, self.run(item, channel)) for item in items(exercise)]
         failures = [Failure(item, shown) for item, shown in seen if shown.error]
-        assert all(isinstance(one.observation.error, WrongAnswer) for one in failures)
+        assert all(isinstance(one.observation.error, WrongAnswer | Raised) for one in failures)
         self.runs.clear()
         passed = [item for item, shown in seen if not shown.error]
         return explain(self.matcher, exercise, failures, passed)
@@ -170,6 +172,17 @@ class Grader:
     def kinds(self, exercise: str, code: str) -> set[str]:
         """Return the kinds of mistake that are named in *code*."""
         return {found.misconception for found in self.diagnose(exercise, code).values()}
+
+
+def kinds_of(rules: ModuleType, code: str) -> set[str]:
+    """Return the kinds that *rules* make of the exercise `wanted` in *code*; all compile."""
+    exercise = Exercise(code, "wanted", ["wanted"])
+    found = [
+        rewrite for scope in exercise.scopes for rule in rules.RULES for rewrite in rule(scope)
+    ]
+    for rewrite in found:
+        exercise.compile([rewrite], "mistake.py")
+    return {rewrite.kind for rewrite in found}
 
 
 def items(exercise: str) -> list[SimpleNamespace]:

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.diagnosis.operators import on_layers
-from autograder.diagnosis.operators.rewrites import Exercise
+from tests.kit.diagnosis.operators.conftest import kinds_of
 
 C = """
 class wanted:
@@ -25,17 +25,6 @@ class wanted:
         super().__init__()
         self.heads = nn.ModuleList([Head(d, dropout) for _ in range(heads)])
 """
-
-
-def kinds(code: str) -> set[str]:
-    """Return the kinds of mistake that the rules make of the exercise in *code*."""
-    exercise = Exercise(code, "wanted", ["wanted"])
-    found = [
-        rewrite for scope in exercise.scopes for rule in on_layers.RULES for rewrite in rule(scope)
-    ]
-    for rewrite in found:
-        exercise.compile([rewrite], "mistake.py")
-    return {rewrite.kind for rewrite in found}
 
 
 @pytest.mark.parametrize(
@@ -73,9 +62,9 @@ def kinds(code: str) -> set[str]:
 )
 def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
     """Each rule fits a step of the solution, and every program that it makes compiles."""
-    assert expected <= kinds(code)
+    assert expected <= kinds_of(on_layers, code)
 
 
 def test_other_code_has_none():
     """No rule fits what it does not know."""
-    assert kinds("def wanted(n: int):\n    pass\n") == set()
+    assert kinds_of(on_layers, "def wanted(n: int):\n    pass\n") == set()

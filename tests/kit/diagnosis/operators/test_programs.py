@@ -3,6 +3,7 @@
 import pytest
 
 from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.operators.answers import sought
 from autograder.diagnosis.operators.programs import Programs, Script
 from autograder.suite.in_process import RecordingChannel
 from autograder.suite.student_proxy import Student
@@ -37,8 +38,8 @@ def test_a_program_shows_its_mistake(grader: Grader, programs: Programs, script:
     seen = programs.run(key, ITEM, grader.run)
 
     assert seen.error is not None
-    assert programs.shows(key, script, seen)
-    assert not programs.shows((number_of(programs, "softmax_twice"),), script, seen)
+    assert programs.shows(key, script, sought(seen))
+    assert not programs.shows((number_of(programs, "softmax_twice"),), script, sought(seen))
 
 
 def test_a_check_runs_once_on_a_program(grader: Grader, programs: Programs):

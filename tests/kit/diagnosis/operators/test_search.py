@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.errors import CourseError
-from tests.kit.diagnosis.operators.conftest import Grader
+from tests.kit.diagnosis.operators.conftest import SOLUTION, Grader
 
 ATTEND = """
 def attend(queries, keys, values):
@@ -75,6 +75,26 @@ def test_a_mistake_in_a_module_is_named(grader: Grader, kind: str, old: str, new
     assert grader.kinds("Causal", CAUSAL.replace(old, new)) == {kind}
 
 
+def test_a_mistake_that_only_raises_is_named(grader: Grader):
+    """The sentence first says what the exception means, and then which mistakes end in it.
+
+    Without a product, or without the transposition, the same sizes meet in the next product.
+    """
+    found = grader.diagnose("attend", ATTEND.format("(queries @ keys / 2).softmax(-1) @ values"))
+    explanations = {one.explanation for one in found.values()}
+
+    assert {one.misconception for one in found.values()} == {"step_missing / transposed"}
+    assert all("are multiplied whose sizes do not fit" in one for one in explanations)
+    assert all("end in the same error, in each of these checks:" in one for one in explanations)
+
+
+def test_a_refusal_of_what_is_right_is_named(grader: Grader):
+    """Each code refuses in its own words: what it refuses is compared."""
+    code = ATTEND.format("(queries @ keys.T / 2).softmax(-1) @ values").replace("!=", "==")
+
+    assert grader.kinds("attend", code) == {"check_wrong"}
+
+
 def test_two_mistakes_are_both_named(grader: Grader):
     """The one to mend first stands in front."""
     found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(0) @ values"))
@@ -82,6 +102,23 @@ def test_two_mistakes_are_both_named(grader: Grader):
 
     assert list(named) == ["scale_missing + softmax_axis"]
     assert "First: The scores are not divided" in next(iter(named.values()))
+
+
+def test_a_named_mistake_is_a_change_to_the_solution(grader: Grader):
+    """Whatever the idiom, the same mistake can be made in the solution."""
+    found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(-1) @ values"))
+    [mistake] = grader.matcher.operators.mistakes("attend", found.values())
+
+    assert mistake.id == "scale_missing"
+    assert "softmax(scores, dim=-1)" in mistake.module(SOLUTION)
+
+
+def test_two_mistakes_are_no_single_change(grader: Grader):
+    """No program with one of them shows what the code shows."""
+    found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(0) @ values"))
+
+    assert found
+    assert grader.matcher.operators.mistakes("attend", found.values()) == ()
 
 
 def test_what_no_mistake_explains_has_no_kind(grader: Grader):

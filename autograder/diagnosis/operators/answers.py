@@ -1,0 +1,169 @@
+"""What an answer says: whether enough that agreement is no chance, and whether two are alike."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from autograder.diagnosis.observation import (
+    SAME_RTOL,
+    Failure,
+    Observation,
+    ended_alike,
+    same_step,
+)
+from autograder.diagnosis.operators.vocabulary import role_of_name
+from autograder.sandbox.faults import Raised
+
+SAMPLES = 4  # entries of a tensor that are compared first: most answers differ in all of them
+CERTAIN = 10 * SAME_RTOL  # what differs by more is not the same answer
+MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
+
+
+class Sample(NamedTuple):
+    """A few numbers of an answer, which show without torch that another one differs."""
+
+    shape: tuple[Any, ...]
+    numbers: tuple[float, ...]
+
+
+class Sought(NamedTuple):
+    """What a program must show: answers, samples of them, and how the check ended."""
+
+    answers: tuple[tuple[str, Any], ...]
+    samples: tuple[Sample | None, ...]
+    error: BaseException | None
+
+
+def sought(observation: Observation) -> Sought:
+    """Return what a program must show that explains *observation*."""
+    samples = tuple(sample(answer) for _, answer in observation.answers)
+    return Sought(observation.answers, samples, observation.error)
+
+
+def sample(answer: Any) -> Sample | None:
+    """Return a few numbers of a tensor, or of a dictionary of tensors; else ``None``."""
+    if isinstance(answer, dict):
+        parts = {name: part for name in sorted(answer) if (part := sample(answer[name]))}
+        numbers = tuple(number for part in parts.values() for number in part.numbers)
+        return Sample(tuple((name, part.shape) for name, part in parts.items()), numbers)
+    if not isinstance(answer, Tensor) or not answer.is_floating_point() or not answer.numel():
+        return None
+    flat = answer.detach().flatten()
+    step = max(1, (len(flat) - 1) // (SAMPLES - 1))
+    return Sample(tuple(answer.shape), tuple(flat[::step].double().tolist()))
+
+
+def differ(left: Sample | None, right: Sample | None) -> bool:
+    """Whether the numbers alone show that two answers are different; NaN shows nothing."""
+    if left is None or right is None:
+        return False
+    if left.shape != right.shape:
+        return True
+    pairs = zip(left.numbers, right.numbers, strict=False)
+    return any(abs(one - other) > CERTAIN * (1 + abs(other)) for one, other in pairs)
+
+
+class SampleTable:
+    """The samples of many programs' answers, by the places of the programs."""
+
+    def __init__(self, samples: Sequence[Sample | None]) -> None:
+        self._always = [place for place, one in enumerate(samples) if one is None]  # nothing tells
+        self._places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        for place, one in enumerate(samples):
+            if one is not None:
+                self._places[one.shape].append(place)
+        self._numbers = {
+            shape: torch.tensor([samples[place].numbers for place in places], dtype=torch.double)  # type: ignore[union-attr]  # none is missing here
+            for shape, places in self._places.items()
+        }
+
+    def like(self, wanted: Sample) -> list[int]:
+        """List the places of the answers that *wanted* does not differ from, in their order."""
+        known = self._numbers.get(wanted.shape)
+        if known is None:
+            return self._always
+        right = torch.tensor(wanted.numbers, dtype=torch.double)
+        apart = ((known - right).abs() > CERTAIN * (1 + right.abs())).any(dim=1)  # NaN is not
+        places = self._places[wanted.shape]
+        return sorted([*self._always, *(places[row] for row in (~apart).nonzero().flatten())])
+
+
+def last_answer(failure: Failure) -> Any:
+    """Return the last answer of the student's code in a failed check."""
+    return failure.observation.answers[-1][1]
+
+
+def tells(answer: Any) -> bool:
+    """Whether *answer* holds enough different finite numbers that agreement is no chance."""
+    match answer:
+        case Tensor():
+            numbers = answer.detach().flatten()
+            finite = numbers[numbers.isfinite()]
+            return len(finite) >= MIN_ENTRIES and bool((finite != finite[0]).any())
+        case dict():
+            return any(map(tells, answer.values()))
+        case list() | tuple():
+            return any(map(tells, answer))
+    return False
+
+
+def same_answers(seen: Observation, solved: Observation) -> bool:
+    """Whether all answers are the solution's: the check failed for something beside them."""
+    if len(seen.answers) > len(solved.answers):
+        return False
+    pairs = zip(seen.answers, solved.answers, strict=False)
+    return all(
+        verb == right[0] and same_step(verb, answer, right[1], right)
+        for (verb, answer), right in pairs
+    )
+
+
+def same_form(mine: Any, theirs: Any) -> bool:
+    """Whether two answers have the same form: types, shapes, and NaN only where both have it."""
+    match mine, theirs:
+        case Tensor(), Tensor():
+            if mine.shape != theirs.shape:
+                return False
+            return not (mine.isnan().any() and (mine.isnan() & ~theirs.isnan()).any())
+        case dict(), dict():
+            return all(same_form(mine[key], theirs[key]) for key in mine.keys() & theirs.keys())
+    return None in (mine, theirs) or type(mine) is type(theirs)  # of no gradient there is no form
+
+
+def entries(answer: Any) -> int:
+    """Count the numbers of *answer*."""
+    return answer.numel() if isinstance(answer, Tensor) else 1
+
+
+def refuses(error: BaseException | None) -> bool:
+    """Whether a ``raise ValueError`` in the code itself ended it, as its quoted line says."""
+    if not isinstance(error, Raised) or error.kind != "ValueError":
+        return False
+    return error.refusal and ": raise " in error.message.partition("\n")[0]
+
+
+def same_end(left: BaseException | None, right: BaseException | None) -> bool:
+    """Whether two runs ended alike; each may refuse in its own words."""
+    return ended_alike(left, right) or (refuses(left) and refuses(right))
+
+
+def may_be_same_line(left: BaseException | None, right: BaseException | None) -> bool:
+    """Whether the lines that two exceptions quote can be about the same step.
+
+    Names of quantities decide: a product of weights and values is none of queries and keys. A line
+    without such a name may be any.
+    """
+    mine, theirs = _quoted_roles(left), _quoted_roles(right)
+    return not mine or not theirs or bool(mine & theirs)
+
+
+def _quoted_roles(error: BaseException | None) -> set[str]:
+    quoted = str(getattr(error, "message", "")).partition("\n")[0].partition(": ")[2]
+    if quoted.startswith('"'):
+        return set()  # a line of a docstring: the step was made by a rewrite, which has no line
+    step = quoted.partition(" = ")[2] or quoted  # what is computed, not what it is called
+    return {role for name in re.findall(r"\w+", step) if (role := role_of_name(name))}

@@ -1,0 +1,196 @@
+"""Compares the programs of one exercise with one submission's checks of it."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from autograder.diagnosis.observation import (
+    Failure,
+    Match,
+    compare,
+)
+from autograder.diagnosis.operators.answers import (
+    Sought,
+    entries,
+    last_answer,
+    may_be_same_line,
+    refuses,
+    same_answers,
+    sought,
+    tells,
+)
+from autograder.diagnosis.operators.naming import Found
+from autograder.diagnosis.operators.programs import Key, Programs, Run, Script
+from autograder.sandbox.faults import Fault, NoGradients, Raised
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
+
+MAX_SCREENS = 4  # failed checks, the smallest, in which every single mistake is tried
+ALL: frozenset[str] = frozenset()  # verbs, where all count
+SPECIFIC = re.compile(r"\d|'")  # in the text of an exception: a size, a place or a name
+
+
+class Comparison:
+    """What the programs show in the checks of one submission; *wrong* are the wrong answers."""
+
+    def __init__(
+        self,
+        programs: Programs,
+        script: Callable[[pytest.Item], Script],
+        run: Run,
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+    ) -> None:
+        self.programs = programs
+        self.script = script
+        self._run = run
+        self.failures = failures
+        self.passed = passed
+        self.wrong = sorted(filter(self._is_wrong, failures), key=self._effort)
+        self.screens = self.wrong[:MAX_SCREENS]
+        self.raised = sorted(filter(_is_raised, failures), key=self._effort)
+        self.checked: dict[Key, Found] = {}
+        self._sought: dict[str, Sought] = {}
+
+    def singles(self) -> list[Found]:
+        """Return the single mistakes that explain every wrong answer."""
+        if not self.wrong:
+            return []
+        left = self.matching(self.programs.keys, self.wrong[0])
+        return [one for one in map(self.check, left) if self.is_complete(one)]
+
+    def stopped(self) -> list[Found]:
+        """Return the single mistakes that end in every exception that the code ended in.
+
+        They fail and pass what the code did; only where no answer is wrong, or another one.
+        """
+        if self.wrong or not any(map(_is_specific, self.raised)):
+            return []
+        left = self.matching(self.programs.keys, self.raised[0])
+        return [one for one in map(self.check, left) if self._stops_alike(one)]
+
+    def partial(self) -> list[Found]:
+        """Return the single mistakes that explain most of the wrong answers."""
+        telling = [one for one in self.screens if tells(last_answer(one))]
+        left = {key for one in telling for key in self.matching(self.programs.keys, one)}
+        found = [one for one in map(self.check, sorted(left)) if one.explained]
+        found = [one for one in found if not self._is_coincidence(one)]
+        most = max((len(one.explained) for one in found), default=0)
+        return [one for one in found if len(one.explained) == most]
+
+    def shows(self, key: Key, failure: Failure) -> bool:
+        """Whether the program answers like the code in a failed check, as far as this went."""
+        return self.programs.shows(key, self.script(failure.item), self._seen(failure))
+
+    def matching(self, keys: tuple[Key, ...], failure: Failure) -> list[Key]:
+        """List the programs that answer like the code in a failed check."""
+        return self.programs.matching(keys, self.script(failure.item), self._seen(failure))
+
+    def _seen(self, failure: Failure) -> Sought:
+        name = failure.item.nodeid
+        if name not in self._sought:
+            self._sought[name] = sought(failure.observation)
+        return self._sought[name]
+
+    def like_the_solution(self, key: Key, failure: Failure) -> bool:
+        """Whether the program gives the solution's answers, as far as the student's code went."""
+        script, count = self.script(failure.item), len(failure.observation.answers)
+        return self.programs.solves(key, script, count, ALL)
+
+    def check(self, key: Key) -> Found:
+        """Run all failed checks on a program, and name those that end alike."""
+        if key not in self.checked:
+            explained, stopped = [], []
+            for failure in self.failures:
+                match = self._match(key, failure) if self.shows(key, failure) else Match.NO
+                explained += [failure.item.name] if match is Match.YES else []
+                stopped += [failure.item.name] if match is Match.TEXT_ONLY else []
+            self.checked[key] = Found(key, frozenset(explained), frozenset(stopped))
+        return self.checked[key]
+
+    def _match(self, key: Key, failure: Failure) -> Match:
+        replayed = self.programs.run(key, failure.item, self._run)
+        seen = failure.observation
+        if replayed.error is None:
+            return Match.NO
+        match = compare(replayed, seen, self.script(failure.item).solved)
+        if match is Match.NO and refuses(replayed.error) and refuses(seen.error):
+            return Match.TEXT_ONLY  # each refuses in its own words
+        if match is Match.TEXT_ONLY:
+            numbers = isinstance(seen.error, NoGradients)
+            same = not numbers and may_be_same_line(replayed.error, seen.error)
+            return Match.TEXT_ONLY if same else Match.NO
+        return match
+
+    def is_complete(self, found: Found) -> bool:
+        """Whether the program explains every wrong answer, and passes and fails what the code did.
+
+        Where the code raised, the program may raise something else.
+        """
+        return (
+            all(one.item.name in found.explained for one in self.wrong)
+            and all(
+                self._fails(found.key, one.item)
+                for one in self.failures
+                if isinstance(one.observation.error, Fault)
+            )
+            and self.passes(found)
+        )
+
+    def _stops_alike(self, found: Found) -> bool:
+        """Whether the program raises what the code raised, and fails and passes what it did."""
+        alike = found.explained | found.stopped
+        about_code = [one for one in self.failures if layer_of(one.item) is Layer.FORBIDDEN]
+        return (
+            all(one.item.name in alike for one in self.raised)
+            and all(
+                self._fails(found.key, one.item) for one in self.failures if one not in about_code
+            )
+            and self.passes(found)
+        )
+
+    def passes(self, found: Found) -> bool:
+        """Whether the program passes what the code passed."""
+        return all(not self._fails(found.key, check) for check in self.passed)
+
+    def _fails(self, key: Key, check: pytest.Item) -> bool:
+        return self.programs.run(key, check, self._run).error is not None
+
+    def _is_coincidence(self, found: Found) -> bool:
+        """Whether only documented values agree, and those for other sizes do not."""
+        checks = [one.item for one in self.wrong]
+        explained = [check for check in checks if check.name in found.explained]
+        others = [check for check in checks if check.name not in found.explained]
+        return all(layer_of(check) is Layer.DOCUMENTED for check in explained) and any(
+            layer_of(check) is Layer.PROBE for check in others
+        )
+
+    def _is_wrong(self, failure: Failure) -> bool:
+        """Whether a check failed by an answer, and not by a function that is forbidden."""
+        if (
+            not isinstance(failure.observation.error, WrongAnswer)
+            or not failure.observation.answers
+        ):
+            return False
+        script = self.script(failure.item)
+        same = same_answers(failure.observation, script.solved)
+        about_code = layer_of(failure.item) is Layer.FORBIDDEN and same
+        return bool(script.exchanges) and not about_code
+
+    def _effort(self, failure: Failure) -> tuple[bool, int, int]:
+        """Order failed checks: those whose last answer says something, the smallest first."""
+        answers = failure.observation.answers
+        size = sum(entries(answer) for _, answer in answers)
+        says = bool(answers) and tells(last_answer(failure))
+        return not says, len(self.script(failure.item).exchanges), size
+
+
+def _is_raised(failure: Failure) -> bool:
+    error = failure.observation.error
+    return isinstance(error, Raised) and not isinstance(error, NoGradients)
+
+
+def _is_specific(failure: Failure) -> bool:
+    """Whether an exception says more than what kind it is: its text, or that it is a refusal."""
+    error = failure.observation.error
+    return refuses(error) or bool(SPECIFIC.search(str(getattr(error, "text", ""))))

@@ -1,0 +1,92 @@
+"""Turns programs that explain failed checks into diagnoses."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from autograder.diagnosis.operators.programs import Key
+from autograder.diagnosis.operators.rewrites import Rewrite
+from autograder.diagnosis.operators.vocabulary import KINDS, alternatives
+from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
+
+MAX_NAMED = 3  # kinds in one sentence; of more the sentence would be no help
+
+
+class Found(NamedTuple):
+    """A program, and the names of the failed checks that it explains.
+
+    *stopped* names those in which it raised the same exception, and nothing else could be compared.
+    """
+
+    key: Key
+    explained: frozenset[str]
+    stopped: frozenset[str] = frozenset()
+
+
+def first_of_each_group(found: Sequence[Found], rewrites: Sequence[Rewrite]) -> list[Found]:
+    """Keep the first of each group."""
+    groups: dict[tuple[str, ...], Found] = {}
+    for one in found:
+        names = sorted(rewrites[number].group for number in one.key)
+        groups.setdefault(tuple(names), one)
+    return list(groups.values())
+
+
+def name_one(found: Sequence[Rewrite]) -> Diagnosis | None:
+    """Name one mistake, or several; of many the kind that they share."""
+    kinds = list(dict.fromkeys(one.kind for one in found))
+    if len(found) > MAX_NAMED:
+        if len(kinds) > 1:
+            return None
+        found = [_common(found[0])]
+    return Diagnosis(
+        SEVERAL.join(kinds),
+        alternatives([one.explanation for one in found], " ", more=False),
+        found[0].question,
+        alternatives([title_of(one.explanation) for one in found], ". ", more=False),
+    )
+
+
+def name_stopped(found: Sequence[Rewrite]) -> Diagnosis | None:
+    """Name the mistakes that raise the same exception: no other number tells them from others."""
+    named = name_one(found)
+    if named is None:
+        return None
+    one = len({rewrite.explanation for rewrite in found}) == 1 or len(found) > MAX_NAMED
+    opening = "This mistake ends" if one else "These mistakes end"
+    sentence = f"{opening} in the same error, in each of these checks: {named.explanation}"
+    return Diagnosis(named.misconception, sentence, named.hint, f"Same error as: {named.title}")
+
+
+def merge(same: Sequence[Rewrite]) -> Rewrite | None:
+    """Return one mistake with the sentences of all of *same*; ``None`` if they are too many."""
+    named = name_one(list({one.group: one for one in same}.values()))
+    if named is None:
+        return None
+    return same[0]._replace(
+        kind=named.misconception, explanation=named.explanation, question=named.hint
+    )
+
+
+def name_alone(rewrite: Rewrite) -> Diagnosis:
+    """Name a single mistake."""
+    return Diagnosis(
+        rewrite.kind, rewrite.explanation, rewrite.question, title_of(rewrite.explanation)
+    )
+
+
+def name_both(pair: Iterable[Rewrite]) -> Diagnosis:
+    """Name two mistakes, the one to mend first in front."""
+    first, second = pair
+    titles = [title_of(one.explanation) for one in (first, second)]
+    return Diagnosis(
+        TOGETHER.join((first.kind, second.kind)),
+        f"Two mistakes show here together. First: {first.explanation} Then: {second.explanation}",
+        first.question,
+        f"Two mistakes: {titles[0]}. {titles[1]}",
+    )
+
+
+def _common(rewrite: Rewrite) -> Rewrite:
+    """Return *rewrite* with the sentences of its kind."""
+    words = KINDS[rewrite.kind]
+    return rewrite._replace(explanation=words.explanation, question=words.question)

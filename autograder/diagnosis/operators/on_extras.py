@@ -1,0 +1,147 @@
+"""Steps that the exercise does not ask for, and sizes that do not come from the input."""
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from autograder.diagnosis.operators.on_scores import SOFTMAX
+from autograder.diagnosis.operators.rewrites import (
+    Rewrite,
+    Scope,
+    Site,
+    constant,
+    mistake,
+    name_of,
+    put,
+    site_of,
+)
+from autograder.diagnosis.operators.vocabulary import role_of
+
+FIXED_SIZES = (2, 3, 4, 6, 8, 16)  # those of the documents, and common choices
+FIXED_SHARES = (0.5, 0.1, 0.2)
+FIXED_AXES = (-1, 0, 1)
+DIGITS = (4, 3, 2)
+UNIT = "torch.nn.functional.normalize"
+
+
+def extra_steps(scope: Scope) -> Iterator[Rewrite]:
+    """A softmax, a length of one, a rounding, or another tensor that is added to the result."""
+    if scope.is_constructor:
+        return
+    softmax = any(scope.calls(SOFTMAX))
+    for value in _results(scope):
+        if not softmax and scope.tensors:
+            yield mistake("softmax_extra", put(value, "torch.softmax(OLD, dim=-1)"))
+        sentence = "Each row of the result is divided by its length, so that all lengths are one."
+        yield mistake("length_extra", put(value, f"{UNIT}(OLD, dim=-1)"), sentence)
+        for digits in DIGITS:
+            text = f"torch.round(OLD, decimals={digits})"
+            yield mistake("rounded", put(value, text), group="rounded")
+        names = [name for role, name in scope.by_role.items() if role == "queries"]
+        for name in dict.fromkeys((*scope.tensors, *names)):
+            what = scope.phrase(ast.Name(name)) or f"`{name}`"
+            verb = "is" if what.startswith("`") else "are"
+            sentence = f"{what[:1].upper()}{what[1:]} {verb} added to the result."
+            yield mistake("sum_extra", put(value, f"OLD + {name}"), sentence)
+        if isinstance(value.node, ast.Call) and value.node.args:
+            sentence = "What goes into the last layer is added to what comes out of it."
+            yield mistake("sum_extra", put(value, "OLD + FIRST"), sentence)
+
+
+def _results(scope: Scope) -> list[Site]:
+    """List the places of the values that are returned."""
+    returns = [site for site in scope.of(ast.Return) if site.node.value is not None]
+    values = [site_of(site, site.node, "value") for site in returns]
+    return [site for site in values if not isinstance(site.node, ast.Tuple)]
+
+
+def lengths(scope: Scope) -> Iterator[Rewrite]:
+    """Vectors that are scaled to length one before they are compared."""
+    for site in scope.of(ast.BinOp):
+        if isinstance(site.node.op, ast.MatMult) and role_of(site.node.left) != "weights":
+            for axis in (-2, -1):  # of the factor on the right: columns, or a single vector
+                text = f"{UNIT}(LEFT, dim=-1) @ {UNIT}(RIGHT, dim={axis})"
+                sentence = (
+                    "The vectors are scaled to length one before they are compared, so that their "
+                    "lengths do not count."
+                )
+                yield mistake("length_extra", put(site, text), sentence, group="cosine")
+    if any(scope.of(ast.AugAssign)) and len(scope.arguments) > 1:
+        one, other = scope.arguments[:2]
+        size = "sum(v * v for v in {}) ** 0.5"
+        product = f"({size.format(one)}) * ({size.format(other)})"
+        for value in _results(scope):
+            sentence = "The result is divided by both lengths: it is a cosine."
+            yield mistake("length_extra", put(value, f"OLD / ({product})"), sentence)
+            sentence = "A mean stands where a sum must be."
+            yield mistake("wrong_reduction", put(value, f"OLD / len({one})"), sentence)
+
+
+def weights(scope: Scope) -> Iterator[Rewrite]:
+    """Weights that come in and are changed, or that do not count."""
+    for site in scope.of(ast.Name):
+        arrives = site.node.id in scope.tensors and role_of(site.node) == "weights"
+        if not arrives or not isinstance(site.node.ctx, ast.Load):
+            continue
+        for text, kind, sentence in (
+            ("torch.softmax(OLD, dim=-1)", "softmax_twice", "The weights get a second softmax."),
+            (
+                "(OLD / OLD.sum(dim=-1, keepdim=True))",
+                "softmax_twice",
+                "The weights are divided by their sum once more.",
+            ),
+            ("torch.full_like(OLD, 1 / OLD.shape[-1])", "weights_equal", ""),
+        ):
+            yield mistake(kind, put(site, text), sentence)
+    for site in scope.calls(SOFTMAX):
+        yield mistake("weights_equal", put(site, "torch.full_like(OLD, 1 / OLD.shape[-1])"))
+
+
+def exponentials(scope: Scope) -> Iterator[Rewrite]:
+    """Exponentials of a softmax that is written out: left out, of another base or sign."""
+    for site in scope.calls("exp"):
+        for text, kind, sentence in (
+            ("2 ** FIRST", "softmax_missing", "Powers of two stand where exponentials must be."),
+            ("FUNC(-(FIRST))", "sign_reversed", ""),
+            ("FIRST", "softmax_missing", "Nothing takes the exponentials of the scores."),
+        ):
+            yield mistake(kind, put(site, text), sentence)
+    for name, value in scope.locals.items():
+        if not (isinstance(value, ast.Call) and name_of(value.func) == "exp" and value.args):
+            continue
+        for site in scope.of(ast.Name):
+            if site.node.id == name and isinstance(site.node.ctx, ast.Load):
+                sentence = "The scores stand in one place where their exponentials must be."
+                edit = put(site, "EXPONENT", EXPONENT=value.args[0])
+                yield mistake("softmax_missing", edit, sentence, group="scores for exponentials")
+    for site in scope.calls(SOFTMAX):
+        if site.node.args:
+            argument = site_of(site, site.node.args, 0)
+            yield mistake("sign_reversed", put(argument, "-(OLD)"))
+
+
+def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments and sizes in whose place the same number always stands."""
+    for name in (one for one in scope.numbers if one not in scope.optional):
+        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
+        loads = [site for site in loads if isinstance(site.node.ctx, ast.Load)]
+        shares = "dropout" in name
+        numbers = FIXED_SHARES if shares else FIXED_AXES if name == "dim" else FIXED_SIZES
+        for number in numbers if loads else ():
+            edits = [constant(site, number) for site in loads]
+            sentence = f"`{name}` has no effect."
+            yield mistake("argument_ignored", edits, sentence, group=f"{name} is fixed")
+    for site in scope.of(ast.Assign):
+        value = site.node.value
+        sized = isinstance(value, ast.Subscript) and name_of(value.value) == "shape"
+        if not sized or not isinstance(value.slice, ast.Constant | ast.UnaryOp):
+            continue
+        make = partial(put, site_of(site, site.node, "value"))
+        for number in FIXED_SIZES:
+            yield mistake("size_fixed", make(str(number)), group="size_fixed")
+        for axis in (0, 1, 2, -1):
+            edit = make(f"SHAPE[{axis}]", SHAPE=value.value)
+            yield mistake("size_of_another_axis", edit, group="size_of_another_axis")
+
+
+RULES = (extra_steps, lengths, weights, exponentials, fixed_sizes)

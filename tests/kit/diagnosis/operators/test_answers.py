@@ -1,0 +1,97 @@
+"""What an answer says."""
+
+import pytest
+import torch
+
+from autograder.diagnosis.operators.answers import (
+    SampleTable,
+    differ,
+    may_be_same_line,
+    refuses,
+    same_end,
+    same_form,
+    sample,
+    tells,
+)
+from autograder.sandbox.faults import Raised
+
+NUMBERS = torch.arange(12.0).reshape(3, 4)
+
+
+def raised(text: str, line: str, kind: str = "ValueError") -> Raised:
+    """Raise an exception in a quoted *line*."""
+    message = f"f raised {kind} in line 3: {line}\n{text}"
+    return Raised(kind, text, message, public="f raised an exception.", refusal=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param(NUMBERS, True, id="numbers"),
+        pytest.param(torch.ones(9), False, id="one-number"),
+        pytest.param({"W": NUMBERS}, True, id="dictionary"),
+        pytest.param("text", False, id="text"),
+    ],
+)
+def test_few_or_equal_numbers_say_nothing(answer: object, *, expected: bool):
+    """They may agree by chance."""
+    assert tells(answer) is expected
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param(NUMBERS, False, id="equal"),
+        pytest.param(NUMBERS + 1e-6, False, id="noise"),
+        pytest.param(NUMBERS + 1, True, id="other-numbers"),
+        pytest.param(NUMBERS.T, True, id="other-shape"),
+        pytest.param(NUMBERS * torch.nan, False, id="nan-says-nothing"),
+        pytest.param(None, False, id="no-tensor-says-nothing"),
+    ],
+)
+def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expected: bool):
+    """They never say so of two answers that agree."""
+    assert differ(sample(NUMBERS), sample(other)) is expected
+
+
+def test_a_table_keeps_what_may_agree():
+    """In the order of the programs; without numbers a program is always kept."""
+    table = SampleTable([sample(one) for one in (NUMBERS + 1, "text", NUMBERS, NUMBERS.T)])
+
+    assert table.like(sample(NUMBERS)) == [1, 2]
+    assert table.like(sample(torch.ones(2))) == [1]
+
+
+def test_another_shape_or_nan_is_another_form():
+    """What only one of two answers has is not repaired by a second mistake."""
+    assert same_form(NUMBERS, NUMBERS * 2)
+    assert not same_form(NUMBERS, NUMBERS.T)
+    assert not same_form(NUMBERS * torch.nan, NUMBERS)
+
+
+def test_two_refusals_end_alike_in_their_own_words():
+    """An exception of Python's own that is a ValueError is none."""
+    mine, theirs = (
+        raised("too long", "raise ValueError('too long')"),
+        raised("5", "raise ValueError(n)"),
+    )
+
+    assert refuses(mine)
+    assert same_end(mine, theirs)
+    assert not same_end(mine, raised("not enough values to unpack", "a, b = x.shape"))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("scores = queries @ keys", True, id="same-step"),
+        pytest.param("return v @ weights", False, id="other-step"),
+        pytest.param("return a @ b", True, id="no-names"),
+        pytest.param('"""Weights and values."""', True, id="no-line"),
+    ],
+)
+def test_an_exception_of_another_step_is_another_one(line: str, *, expected: bool):
+    """The quantities in the quoted lines decide."""
+    other = raised("sizes", "e = q @ k", "RuntimeError")
+
+    assert may_be_same_line(raised("sizes", line, "RuntimeError"), other) is expected

@@ -1,0 +1,29 @@
+"""The solution of a stage with a mistake in it, of the bank or of a kind of mistake."""
+
+from autograder.course import Stage
+from autograder.diagnosis import misconceptions
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.operators.programs import rewrites_of
+from autograder.diagnosis.operators.rewrites import Exercise
+
+
+def with_misconception(stage: Stage, text: str, name: str) -> str:
+    """Put misconception *name* of the bank into *text*, the solution or a changed one."""
+    bank = {item.id: item for item in misconceptions.read(stage.misconceptions)}
+    return bank[name].module(text)
+
+
+def with_kind(stage: Stage, text: str, exercise: str, kind: str, words: str = "") -> str:
+    """Make the first mistake of *kind* in *exercise* whose explanation holds *words*."""
+    solution = stage.solution.read_text("utf-8")
+    known = Exercise(solution, exercise, [one.name for one in stage.exercises])
+    fitting = (
+        one for one in rewrites_of(known, {}) if one.kind == kind and words in one.explanation
+    )
+    return Misconception(
+        id=kind,
+        exercise=exercise,
+        explanation=kind,
+        question=kind,
+        code=known.text([next(fitting)]),
+    ).module(text)
