@@ -14,9 +14,9 @@ from _pytest.config import ConftestImportFailure, _prepareconfig
 from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
-from autograder.diagnosis import fingerprints
 from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, is_attempt
 from autograder.diagnosis.causal_readings import CausalReader
+from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
 from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation, status_of
@@ -467,12 +467,12 @@ class SuiteRunner:
         return self._solved[item.nodeid]
 
     def _matcher(self, stage: Stage) -> Matcher | None:
-        """Return the matcher of *stage*: by the wrong code, or else by its fingerprints."""
+        """Return the matcher of *stage*: by the wrong code, for students by its fingerprints."""
         if stage.name not in self._matchers:
             self._matchers[stage.name] = (
                 MisconceptionMatcher(stage, self.run, self._context.solution(stage))
-                if stage.misconceptions.is_file()
-                else fingerprints.fingerprint_matcher(stage)
+                if not isinstance(self.course, Handout)
+                else fingerprint_matcher(stage)
             )
         return self._matchers[stage.name]
 

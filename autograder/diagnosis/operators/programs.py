@@ -90,7 +90,7 @@ class Programs:
         """Run *check* on the program, once."""
         found = self._runs.get((key, check.nodeid))
         if found is None:
-            channel = self._channel(key)
+            channel = self.channel(key)
             found = run(check, channel) if channel else Observation((), None)
             self._runs[key, check.nodeid] = found
         return found
@@ -106,7 +106,7 @@ class Programs:
         if index >= len(script.exchanges):
             return None
         if index >= len(known):
-            channel = self._channel(key)
+            channel = self.channel(key)
             if channel is None:
                 return None
             if self._asked != (key, script.check, len(known)):
@@ -115,7 +115,8 @@ class Programs:
             self._asked = key, script.check, len(known)
         return known[index]
 
-    def _channel(self, key: Key) -> LocalChannel | None:
+    def channel(self, key: Key) -> LocalChannel | None:
+        """Return the program, which can be asked; ``None`` if it can't be imported."""
         if key not in self._channels:
             rewrites = [self.rewrites[number] for number in key]
             try:

@@ -5,7 +5,7 @@ Only what is left runs all failed checks, and those that passed. Two mistakes to
 only where no single one explains everything, and only where each of them passes what passed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
 from typing import Any, NamedTuple
 
@@ -187,7 +187,8 @@ class _Search:
         telling = [one for one in self._screens if tells(_last_answer(one))]
         left = {key for key in keys for one in telling if self._shows(key, one)}
         found = [one for one in map(self._check, sorted(left)) if one.explained]
-        found = [one for one in found if not self._is_coincidence(one)]
+        layers = {one.item.name: layer_of(one.item) for one in self._wrong}
+        found = [one for one in found if not is_coincidence(layers, one.explained)]
         most = max((len(one.explained) for one in found), default=0)
         return [one for one in found if len(one.explained) == most]
 
@@ -197,7 +198,7 @@ class _Search:
         if not found:
             return {}
         if len(found[0].key) == 1:
-            diagnosis = _named([self._programs.rewrites[one.key[0]] for one in found])
+            diagnosis = named([self._programs.rewrites[one.key[0]] for one in found])
             names = found[0].explained
             return dict.fromkeys(names, diagnosis) if diagnosis else {}
         return self._both(found)
@@ -361,15 +362,6 @@ class _Search:
     def _fails(self, key: Key, check: pytest.Item) -> bool:
         return self._programs.run(key, check, self._stage.run).error is not None
 
-    def _is_coincidence(self, found: Found) -> bool:
-        """Whether only documented values agree, and those for other sizes do not."""
-        checks = [one.item for one in self._wrong]
-        explained = [check for check in checks if check.name in found.explained]
-        others = [check for check in checks if check.name not in found.explained]
-        return all(layer_of(check) is Layer.DOCUMENTED for check in explained) and any(
-            layer_of(check) is Layer.PROBE for check in others
-        )
-
     def _effort(self, failure: Failure) -> tuple[bool, int, int]:
         """Order failed checks: those whose last answer says something, the smallest first."""
         exchanges = self._stage.script(failure.item).exchanges
@@ -393,6 +385,16 @@ def tells(answer: Any) -> bool:
         case list() | tuple():
             return any(map(tells, answer))
     return False
+
+
+def is_coincidence(layers: Mapping[str, Layer | None], explained: Collection[str]) -> bool:
+    """Whether only documented values agree, and those for other sizes do not.
+
+    *layers* are those of the checks with a wrong answer, by name.
+    """
+    return all(layers[name] is Layer.DOCUMENTED for name in explained if name in layers) and any(
+        layer is Layer.PROBE for name, layer in layers.items() if name not in explained
+    )
 
 
 def _same_answers(seen: Observation, solved: Observation) -> bool:
@@ -420,7 +422,7 @@ def _entries(answer: Any) -> int:
     return answer.numel() if isinstance(answer, Tensor) else 1
 
 
-def _named(found: Sequence[Rewrite]) -> Diagnosis | None:
+def named(found: Sequence[Rewrite]) -> Diagnosis | None:
     """Name one mistake, or several; of many the kind that they share."""
     kinds = list(dict.fromkeys(one.kind for one in found))
     if len(found) > MAX_NAMED:
@@ -437,11 +439,11 @@ def _named(found: Sequence[Rewrite]) -> Diagnosis | None:
 
 def _merged(same: Sequence[Rewrite]) -> Rewrite | None:
     """Return one mistake with the sentences of all of *same*; ``None`` if they are too many."""
-    named = _named(list({one.group: one for one in same}.values()))
-    if named is None:
+    merged = named(list({one.group: one for one in same}.values()))
+    if merged is None:
         return None
     return same[0]._replace(
-        kind=named.misconception, explanation=named.explanation, question=named.hint
+        kind=merged.misconception, explanation=merged.explanation, question=merged.hint
     )
 
 
