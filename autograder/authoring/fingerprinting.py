@@ -6,7 +6,7 @@ are left out: there are thousands of them.
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
@@ -21,10 +21,12 @@ from autograder.diagnosis.fingerprints import (
     Shown,
     Wording,
     compact,
+    sealed,
     shown_by,
     to_json,
 )
 from autograder.diagnosis.matcher import Run, channel_of
+from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.operators.programs import Programs
 from autograder.diagnosis.operators.rewrites import Rewrite
@@ -32,7 +34,8 @@ from autograder.errors import CourseError
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
 
-SAMPLE = 10  # programs of a stage; a digest of the sources shows whether the others are stale
+SAMPLE = 10  # of each sort; digests show whether the others are stale or edited
+Item = TypeVar("Item")
 
 
 class PublicChecks(NamedTuple):
@@ -71,10 +74,10 @@ class Kind(NamedTuple):
 
 
 class Made(NamedTuple):
-    """Fingerprints, and the numbers of the programs that were run."""
+    """Fingerprints, and the labels of the programs that were run."""
 
     fingerprints: Fingerprints
-    compared: Collection[int]
+    compared: Collection[str]
 
 
 class _Numbers:
@@ -105,9 +108,9 @@ def kinds_of(stage: Stage, solution: LocalChannel) -> list[Kind]:
     return [Kind(found, name, number) for name, found in made for number in range(len(found))]
 
 
-def sample(kinds: Sequence[Kind]) -> set[int]:
-    """Choose some programs from the whole stage."""
-    return set(range(0, len(kinds), max(1, len(kinds) // SAMPLE)))
+def _sample(items: Sequence[Item]) -> list[Item]:
+    """Choose some *items*, at equal distances."""
+    return list(items[:: max(1, len(items) // SAMPLE)])
 
 
 class FingerprintMaker:
@@ -119,40 +122,40 @@ class FingerprintMaker:
         self._prints: dict[str, dict[tuple[int, tuple[int, ...]], list[int]]] = {}
 
     def make(self, made_from: str, *, only_sample: bool = False) -> Made:
-        """Run every misconception and every kind of mistake, or of these only a sample."""
-        mistakes = self._run_misconceptions()
-        kinds = kinds_of(self._public.stage, self._public.solution)
-        wanted = sample(kinds) if only_sample else set(range(len(kinds)))
-        failing = {
-            number for number in wanted if self._fails(len(mistakes) + number, kinds[number])
-        }
+        """Run every misconception and every program with a kind of mistake, or a sample of both."""
+        stage, choose = self._public.stage, _sample if only_sample else list
+        bank = choose(misconceptions.read(stage.misconceptions))
+        mistakes = self._run_misconceptions(bank)
+        kinds = kinds_of(stage, self._public.solution)
+        wanted = choose(range(len(kinds)))
+        failing = {one for one in wanted if self._fails(len(mistakes) + one, kinds[one])}
         wordings, questions, groups = _Numbers(), _Numbers(), _Numbers()
         programs = [
             wordings.of(_wording(one.rewrite, questions, groups)) if number in failing else PASSES
             for number, one in enumerate(kinds)
         ]
-        solved = {check.name: self._solve(check) for check in self._public.about_code()}
         known = Fingerprints(
             made_from=made_from,
             mistakes=tuple(mistakes),
             programs=tuple(programs),
             wordings=wordings.all(),
             questions=questions.all(),
+            solved={check.name: self._solve(check) for check in self._public.about_code()},
             ends=self._ends.all(),
             answers=self._answers.all(),
-            solved=solved,
             prints={
                 check: tuple(Print(*shown, tuple(of)) for shown, of in prints.items())
                 for check, prints in self._prints.items()
             },
         )
-        return Made(known, {*range(len(mistakes)), *(len(mistakes) + one for one in wanted)})
+        labels = {item.id for item in bank} | {known.label(len(mistakes) + one) for one in wanted}
+        return Made(sealed(known), labels)
 
-    def _run_misconceptions(self) -> list[Mistake]:
+    def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[Mistake]:
         """Keep what each misconception shows; return those that fail a check."""
         stage, run = self._public.stage, self._public.run
         found: list[Mistake] = []
-        for item in misconceptions.read(stage.misconceptions):
+        for item in bank:
             ask = partial(_run, run, channel_of(stage, item))
             if self._keep(len(found), item.exercise, ask):
                 words = item.explanation, item.question, item.title

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from autograder.authoring import release, stubs
+from autograder.authoring import kinds_report, release, stubs
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.course import Course, Stage
@@ -101,7 +101,7 @@ def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
                 findings += runner.wrong_documented_values(stage)
                 findings += unstated_rules(stage, runner)
                 findings += [f"{stage.name}: {problem}" for problem in problems]
-                summaries[stage.name] = verifier.summary()
+                summaries[stage.name] = f"{verifier.summary()}{_about_kinds(runner, stage)}"
             used = runner.used_documented_tensors
         with open_suites(course, stages, public=True, diagnose=False) as runner:
             for stage in stages:
@@ -321,6 +321,15 @@ def wrong_records(stage: Stage, recorder: Recorder) -> Iterator[str]:
         what = f"{stage.name}: {stage.fingerprints.name} does not match the wrong programs"
         yield f"{what}: {wrong[0]}. Delete it and run `autograder release`."
     yield from fingerprint_leaks(stage)
+
+
+def _about_kinds(runner: SuiteRunner, stage: Stage) -> str:
+    """Say what kinds of mistake show; nothing if `wrong_records` reports the fingerprints."""
+    try:
+        known = fingerprints.from_json(stage.fingerprints.read_bytes())
+        return f"; {kinds_report.report(runner, stage, known).line}"
+    except (OSError, msgspec.MsgspecError, IndexError, ValueError, KeyError):
+        return ""
 
 
 def public_gaps(stage: Stage) -> Iterator[str]:

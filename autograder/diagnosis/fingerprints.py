@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.diagnosis.observation import (
@@ -93,6 +94,7 @@ class Shown(NamedTuple):
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """``fingerprints.json``; *made_from* is the digest of the files that it was built from.
 
+    *digest* is that of everything else, so that an edited number shows.
     The misconceptions have the first numbers; then come all programs with one kind of mistake, in
     the order of the exercises and of their code, each with the number of its wording or ``PASSES``.
     *solved* holds the answers of the solution to the checks that look at its code.
@@ -100,6 +102,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     format_version: Literal[2] = 2
     made_from: str
+    digest: str = ""
     mistakes: tuple[Mistake, ...]
     programs: tuple[int, ...]
     wordings: tuple[Wording, ...]
@@ -158,15 +161,26 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         question = self.questions[found.question]
         return Rewrite(found.kind, found.explanation, question, (), str(found.group))
 
-    def name(self, number: int) -> str:
-        """Return the id of a misconception, or the sentence of a program."""
+    def label(self, number: int) -> str:
+        """Return the id of a misconception, or which program with a kind of mistake it is."""
         count = len(self.mistakes)
-        return self.mistakes[number].id if number < count else self.rewrite(number).explanation
+        return self.mistakes[number].id if number < count else f"program {number - count}"
 
-    def by_check(self) -> dict[tuple[str, int], Shown]:
-        """Return what each program shows, by check and number."""
+    def words(self) -> dict[str, tuple[str, str]]:
+        """Return explanation and question of each program that fails, by its label."""
+        numbers = {number for numbers in self._failing.values() for number in numbers}
+        mistakes = [(one.explanation, one.question) for one in self.mistakes]
         return {
-            (check, number): self.shown(one)
+            self.label(number): mistakes[number]
+            if number < len(mistakes)
+            else self.rewrite(number)[1:3]
+            for number in numbers
+        }
+
+    def by_check(self) -> dict[tuple[str, str], Shown]:
+        """Return what each program shows, by check and label."""
+        return {
+            (check, self.label(number)): self.shown(one)
             for check, prints in self.prints.items()
             for one in prints
             for number in one.of
@@ -187,26 +201,37 @@ def shown_by(observation: Observation) -> Shown:
     return Shown(end, list(map(to_json_value, kept)))
 
 
-def changes(old: Fingerprints, new: Fingerprints, compared: Collection[int]) -> Iterator[str]:
-    """Describe the differences between *old* and *new* in the programs *compared*.
+def changes(old: Fingerprints, new: Fingerprints, compared: Collection[str]) -> Iterator[str]:
+    """Describe the differences between *old* and *new* in the programs *compared*, by their labels.
 
     The texts of exceptions are not compared: they differ between versions of torch.
     """
-    if old.mistakes != new.mistakes or len(old.programs) != len(new.programs):
-        yield "it describes other mistakes"
+    if old.digest != _digest_of(old):
+        yield "it was edited after it was built"
+    if len(old.programs) != len(new.programs):
+        yield f"it has {len(old.programs)} programs, not {len(new.programs)}"
         return
     before, now = old.by_check(), new.by_check()
-    for check, number in sorted(before.keys() | now.keys()):
-        if number not in compared:
-            continue
-        name = (old if (check, number) in before else new).name(number)
-        left, right = before.get((check, number)), now.get((check, number))
+    said, to_say = old.words(), new.words()
+    for label in sorted(compared):
+        if said.get(label) != to_say.get(label):
+            yield f"it says something else of {label}"
+    for check, label in sorted(key for key in before.keys() | now.keys() if key[1] in compared):
+        left, right = before.get((check, label)), now.get((check, label))
         if left is None or right is None:
-            yield f"{check} {'passes' if right is None else 'fails'} {name}"
+            yield f"{check} {'passes' if right is None else 'fails'} {label}"
         elif left.end[:2] != right.end[:2] or not same_answer(left.answers, right.answers):
-            yield f"{check} shows something else for {name}"
-        elif name != new.name(number):
-            yield f"it names {new.name(number)} {name}"
+            yield f"{check} shows something else for {label}"
+
+
+def sealed(known: Fingerprints) -> Fingerprints:
+    """Return *known* with the digest of its content."""
+    return replace(known, digest=_digest_of(known))
+
+
+def _digest_of(known: Fingerprints) -> str:
+    """Return the digest of everything else in *known*."""
+    return _digest(compact(msgspec.to_builtins(replace(known, digest=""))))
 
 
 def to_json(known: Fingerprints) -> bytes:

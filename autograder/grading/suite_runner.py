@@ -278,15 +278,20 @@ class SuiteRunner:
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
+    def wrong_programs(self, stage: Stage) -> MisconceptionMatcher:
+        """Return the matcher of *stage* that runs wrong programs; a student's machine has none."""
+        matcher = self._matcher(stage)
+        if not isinstance(matcher, MisconceptionMatcher):
+            msg = f"{stage.name} has no solution here."
+            raise CourseError(msg)
+        return matcher
+
     def diagnose(self, stage: Stage, mistake: Misconception) -> dict[CollectedCheck, list[str]]:
         """Return the names that a diagnosis gives *mistake*, by the check that it fails.
 
         It runs in this process, as it does when a student's code is compared with it.
         """
-        matcher = self._matcher(stage)
-        if not isinstance(matcher, MisconceptionMatcher):
-            msg = f"{stage.misconceptions} is missing."
-            raise CourseError(msg)
+        matcher = self.wrong_programs(stage)
         checks = [one for one in self.checks(stage.name) if one.spec.exercise == mistake.exercise]
         seen = {one: matcher.replay(mistake, one.item) for one in checks}
         failed = {one: shown for one, shown in seen.items() if shown.error is not None}

@@ -2,9 +2,9 @@
 
 import json
 
-import msgspec
 import pytest
 import torch
+from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring import release, stubs, verify
@@ -66,7 +66,13 @@ def test_release_keeps_what_the_public_suite_detects(known):
 def test_release_keeps_what_kinds_of_mistake_show(known):
     """Programs with one kind of mistake follow the misconceptions, in the same fingerprints."""
     count = len(known.mistakes)
-    failing = {number for found in known.by_check() for number in found[1:] if number >= count}
+    failing = {
+        number
+        for prints in known.prints.values()
+        for one in prints
+        for number in one.of
+        if number >= count
+    }
     wordings = {number: known.rewrite(number) for number in failing}
 
     assert known.programs.count(fingerprints.PASSES) == len(known.programs) - len(failing)
@@ -152,19 +158,27 @@ def test_changes_are_described(known):
     first = known.answers[0]
     others, values = known.answers[1:], first["float32 3"]
     moved, noisy = (
-        msgspec.structs.replace(
-            known, answers=({"float32 3": [values[0] + by, *values[1:]]}, *others)
+        fingerprints.sealed(
+            replace(known, answers=({"float32 3": [values[0] + by, *values[1:]]}, *others))
         )
         for by in (0.5, 1e-6)
     )
-    silent = msgspec.structs.replace(known, prints={**known.prints, DOUBLED: ()})
+    silent = fingerprints.sealed(replace(known, prints={**known.prints, DOUBLED: ()}))
+    bank = {item.id for item in known.mistakes}
 
-    assert list(fingerprints.changes(noisy, known, {0, 1})) == []
-    assert list(fingerprints.changes(moved, known, {0, 1})) == [
+    assert list(fingerprints.changes(noisy, known, bank)) == []
+    assert list(fingerprints.changes(moved, known, bank)) == [
         f"{DOUBLED} shows something else for squares"
     ]
-    assert list(fingerprints.changes(silent, known, {0, 1})) == [f"{DOUBLED} fails squares"]
-    assert list(fingerprints.changes(silent, known, {1})) == []
+    assert list(fingerprints.changes(silent, known, bank)) == [f"{DOUBLED} fails squares"]
+    assert list(fingerprints.changes(silent, known, {"scales_by_nothing"})) == []
+
+
+def test_every_edit_is_noticed(known):
+    """Not all programs run again, so a digest of the content shows what was edited by hand."""
+    edited = replace(known, questions=("Why?", *known.questions[1:]))
+
+    assert list(fingerprints.changes(edited, known, set())) == ["it was edited after it was built"]
 
 
 @pytest.mark.parametrize(
