@@ -5,6 +5,7 @@ are left out: there are thousands of them.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from difflib import unified_diff
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -66,6 +67,14 @@ class Kind(NamedTuple):
     def rewrite(self) -> Rewrite:
         """What is wrong in it."""
         return self.programs.rewrites[self.number]
+
+    @property
+    def change(self) -> str:
+        """The kind of mistake, and the lines that it changes."""
+        before, after = (self.programs.text(key).splitlines() for key in ((), (self.number,)))
+        diff = [*unified_diff(before, after, n=0, lineterm="")][2:]  # after two headings
+        lines = [row[0] + row[1:].strip() for row in diff if row[0] in "+-"]
+        return f"{self.rewrite.kind} ({' '.join(lines)})"
 
     @property
     def channel(self) -> LocalChannel | None:

@@ -32,7 +32,8 @@ WRONG = {  # how a check ends after a wrong answer, as opposed to an exception
     Status.NOT_REFUSED,
     Status.FORBIDDEN,
 }
-OWN, TIED, BANK, OTHER, UNNAMED = "as they are", "with others", "in the bank", "otherwise", "not"
+OWN, TIED, BANK = "their kind", "several kinds", "a misconception"
+OTHER, UNNAMED = "another kind", "none"
 
 
 class HiddenEnd(Enum):
@@ -59,11 +60,13 @@ class KindsReport(NamedTuple):
     @property
     def line(self) -> str:
         """The part of the stage's line in the report."""
-        names = ", ".join(f"{self.names[how]} {how}" for how in (OWN, TIED, BANK, OTHER, UNNAMED))
+        ways = (OWN, TIED, BANK, OTHER, UNNAMED)
+        names = ", ".join(f"{self.names[how]} by {how}" for how in ways)
         return (
             f"{self.kinds} kinds of mistake in {self.programs} programs: "
             f"{self.names.total()} fail public checks (named {names}), "
-            f"{self.only_hidden} hidden checks only, {len(self.unnoticed)} differ unnoticed"
+            f"{self.only_hidden} fail only hidden checks, "
+            f"{len(self.unnoticed)} pass although an answer differs"
         )
 
 

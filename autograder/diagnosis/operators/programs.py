@@ -64,7 +64,11 @@ class Programs:
     @cached_property
     def texts(self) -> frozenset[str]:
         """The source of every program with one rewrite."""
-        return frozenset(self._exercise.text([one]) for one in self.rewrites)
+        return frozenset(self.text((number,)) for number in range(len(self)))
+
+    def text(self, key: Key) -> str:
+        """Return the source of a program; of no rewrite, that of the solution."""
+        return self._exercise.text([self.rewrites[number] for number in key])
 
     def shows(self, key: Key, script: Script, seen: Observation) -> bool:
         """Whether the program answers the requests of a check as in *seen*, as far as they go."""
