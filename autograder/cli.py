@@ -626,7 +626,7 @@ def mutate(
 ) -> None:
     """Change the solutions in small ways and list the changes that no hidden check notices."""
     with _errors_as_messages("mutate"):
-        from autograder.authoring import mutation  # noqa: PLC0415  # imports torch
+        from autograder.authoring import kinds_report, mutation  # noqa: PLC0415  # imports torch
 
         found = _course(course)
         left = 0
@@ -641,6 +641,8 @@ def mutate(
                 typer.echo(f"  line {mutant.line}: {mutant.label}")
             for item in trial.unneeded:
                 typer.echo(f"  no longer survives: {item.was}  →  {item.becomes}")
+            for kind in kinds_report.unnoticed(found, one):
+                typer.echo(f"  passes, but answers otherwise: {kind.exercise}: {kind.change}")
         if left:
             raise typer.Exit(1)
 

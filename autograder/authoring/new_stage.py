@@ -63,21 +63,6 @@ def test_centers_each_token(student, reference, probe):
 
     agrees(student.call("centered", x), reference.call("centered", x), "The centered tokens")
 '''
-MISCONCEPTIONS = '''\
-"""Wrong answers that the suite of stage NUMBER must detect."""
-
-from autograder.diagnosis.misconceptions import Misconception
-
-MISCONCEPTIONS = (
-    Misconception(
-        id="centers_each_feature",
-        exercise="centered",
-        swaps=(("dim=-1", "dim=0"),),
-        explanation="The mean runs over the tokens, so each feature is centered, not each token.",
-        question="Which axis of (T, d) holds the features of one token?",
-    ),
-)
-'''
 HOLLOW = '''\
 """Zeros of the right shapes."""
 
@@ -159,7 +144,6 @@ def _skeleton(name: str, module: str) -> dict[str, str]:
         f"source/{name}/{HINTS_FILE}": HINTS,
         f"source/{name}/{LAB}": _lab(),
         f"{hidden}/test_{module}.py": SUITE,
-        f"{hidden}/misconceptions.py": MISCONCEPTIONS,
         f"{hidden}/hollow.py": HOLLOW,
         f"{hidden}/variants/one_by_one.py": VARIANT,
     }

@@ -1,4 +1,4 @@
-"""Records what the solution and the misconceptions show in the public checks of a stage."""
+"""Records what the solution and wrong programs show in the public checks of a stage."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks, encode
 from autograder.course import Course, Stage
-from autograder.diagnosis import fingerprints
-from autograder.diagnosis.fingerprints import Fingerprints
 from autograder.diagnosis.observation import Observation
 from autograder.errors import CourseError
 from autograder.grading.context import RecordingContext
@@ -82,13 +81,16 @@ class Recorder:
                 raise CourseError(msg)
         return content
 
-    def fingerprints(self, stage: Stage, made_from: str) -> Fingerprints:
-        """Run the public checks of *stage* on each misconception, after ``record``."""
-        return fingerprints.make(stage, self._public_checks(stage), self._run_alike, made_from)
+    def fingerprints(self, stage: Stage, made_from: str, *, only_sample: bool = False) -> Made:
+        """Run the public checks of *stage* on wrong programs, after ``record``."""
+        checks = self._public_checks(stage)
+        solution = self._context.solution(stage)
+        public = PublicChecks(stage, solution, checks, self._run_alike)
+        return FingerprintMaker(public).make(made_from, only_sample=only_sample)
 
     def fingerprints_json(self, stage: Stage, made_from: str) -> bytes:
         """Encode the fingerprints of *stage*."""
-        return fingerprints.to_json(self.fingerprints(stage, made_from))
+        return encode(stage, self.fingerprints(stage, made_from).fingerprints)
 
     def _public_checks(self, stage: Stage) -> list[CollectedCheck]:
         return [check for check in self._runner.checks(stage.name) if not check.spec.hidden]

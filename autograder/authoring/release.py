@@ -16,12 +16,13 @@ from pathlib import Path
 
 from autograder.authoring import lab_notebook, public_suite, stubs
 from autograder.course import GUIDE, Course, Stage
+from autograder.diagnosis import operators
 from autograder.disk import replace_file
 from autograder.errors import CourseError
 
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
-RECORDS_VERSION = 5  # add one when the same sources would give another record or fingerprints
+RECORDS_VERSION = 6  # add one when the same sources would give another record or fingerprints
 
 
 def plan(course: Course) -> dict[Path, bytes]:
@@ -170,9 +171,8 @@ def outdated_stages(course: Course) -> list[Stage]:
 
 
 def _records(stage: Stage) -> tuple[Path, ...]:
-    """Return the files of numbers of *stage*; without misconceptions there are no fingerprints."""
-    record = stage.public_record
-    return (record, stage.fingerprints) if stage.misconceptions.is_file() else (record,)
+    """Return the files of numbers of *stage*."""
+    return stage.public_record, stage.fingerprints
 
 
 def sources_digest(stage: Stage) -> str:
@@ -184,10 +184,18 @@ def sources_digest(stage: Stage) -> str:
         stage.shared_fixtures,
         stage.documented,
         stage.misconceptions,
+        *_rules_of_kinds(),
     ):
         content = path.read_bytes() if path.is_file() else b""
         total.update(b":%d:" % len(content) + content)
     return total.hexdigest()
+
+
+def _rules_of_kinds() -> list[Path]:
+    """List the modules that make the programs with one kind of mistake, and their sentences."""
+    folder = Path(operators.__file__).parent
+    names = ("programs.py", "rewrites.py", "vocabulary.py")
+    return sorted([*folder.glob("on_*.py"), *(folder / name for name in names)])
 
 
 def _recorded_digest(path: Path) -> str:
@@ -210,8 +218,7 @@ def _build_records(course: Course, stages: Sequence[Stage]) -> None:
             digest = sources_digest(stage)
             known_text = public_suite_of(stage) + stub_of(stage)
             _write(stage.public_record, recorder.record_json(stage, digest, known_text))
-            if stage.misconceptions.is_file():
-                _write(stage.fingerprints, recorder.fingerprints_json(stage, digest))
+            _write(stage.fingerprints, recorder.fingerprints_json(stage, digest))
 
 
 def _changed_files(course: Course, built: dict[Path, bytes]) -> tuple[Path, ...]:

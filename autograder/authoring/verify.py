@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from autograder.authoring import release, stubs
+from autograder.authoring import kinds_report, release, stubs
+from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
@@ -30,6 +31,7 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite import documented, public_record
 from autograder.suite.checks import Layer, read_rules
+from autograder.suite.in_process import solution_channel
 
 STAGE_POINTS = 10.0
 GAP_SHARE = 0.02  # of a stage's misconceptions may pass the public suite, each with its reason
@@ -99,7 +101,7 @@ def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
                 findings += runner.wrong_documented_values(stage)
                 findings += unstated_rules(stage, runner)
                 findings += [f"{stage.name}: {problem}" for problem in problems]
-                summaries[stage.name] = verifier.summary()
+                summaries[stage.name] = f"{verifier.summary()}{_about_kinds(runner, stage)}"
             used = runner.used_documented_tensors
         with open_suites(course, stages, public=True, diagnose=False) as runner:
             for stage in stages:
@@ -308,16 +310,26 @@ def wrong_records(stage: Stage, recorder: Recorder) -> Iterator[str]:
         if differing := public_record.differs(record, recorder.record(stage, digest)):
             yield f"{stage.name}: {stage.public_record.name} holds other numbers for {differing}."
         known = fingerprints.from_json(stage.fingerprints.read_bytes())
-        wrong = list(fingerprints.changes(known, recorder.fingerprints(stage, digest)))
+        made = recorder.fingerprints(stage, digest, only_sample=True)
+        wrong = list(fingerprints.changes(known, *made))
     except (msgspec.MsgspecError, IndexError, UsageError) as error:
         wrong = [f"a built file can't be read, {error}"]
     except CourseError as error:
         yield f"{stage.name}: {error}"
         return
     if wrong:
-        what = f"{stage.name}: {stage.fingerprints.name} does not match the misconceptions"
+        what = f"{stage.name}: {stage.fingerprints.name} does not match the wrong programs"
         yield f"{what}: {wrong[0]}. Delete it and run `autograder release`."
     yield from fingerprint_leaks(stage)
+
+
+def _about_kinds(runner: SuiteRunner, stage: Stage) -> str:
+    """Say what kinds of mistake show; nothing if `wrong_records` reports the fingerprints."""
+    try:
+        known = fingerprints.from_json(stage.fingerprints.read_bytes())
+        return f"; {kinds_report.report(runner, stage, known).line}"
+    except (OSError, msgspec.MsgspecError, IndexError, ValueError, KeyError):
+        return ""
 
 
 def public_gaps(stage: Stage) -> Iterator[str]:
@@ -341,11 +353,17 @@ def public_gaps(stage: Stage) -> Iterator[str]:
 
 
 def fingerprint_leaks(stage: Stage) -> Iterator[str]:
-    """Report lines of misconceptions, which are nearly the solution, in the fingerprints."""
+    """Report lines of wrong programs, which are nearly the solution, in the fingerprints."""
     solution = stage.solution.read_text("utf-8")
     given = stubs.bare_lines(stubs.strip_solutions(solution, stage.solution.name))
     lines = set(release.json_lines(stage.fingerprints))
-    for item in misconceptions.read(stage.misconceptions):
-        secret = stubs.bare_lines(item.module(solution)) - given - {""}
-        for line in sorted(secret & lines):
-            yield f"{stage.name}: {stage.fingerprints.name} holds a line of {item.id}, {line!r}."
+    texts = [(item.id, item.module(solution)) for item in misconceptions.read(stage.misconceptions)]
+    programs = {
+        kind.exercise: kind.programs for kind in kinds_of(stage, solution_channel(stage.solution))
+    }
+    texts += [
+        (f"a mistake in {name}", text) for name, found in programs.items() for text in found.texts
+    ]
+    for name, text in texts:
+        for line in sorted((stubs.bare_lines(text) - given - {""}) & lines):
+            yield f"{stage.name}: {stage.fingerprints.name} holds a line of {name}, {line!r}."

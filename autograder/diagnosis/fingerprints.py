@@ -1,45 +1,44 @@
-"""What misconceptions show in the public suite, as numbers: a diagnosis without the wrong code.
+"""What wrong programs show in the public suite, as numbers: a diagnosis without the wrong code.
 
-``release`` builds the file from the misconceptions; the student's machine only reads it. Answers
-are rounded, strings are hashed, and of a misconception it contains only what a student may read.
+``release`` builds the file from the misconceptions and the kinds of mistake; the student's machine
+only reads it. Answers are rounded, strings are hashed, and of a mistake it contains only what a
+student may read.
 """
 
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from itertools import chain
+from typing import Any, Literal, NamedTuple
 
 import msgspec
-import pytest
-from msgspec.structs import asdict, replace
+import torch
+from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.course import Stage
-from autograder.diagnosis import misconceptions
-from autograder.diagnosis.exceptions import explain_exception
-from autograder.diagnosis.matcher import Run, channel_of
-from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
-    Failure,
     Match,
     Observation,
     message_without_numbers,
     same_answer,
     status_of,
 )
-from autograder.diagnosis.operators.search import Tried
-from autograder.results import Diagnosis
-from autograder.sandbox.faults import NoGradients, Raised
+from autograder.diagnosis.operators.rewrites import Rewrite
+from autograder.sandbox.faults import Raised
 from autograder.sandbox.protocol import OpaqueValue
-from autograder.suite.checks import CollectedCheck
 from autograder.suite.student_proxy import RemoteModule
 
+MAX_BYTES = 500_000  # of one stage; a student downloads all of them, some 2 MB in this course
 DECIMALS = 6  # ten times finer than what counts as the same answer
-MAX_ENTRIES = 16  # of one tensor; two mistakes that agree in 16 of its entries agree in all
+MAX_ENTRIES = 8  # of one tensor; the last one depends on all of its entries
+MAX_IN_DICT = 4  # of one tensor beside others, such as gradients
 GOLDEN = (5**0.5 - 1) / 2  # spreads the entries that are kept over all rows and columns
+NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # so that their places count, too
 DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never have the same digest
+PASSES = -1  # in the place of the wording of a program that passes every public check
 
 
 class Mistake(msgspec.Struct, frozen=True):
@@ -52,181 +51,221 @@ class Mistake(msgspec.Struct, frozen=True):
     title: str = ""
 
 
-class Fingerprint(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a check ends on the mistakes *of*, and the numbers of the answers that it got.
+class Wording(NamedTuple):
+    """What a student may read about a program with one kind of mistake.
 
-    Of an exception it has the type, *kind*, and a digest of the text, *said*.
+    Of those that show the same and have one *group*, only the first is said. *question* is the
+    number of a text, which many have in common.
     """
 
-    check: str
-    of: tuple[str, ...]
+    kind: str
+    explanation: str
+    question: int
+    group: int
+
+
+class End(NamedTuple):
+    """How a check ended; of an exception there are the type, *kind*, and a digest of the text.
+
+    *message* is the digest of the whole message, which counts where nothing was answered.
+    """
+
     status: str
     kind: str = ""
     said: str = ""
-    answers: tuple[int, ...] = ()
-
-    @property
-    def end(self) -> tuple[str, str, str]:
-        """How the check ended."""
-        return self.status, self.kind, self.said
+    message: str = ""
 
 
-class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
-    """``fingerprints.json``; *made_from* is the digest of the files that it was built from."""
+class Print(NamedTuple):
+    """What the wrong programs *of* show in one check: numbers of an end, answers and programs."""
 
-    format_version: Literal[1] = 1
+    end: int
+    answers: tuple[int, ...]
+    of: tuple[int, ...]
+
+
+class Shown(NamedTuple):
+    """What a program showed in a check: how it ended, and the comparable answers as JSON."""
+
+    end: End
+    answers: list[Any]
+
+
+class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """``fingerprints.json``; *made_from* is the digest of the files that it was built from.
+
+    *digest* is that of everything else, so that an edited number shows.
+    The misconceptions have the first numbers; then come all programs with one kind of mistake, in
+    the order of the exercises and of their code, each with the number of its wording or ``PASSES``.
+    *solved* holds the answers of the solution to the checks that look at its code.
+    """
+
+    format_version: Literal[2] = 2
     made_from: str
+    digest: str = ""
     mistakes: tuple[Mistake, ...]
+    programs: tuple[int, ...]
+    wordings: tuple[Wording, ...]
+    questions: tuple[str, ...]
+    ends: tuple[End, ...]
     answers: tuple[Any, ...]
-    prints: tuple[Fingerprint, ...]
+    solved: dict[str, tuple[int, ...]]
+    prints: dict[str, tuple[Print, ...]]
 
-    def by_check(self) -> dict[tuple[str, str], tuple[Fingerprint, list[Any]]]:
-        """Return each fingerprint with its answers, by check and mistake."""
+    def shown(self, found: Print) -> Shown:
+        """Return what *found* holds."""
+        return Shown(self.ends[found.end], [self.answers[index] for index in found.answers])
+
+    def matching(self, check: str, seen: Shown) -> dict[int, Match]:
+        """Return the programs that show in *check* what was *seen*, by their numbers."""
+        found: dict[int, Match] = {}
+        for one in self.prints.get(check, ()):
+            match = self._compare(one, seen)
+            if match is not Match.NO:
+                found.update(dict.fromkeys(one.of, match))
+        return found
+
+    def _compare(self, one: Print, seen: Shown) -> Match:
+        """Compare as ``observation.compare`` does."""
+        end = self.ends[one.end]
+        if end[:-1] != seen.end[:-1] or len(one.answers) != len(seen.answers):
+            return Match.NO
+        if seen.answers:
+            pairs = zip((self.answers[index] for index in one.answers), seen.answers, strict=True)
+            return Match.YES if all(same_answer(*pair) for pair in pairs) else Match.NO
+        if end.message == seen.end.message:
+            return Match.YES
+        return Match.TEXT_ONLY if end.kind else Match.NO
+
+    def failing(self, check: str) -> frozenset[int]:
+        """Return the numbers of the programs that fail *check*."""
+        return self._failing.get(check, frozenset())
+
+    @cached_property
+    def _failing(self) -> dict[str, frozenset[int]]:
         return {
-            (found.check, name): (found, [self.answers[index] for index in found.answers])
-            for found in self.prints
-            for name in found.of
+            check: frozenset(number for one in prints for number in one.of)
+            for check, prints in self.prints.items()
+        }
+
+    def is_right(self, check: str, seen: Shown) -> bool:
+        """Whether the answers are the solution's: *check* failed for something beside them."""
+        solved = [self.answers[index] for index in self.solved.get(check, ())]
+        return len(seen.answers) <= len(solved) and same_answer(
+            seen.answers, solved[: len(seen.answers)]
+        )
+
+    def rewrite(self, number: int) -> Rewrite:
+        """Return the program *number* as a rewrite without edits."""
+        found = self.wordings[self.programs[number - len(self.mistakes)]]
+        question = self.questions[found.question]
+        return Rewrite(found.kind, found.explanation, question, (), str(found.group))
+
+    def label(self, number: int) -> str:
+        """Return the id of a misconception, or which program with a kind of mistake it is."""
+        count = len(self.mistakes)
+        return self.mistakes[number].id if number < count else f"program {number - count}"
+
+    def words(self) -> dict[str, tuple[str, str]]:
+        """Return explanation and question of each program that fails, by its label."""
+        numbers = {number for numbers in self._failing.values() for number in numbers}
+        mistakes = [(one.explanation, one.question) for one in self.mistakes]
+        return {
+            self.label(number): mistakes[number]
+            if number < len(mistakes)
+            else self.rewrite(number)[1:3]
+            for number in numbers
+        }
+
+    def by_check(self) -> dict[tuple[str, str], Shown]:
+        """Return what each program shows, by check and label."""
+        return {
+            (check, self.label(number)): self.shown(one)
+            for check, prints in self.prints.items()
+            for one in prints
+            for number in one.of
         }
 
 
-class FingerprintMatcher:
-    """Knows the misconceptions of one stage by their fingerprints."""
-
-    def __init__(self, known: Fingerprints) -> None:
-        self.misconceptions = tuple(Misconception(**asdict(mistake)) for mistake in known.mistakes)
-        self._by_check = known.by_check()
-
-    def match(self, item: Misconception, failure: Failure) -> Match:
-        """Compare the fingerprint of *item* with that of the student's code."""
-        known = self._by_check.get((failure.item.name, item.id))
-        if known is None:
-            return Match.NO
-        fingerprint, answers = fingerprint_of(failure.item.name, failure.observation)
-        if fingerprint.end != known[0].end or not same_answer(answers, known[1]):
-            return Match.NO
-        vague = isinstance(failure.observation.error, NoGradients) and not answers
-        return Match.TEXT_ONLY if vague else Match.YES
-
-    def passes(self, item: Misconception, check: pytest.Item) -> bool:
-        """Whether *item* has no fingerprint in *check*: those that pass leave none."""
-        return (check.name, item.id) not in self._by_check
-
-    def note(self, tried: Iterable[Tried]) -> None:
-        """Keep nothing: students don't read which explanations were tried."""
-
-    def search(
-        self,
-        exercise: str,  # noqa: ARG002  # as in ``Matcher``
-        failures: Sequence[Failure],  # noqa: ARG002  # likewise
-        passed: Sequence[pytest.Item],  # noqa: ARG002  # likewise
-    ) -> dict[str, Diagnosis]:
-        """Find nothing: kinds of mistake are made of the solution, which is not on this machine."""
-        return {}
-
-    search_some = search
-
-    def describe(self, failure: Failure) -> Diagnosis | None:
-        """Explain an exception; the solution, with which heuristics compare, is not here."""
-        error = failure.observation.error
-        pattern = explain_exception(error, shows_values=failure.shows_values)
-        return Diagnosis(*pattern) if pattern else None
-
-
-def fingerprint_matcher(stage: Stage) -> FingerprintMatcher | None:
-    """Read the fingerprints of *stage*; ``None`` if there are none that can be used."""
-    try:
-        return FingerprintMatcher(from_json(stage.fingerprints.read_bytes()))
-    except (OSError, msgspec.MsgspecError, IndexError):  # costs the diagnosis, but no check
-        return None
-
-
-def make(stage: Stage, checks: Sequence[CollectedCheck], run: Run, made_from: str) -> Fingerprints:
-    """Run the public *checks* of *stage* on every misconception; keep what failures show.
-
-    A fingerprint of several misconceptions, and an answer given several times, is kept once.
-    """
-    items = misconceptions.read(stage.misconceptions)
-    table: dict[str, int] = {}
-    prints: dict[Fingerprint, list[str]] = {}
-    for check, item, observation in _failures(stage, items, checks, run):
-        fingerprint, answers = fingerprint_of(check, observation)
-        indices = tuple(table.setdefault(_compact(answer), len(table)) for answer in answers)
-        prints.setdefault(replace(fingerprint, answers=indices), []).append(item.id)
-    shown = {name for names in prints.values() for name in names}
-    return Fingerprints(
-        made_from=made_from,
-        mistakes=tuple(
-            Mistake(item.id, item.exercise, item.explanation, item.question, item.title)
-            for item in items
-            if item.id in shown
-        ),
-        answers=tuple(map(json.loads, table)),
-        prints=tuple(replace(found, of=tuple(names)) for found, names in prints.items()),
-    )
-
-
-def _failures(
-    stage: Stage, items: Sequence[Misconception], checks: Sequence[CollectedCheck], run: Run
-) -> Iterator[tuple[str, Misconception, Observation]]:
-    """Yield each failed check's name, with the misconception that fails it and what it showed."""
-    for item in items:
-        channel = channel_of(stage, item)
-        for check in checks:
-            if check.spec.exercise == item.exercise:
-                observation = run(check.item, channel)
-                if observation.error is not None:
-                    yield check.name, item, observation
-
-
-def fingerprint_of(check: str, observation: Observation) -> tuple[Fingerprint, list[Any]]:
+def shown_by(observation: Observation) -> Shown:
     """Return how *observation* ended, and its comparable answers as JSON values."""
     error = observation.error
-    kept = [answer for verb, answer in observation.answers if verb not in UNCOMPARED_VERBS]
+    kept = [
+        dict.fromkeys(answer) if verb == "buffers" and isinstance(answer, dict) else answer
+        for verb, answer in observation.answers  # the values of buffers are free
+        if verb not in UNCOMPARED_VERBS
+    ]
     kind, text = (error.kind, error.text) if isinstance(error, Raised) else ("", "")
-    said = text if kept else text + message_without_numbers(error)  # without answers, it must agree
-    digest = _digest(said) if said else ""
-    return Fingerprint(check, (), status_of(error), kind, digest), list(map(to_json_value, kept))
+    message = "" if kept else _digest(message_without_numbers(error))
+    end = End(status_of(error), kind, _digest(text) if text else "", message)
+    return Shown(end, list(map(to_json_value, kept)))
 
 
-def changes(old: Fingerprints, new: Fingerprints) -> Iterator[str]:
-    """Describe the differences between *old* and *new*.
+def changes(old: Fingerprints, new: Fingerprints, compared: Collection[str]) -> Iterator[str]:
+    """Describe the differences between *old* and *new* in the programs *compared*, by their labels.
 
     The texts of exceptions are not compared: they differ between versions of torch.
     """
-    if old.mistakes != new.mistakes:
-        yield "it describes other mistakes"
+    if old.digest != _digest_of(old):
+        yield "it was edited after it was built"
+    if len(old.programs) != len(new.programs):
+        yield f"it has {len(old.programs)} programs, not {len(new.programs)}"
+        return
     before, now = old.by_check(), new.by_check()
-    for check, name in sorted(before.keys() | now.keys()):
-        left, right = before.get((check, name)), now.get((check, name))
+    said, to_say = old.words(), new.words()
+    for label in sorted(compared):
+        if said.get(label) != to_say.get(label):
+            yield f"it says something else of {label}"
+    for check, label in sorted(key for key in before.keys() | now.keys() if key[1] in compared):
+        left, right = before.get((check, label)), now.get((check, label))
         if left is None or right is None:
-            yield f"{check} {'passes' if right is None else 'fails'} {name}"
-        elif left[0].end[:2] != right[0].end[:2] or not same_answer(left[1], right[1]):
-            yield f"{check} shows something else for {name}"
+            yield f"{check} {'passes' if right is None else 'fails'} {label}"
+        elif left.end[:2] != right.end[:2] or not same_answer(left.answers, right.answers):
+            yield f"{check} shows something else for {label}"
+
+
+def sealed(known: Fingerprints) -> Fingerprints:
+    """Return *known* with the digest of its content."""
+    return replace(known, digest=_digest_of(known))
+
+
+def _digest_of(known: Fingerprints) -> str:
+    """Return the digest of everything else in *known*."""
+    return _digest(compact(msgspec.to_builtins(replace(known, digest=""))))
 
 
 def to_json(known: Fingerprints) -> bytes:
     """Encode with one item per line, so that a diff shows each change."""
     fields = msgspec.to_builtins(known).items()
-    body = ",\n".join(f"{_compact(name)}: {_lined(value)}" for name, value in fields)
+    body = ",\n".join(f"{compact(name)}: {_lined(value)}" for name, value in fields)
     return f"{{\n{body}\n}}\n".encode()
 
 
 def from_json(text: bytes) -> Fingerprints:
-    """Decode what ``to_json`` wrote; raises ``msgspec.MsgspecError``."""
-    return msgspec.json.decode(text, type=Fingerprints)
+    """Decode what ``to_json`` wrote; raises ``msgspec.MsgspecError`` and ``IndexError``."""
+    known = msgspec.json.decode(text, type=Fingerprints)
+    for one in chain.from_iterable(known.prints.values()):
+        known.shown(one)
+    for number, wording in enumerate(known.programs, start=len(known.mistakes)):
+        if wording != PASSES:
+            known.rewrite(number)
+    return known
 
 
-def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a line
-    """Turn an answer into numbers and digests; answers of different kinds stay different."""
+def to_json_value(answer: Any, most: int = MAX_ENTRIES) -> Any:  # noqa: PLR0911  # one kind of answer a line
+    """Turn an answer into numbers and digests; answers of different kinds stay different.
+
+    Of a tensor at most *most* numbers are kept.
+    """
     match answer:
         case Tensor():
-            return _tensor(answer.detach())
+            return _tensor(answer.detach(), most)
         case dict():
-            return {str(key): to_json_value(value) for key, value in answer.items()}
+            return {str(key): to_json_value(value, MAX_IN_DICT) for key, value in answer.items()}
         case list():
-            return [to_json_value(item) for item in answer]
+            return [to_json_value(item, most) for item in answer]
         case tuple():
-            return {"tuple": [to_json_value(item) for item in answer]}
+            return {"tuple": [to_json_value(item, most) for item in answer]}
         case bool() | int() | float() | None:
             return _number(answer)
         case RemoteModule():
@@ -237,15 +276,24 @@ def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a 
             return _digest(repr(answer))
 
 
-def _tensor(answer: Tensor) -> dict[str, Any]:
+def _tensor(answer: Tensor, most: int) -> dict[str, Any]:
     flat = answer.flatten()
-    if flat.numel() > MAX_ENTRIES:
-        flat = flat[[int(index * GOLDEN % 1 * flat.numel()) for index in range(MAX_ENTRIES)]]
-    return {
-        "dtype": str(answer.dtype).removeprefix("torch."),
-        "shape": list(answer.shape),
-        "values": [_number(value) for value in flat.tolist()],
-    }
+    if flat.numel() > most:
+        kept = [int(index * GOLDEN % 1 * flat.numel()) for index in range(most - 1)]
+        entries = [*flat[kept].tolist(), _weighted_sum(flat)]
+    else:
+        entries = flat.tolist()
+    sizes = [str(answer.dtype).removeprefix("torch."), *map(str, answer.shape)]
+    return {" ".join(sizes): [_number(value) for value in entries]}
+
+
+def _weighted_sum(flat: Tensor) -> float:
+    """Add all entries, each with another weight, to a number with the noise of one entry."""
+    parts = torch.view_as_real(flat).flatten() if flat.is_complex() else flat
+    numbers = parts.double().nan_to_num(**NOT_FINITE)
+    places = torch.arange(len(numbers), dtype=torch.float64)
+    weights = places * places * GOLDEN % 1 + 0.5  # as good as drawn, on every machine the same
+    return float((numbers * weights).sum() / len(numbers) ** 0.5)
 
 
 def _number(value: Any) -> Any:
@@ -260,11 +308,17 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
 
 
-def _compact(value: Any) -> str:
+def compact(value: Any) -> str:
+    """Encode without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _lined(value: Any) -> str:
-    if not isinstance(value, list | tuple):
-        return _compact(value)
-    return "[\n" + ",\n".join(map(_compact, value)) + "\n]"
+    if isinstance(value, dict):
+        items = [f"{compact(name)}: {_lined(item)}" for name, item in value.items()]
+        return "{\n" + ",\n".join(items) + "\n}"
+    if not isinstance(value, list | tuple) or not any(
+        isinstance(item, list | tuple | dict | str) for item in value
+    ):
+        return compact(value)
+    return "[\n" + ",\n".join(map(compact, value)) + "\n]"

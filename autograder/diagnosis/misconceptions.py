@@ -66,7 +66,10 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(path: Path) -> tuple[Misconception, ...]:
-    """Read ``MISCONCEPTIONS`` from *path*; raises ``CourseError`` if they are malformed."""
+    """Read ``MISCONCEPTIONS`` from *path*, none without a file.
+
+    Raises ``CourseError`` if they are malformed.
+    """
     found = tuple(_read(path, "MISCONCEPTIONS", ()))
     ids = [item.id for item in found]
     for item in found:
@@ -87,14 +90,16 @@ def read_operators(path: Path) -> dict[str, tuple[str, str] | None]:
 
     ``None`` silences a kind. A file without it, or no file, rewords none.
     """
-    return dict(_read(path, "OPERATORS", {})) if path.is_file() else {}
+    return dict(_read(path, "OPERATORS", {}))
 
 
 def _read(path: Path, name: str, default: Any) -> Any:
-    """Return what the file at *path* calls *name*."""
+    """Return what the file at *path* calls *name*, else *default*."""
+    if not path.is_file():
+        return default
     spec = importlib.util.spec_from_file_location(f"_misconceptions_{path.parent.name}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        msg = f"{path} is missing: every stage lists the wrong answers that its suite must detect."
+    if spec is None or spec.loader is None:
+        msg = f"{path} can't be read as Python."
         raise CourseError(msg)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

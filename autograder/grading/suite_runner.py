@@ -14,9 +14,9 @@ from _pytest.config import ConftestImportFailure, _prepareconfig
 from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
-from autograder.diagnosis import fingerprints
 from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, is_attempt
 from autograder.diagnosis.causal_readings import CausalReader
+from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
 from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation, status_of
@@ -281,15 +281,20 @@ class SuiteRunner:
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
+    def wrong_programs(self, stage: Stage) -> MisconceptionMatcher:
+        """Return the matcher of *stage* that runs wrong programs; a student's machine has none."""
+        matcher = self._matcher(stage)
+        if not isinstance(matcher, MisconceptionMatcher):
+            msg = f"{stage.name} has no solution here."
+            raise CourseError(msg)
+        return matcher
+
     def diagnose(self, stage: Stage, mistake: Misconception) -> dict[CollectedCheck, list[str]]:
         """Return the names that a diagnosis gives *mistake*, by the check that it fails.
 
         It runs in this process, as it does when a student's code is compared with it.
         """
-        matcher = self._matcher(stage)
-        if not isinstance(matcher, MisconceptionMatcher):
-            msg = f"{stage.misconceptions} is missing."
-            raise CourseError(msg)
+        matcher = self.wrong_programs(stage)
         checks = [one for one in self.checks(stage.name) if one.spec.exercise == mistake.exercise]
         seen = {one: matcher.replay(mistake, one.item) for one in checks}
         failed = {one: shown for one, shown in seen.items() if shown.error is not None}
@@ -493,12 +498,12 @@ class SuiteRunner:
         return self._solved[item.nodeid]
 
     def _matcher(self, stage: Stage) -> Matcher | None:
-        """Return the matcher of *stage*: by the wrong code, or else by its fingerprints."""
+        """Return the matcher of *stage*: by the wrong code, for students by its fingerprints."""
         if stage.name not in self._matchers:
             self._matchers[stage.name] = (
                 MisconceptionMatcher(stage, self.run, self._context.solution(stage))
-                if stage.misconceptions.is_file()
-                else fingerprints.fingerprint_matcher(stage)
+                if not isinstance(self.course, Handout)
+                else fingerprint_matcher(stage)
             )
         return self._matchers[stage.name]
 

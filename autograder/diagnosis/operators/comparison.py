@@ -1,7 +1,7 @@
 """Compares the programs of one exercise with one submission's checks of it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pytest
 
@@ -74,7 +74,8 @@ class Comparison:
         telling = [one for one in self.screens if tells(last_answer(one))]
         left = {key for one in telling for key in self.matching(self.programs.keys, one)}
         found = [one for one in map(self.check, sorted(left)) if one.explained]
-        found = [one for one in found if not self._is_coincidence(one)]
+        layers = {one.item.name: layer_of(one.item) for one in self.wrong}
+        found = [one for one in found if not is_coincidence(layers, one.explained)]
         most = max((len(one.explained) for one in found), default=0)
         return [one for one in found if len(one.explained) == most]
 
@@ -156,15 +157,6 @@ class Comparison:
     def _fails(self, key: Key, check: pytest.Item) -> bool:
         return self.programs.run(key, check, self._run).error is not None
 
-    def _is_coincidence(self, found: Found) -> bool:
-        """Whether only documented values agree, and those for other sizes do not."""
-        checks = [one.item for one in self.wrong]
-        explained = [check for check in checks if check.name in found.explained]
-        others = [check for check in checks if check.name not in found.explained]
-        return all(layer_of(check) is Layer.DOCUMENTED for check in explained) and any(
-            layer_of(check) is Layer.PROBE for check in others
-        )
-
     def _is_wrong(self, failure: Failure) -> bool:
         """Whether a check failed by an answer, and not by a function that is forbidden."""
         if (
@@ -194,3 +186,13 @@ def _is_specific(failure: Failure) -> bool:
     """Whether an exception says more than what kind it is: its text, or that it is a refusal."""
     error = failure.observation.error
     return refuses(error) or bool(SPECIFIC.search(str(getattr(error, "text", ""))))
+
+
+def is_coincidence(layers: Mapping[str, Layer | None], explained: Collection[str]) -> bool:
+    """Whether only documented values agree, and those for other sizes do not.
+
+    *layers* are those of the checks with a wrong answer, by name.
+    """
+    return all(layers[name] is Layer.DOCUMENTED for name in explained if name in layers) and any(
+        layer is Layer.PROBE for name, layer in layers.items() if name not in explained
+    )

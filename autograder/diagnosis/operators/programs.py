@@ -104,10 +104,10 @@ class Programs:
     @cached_property
     def texts(self) -> frozenset[str]:
         """The source of every program with one rewrite."""
-        return frozenset(self._exercise.text([one]) for one in self.rewrites)
+        return frozenset(map(self.text, self.keys))
 
     def text(self, key: Key) -> str:
-        """Return the source of a program, without the rest of the module."""
+        """Return the source of a program's exercise; of no rewrite, that of the solution."""
         return self._exercise.text([self.rewrites[number] for number in key])
 
     def matching(self, keys: tuple[Key, ...], script: Script, seen: Sought) -> list[Key]:
@@ -177,7 +177,7 @@ class Programs:
         """Run *check* on the program, once."""
         found = self._runs.get((key, check.nodeid))
         if found is None:
-            channel = self._channel(key)
+            channel = self.channel(key)
             found = run(check, channel) if channel else Observation((), None)
             self._runs[key, check.nodeid] = found
         return found
@@ -214,7 +214,7 @@ class Programs:
         if index >= len(script.exchanges):
             return None
         if index >= len(known):
-            channel = self._channel(key)
+            channel = self.channel(key)
             if channel is None:
                 return None
             if self._asked != (key, script.check, len(known)):
@@ -223,7 +223,8 @@ class Programs:
             self._asked = key, script.check, len(known)
         return known[index]
 
-    def _channel(self, key: Key) -> LocalChannel | None:
+    def channel(self, key: Key) -> LocalChannel | None:
+        """Return the program, which can be asked; ``None`` if it can't be imported."""
         if key not in self._channels:
             rewrites = [self.rewrites[number] for number in key]
             try:

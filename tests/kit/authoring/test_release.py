@@ -113,10 +113,12 @@ def test_caches_and_dotfiles_are_not_released(course, stage, name):
 def test_everything_is_stale_before_the_first_build(course):
     """Every missing file is stale, and building writes exactly the stale files."""
     stage = course.stages[0]
-    expected = {*release.plan(course), stage.public_record}
+    records = {stage.public_record, stage.fingerprints}
+    copies = {stage.assignment / path.name for path in records}
+    expected = {*release.plan(course), *records}
 
     assert {*release.stale(course)} == expected
-    assert {*release.build(course)} == expected | {stage.assignment / stage.public_record.name}
+    assert {*release.build(course)} == expected | copies
     assert release.stale(course) == ()
 
 

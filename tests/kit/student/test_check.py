@@ -100,6 +100,17 @@ def test_right_answers_complete_the_stage(check, handed_out, solution):
     assert note in result.output.replace("\n", " ")
 
 
+def test_a_kind_of_mistake_is_named_without_the_course(check, handed_out, solution):
+    """No misconception of the stage draws narrow weights; the kit's own kinds of mistake do."""
+    narrow = solution.replace("torch.randn(shape)", "torch.randn(*shape).mul(0.02)")
+    hand_in(handed_out, narrow)
+    result = check(handed_out)
+
+    assert result.exit_code == 1, result.output
+    said = "The parameters are drawn from a narrow normal distribution."
+    assert said in " ".join(result.output.split())
+
+
 def test_a_clone_offers_its_hidden_suite(check, pytestconfig):
     """Whoever holds the course need not look for it."""
     result = check(pytestconfig.rootpath / "assignments" / "04_self_attention")
