@@ -255,8 +255,8 @@ PYTHON = (
     ),
     ErrorText.of(
         "used_before_it_has_a_value",
-        r"(?:cannot access )?local variable '(?P<name>\w{1,80})' (?:where it is not associated with a "
-        r"value|referenced before assignment)",
+        r"(?:cannot access )?local variable '(?P<name>\w{1,80})' "
+        r"(?:where it is not associated with a value|referenced before assignment)",
         "A name is used before it gets a value in its function.",
         "Which line gives it a value, and does that line run before this one?",
         "{name} is used before it gets a value in its function.",
