@@ -254,6 +254,29 @@ PYTHON = (
         "{name} is not defined.",
     ),
     ErrorText.of(
+        "used_before_it_has_a_value",
+        r"(?:cannot access )?local variable '(?P<name>\w{1,80})' "
+        r"(?:where it is not associated with a value|referenced before assignment)",
+        "A name is used before it gets a value in its function.",
+        "Which line gives it a value, and does that line run before this one?",
+        "{name} is used before it gets a value in its function.",
+    ),
+    ErrorText.of(
+        "module_of_python",
+        r"unsupported operand type\(s\) for [^:]{1,12}: (?:'module' and|'\w+' and 'module')"
+        r"|\w+\(\): argument '\w+' \(position \d+\) must be Tensor, not module"
+        r"|'module' object is not (?:callable|subscriptable|iterable)",
+        "A module of Python, such as torch itself, stands where a tensor or a function is needed.",
+        "Which function of the module is meant, and is it called?",
+    ),
+    ErrorText.of(
+        "arguments_of_masked_fill",
+        r"masked_fill_?\(\) received an invalid combination of arguments - got "
+        r"\((?!Tensor, (?:int|float))",
+        "masked_fill takes a mask and then a number; it gets something else.",
+        "What are the two arguments, and can one of them be None?",
+    ),
+    ErrorText.of(
         "calls_itself",
         r"maximum recursion depth exceeded",
         "A function calls itself, and never ends.",

@@ -126,10 +126,13 @@ class Comparison:
     def is_complete(self, found: Found) -> bool:
         """Whether the program explains every wrong answer, and passes and fails what the code did.
 
-        Where the code raised, the program may raise something else.
+        Where the code raised, the program may raise something else, if numbers are certain enough.
         """
+        certain = any(tells(last_answer(one)) for one in self.wrong)
+        alike = found.explained | found.stopped
         return (
             all(one.item.name in found.explained for one in self.wrong)
+            and all(certain or one.item.name in alike for one in self.raised)
             and all(
                 self._fails(found.key, one.item)
                 for one in self.failures

@@ -122,7 +122,7 @@ def exponentials(scope: Scope) -> Iterator[Rewrite]:
 
 def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
     """Arguments and sizes in whose place the same number always stands."""
-    for name in (one for one in scope.numbers if one not in scope.optional):
+    for name in (one for one in scope.plain if one not in scope.optional):
         loads = [site for site in scope.of(ast.Name) if site.node.id == name]
         loads = [site for site in loads if isinstance(site.node.ctx, ast.Load)]
         shares = "dropout" in name

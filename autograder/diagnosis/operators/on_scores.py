@@ -309,7 +309,7 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
             )
         nothing, everything = ("X", "torch.zeros_like(X)")[:: 1 if lower else -1]
         yield mistake("mask_missing", make(nothing))
-        sentence = "Everything is hidden, so that the softmax has nothing to choose from."
+        sentence = "All tokens are hidden: the triangle leaves nothing visible."
         yield mistake("mask_extra", make(everything), sentence)
         only = "X.tril().triu()" if lower else "X - X.tril().triu()"
         yield mistake("mask_extra", make(only), "Each token sees only itself.")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from autograder.diagnosis.operators.vocabulary import KINDS, role_of
 
 Make = Callable[[Any], Any]
+PLAIN = {"int", "float"}  # annotations of arguments that are numbers
 TENSOR = "Tensor"  # in the annotation of an argument
 FUNCTION = ast.FunctionDef
 START = 3  # as deep as a statement of a method; edits inside it come first
@@ -178,6 +179,7 @@ class Scope:
         self.arguments = tuple(arg.arg for arg in arguments)
         self.tensors = tuple(arg.arg for arg in arguments if _is_tensor(arg))
         self.numbers = tuple(name for name in self.arguments if name not in self.tensors)
+        self.plain = tuple(arg.arg for arg in arguments if arg.type_comment in PLAIN)
         self.optional = self.arguments[len(self.arguments) - len(node.args.defaults) :]
 
     @property

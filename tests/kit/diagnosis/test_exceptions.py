@@ -27,6 +27,9 @@ def leaf():
 def nothing(x):
     x + 1
 
+def late():
+    total += 1
+
 class NoInit(nn.Module):
     def __init__(self):
         self.layer = nn.Linear(3, 2)
@@ -174,6 +177,12 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("arguments_of_a_call", "nothing(y=A)", "names the argument y"),
     ("arguments_of_a_call", "nothing(A, x=A)", "hands over x twice"),
     ("name_not_defined", "W_q(A)", "W_q is not defined."),
+    ("used_before_it_has_a_value", "late()", "total is used before it gets a value"),
+    ("module_of_python", "A @ torch", "such as torch itself"),
+    ("module_of_python", "torch.tril(torch)", "such as torch itself"),
+    ("module_of_python", "nn(3, 2)", "such as torch itself"),
+    ("arguments_of_masked_fill", "A.masked_fill(0.0, A == 1)", "a mask and then a number"),
+    ("arguments_of_masked_fill", "A.masked_fill(None, 0.0)", "a mask and then a number"),
     ("calls_itself", "f()", "never ends"),
     ("dropout_share", "nn.Dropout(2)", "between 0 and 1"),
 ]

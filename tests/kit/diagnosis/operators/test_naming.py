@@ -1,0 +1,64 @@
+"""Programs that explain failed checks, as diagnoses."""
+
+from autograder.diagnosis.operators.naming import (
+    Found,
+    first_of_each_group,
+    name_both,
+    name_one,
+    name_stopped,
+)
+from autograder.diagnosis.operators.rewrites import Rewrite, mistake
+
+SCALE = mistake("scale_missing", (), "Not scaled.", "By what?")
+AXIS = mistake("softmax_axis", (), "Another axis.", "Which axis?")
+
+
+def several(count: int, kind: str = "scale_missing") -> list[Rewrite]:
+    """Make mistakes of one kind with different sentences."""
+    return [mistake(kind, (), f"Sentence {number}.", "Why?") for number in range(count)]
+
+
+def test_of_each_group_the_first_is_named():
+    """Programs of one group show the same, and are one mistake to a student."""
+    rewrites = (SCALE, SCALE, AXIS)
+    found = [Found((number,), frozenset()) for number in range(3)]
+
+    assert [one.key for one in first_of_each_group(found, rewrites)] == [(0,), (2,)]
+
+
+def test_two_that_fit_are_both_said():
+    """A student reads both."""
+    named = name_one([SCALE, AXIS])
+
+    assert named is not None
+    assert named.misconception == "scale_missing / softmax_axis"
+    assert named.explanation == "Either: Not scaled. Or: Another axis."
+
+
+def test_of_many_only_a_common_kind_is_said():
+    """Many different kinds would be no help."""
+    named = name_one(several(4))
+
+    assert named is not None
+    assert "square root of the key size" in named.explanation
+    assert name_one([*several(3), AXIS]) is None
+
+
+def test_a_mistake_known_by_its_exception_is_said_to_end_in_it():
+    """Only that is certain."""
+    named = name_stopped([SCALE])
+
+    assert named is not None
+    assert named.explanation == (
+        "This mistake ends in the same error, in each of these checks: Not scaled."
+    )
+    assert named.title == "Same error as: Not scaled"
+
+
+def test_two_mistakes_are_said_one_after_the_other():
+    """The one to mend first stands in front, and its question is asked."""
+    named = name_both([SCALE, AXIS])
+
+    assert named.misconception == "scale_missing + softmax_axis"
+    assert named.explanation.endswith("First: Not scaled. Then: Another axis.")
+    assert named.hint == "By what?"
