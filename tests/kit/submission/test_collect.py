@@ -467,3 +467,16 @@ def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attent
     [submission] = find(path, stages, attention).submissions()
 
     assert submission.code.cells == (b"y",)
+
+
+def test_a_hand_in_is_opened_when_its_turn_comes(stages, write, class_, attention):
+    """No list of its files fills the memory before; a part of a class is lazy, too."""
+    write(f"alice/{MODULE}")
+    write(f"bob/{MODULE}")
+    found = find(class_, stages, attention)
+    write("bob/notes.txt")
+
+    [bob] = found.hand_ins[1:]
+
+    assert [str(file.path) for file in bob.files] == [MODULE, "notes.txt"]
+    assert [item.student for item in found.hand_ins] == ["alice", "bob"]
