@@ -113,7 +113,7 @@ def test_a_missing_buffer_is_called_a_buffer(grade_class: GradeClass):
     )
     said = explanations(grade_class, code, "07")
 
-    assert "There is no buffer mask" in said
+    assert "There is no buffer `mask`" in said
     assert "mask is an ordinary attribute" not in said
     assert "parameters" not in said
 

@@ -175,6 +175,8 @@ def limits(scope: Scope) -> Iterator[Rewrite]:
 
 def positions(scope: Scope) -> Iterator[Rewrite]:
     """Slices and ranges that are off by one."""
+    cut = [one.node for one in scope.of(ast.Subscript) if role_of(one.node.value) == "mask"]
+    of_masks = {id(node) for one in cut for node in ast.walk(one)}  # other parts hide other tokens
     for site in scope.of(ast.Slice):
         for part in ("lower", "upper"):
             bound = getattr(site.node, part)
@@ -186,7 +188,7 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
                 sentence = f"The part that is used {verb} one position {which}."
                 question = "Which positions must be used, and does the last one belong to them?"
                 yield mistake("boundary", put(where, f"OLD {more}"), sentence, question)
-        yield from _other_parts(site)
+        yield from _other_parts(site) if id(site.node) not in of_masks else ()
     for site in scope.calls("range", "arange"):
         if len(site.node.args) == 1:
             for text, sentence in (
@@ -225,8 +227,9 @@ def optional_arguments(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake("optional_argument", constant(test, value=True), sentence)
                 sentence = f"A condition takes `{name}` for true or false: it holds many numbers."
                 yield mistake("optional_argument", put(test, name), sentence)
-                sentence = f"`{name}` has no effect."
-                yield mistake("argument_ignored", constant(test, value=False), sentence)
+                if role_of(ast.Name(name)) != "mask":  # of that a missing mask is the name
+                    sentence = f"`{name}` has no effect."
+                    yield mistake("argument_ignored", constant(test, value=False), sentence)
 
 
 def checks(scope: Scope) -> Iterator[Rewrite]:

@@ -132,15 +132,18 @@ def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
             if not isinstance(name, str) or not name:
                 continue
             for text, sentence in (
-                ("V", "a plain attribute: it does not move with its module"),
-                ("torch.nn.Parameter(V * 1.0)", "a parameter, which torch trains"),
+                (
+                    "V",
+                    f"There is no buffer `{name}`; an attribute does not move with its module.",
+                ),
+                ("torch.nn.Parameter(V * 1.0)", f"`{name}` is a parameter, which torch trains."),
                 (
                     "torch.nn.Parameter(V * 1.0, requires_grad=False)",
-                    "a frozen parameter, not a buffer",
+                    f"`{name}` is a frozen parameter, not a buffer.",
                 ),
             ):
                 edit = restate(site, f"self.{name} = {text}", V=value)
-                yield mistake("parameter_kind", edit, f"`{name}` is {sentence}.")
+                yield mistake("parameter_kind", edit, sentence)
     yield from _modules(scope)
 
 

@@ -196,9 +196,11 @@ def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
     if right != left:
         sentence = f"{_capital(left)} and {right} are in the other order in their product."
         yield mistake("factors_exchanged", make("RIGHT @ LEFT"), sentence)
-        sentence = f"{_capital(left)} are not multiplied by {right}: there is no product."
-        sentence = sentence.replace("` are not", "` is not")
-        yield mistake("step_missing", make("LEFT"), sentence)
+        named_otherwise = role_of(site.node.left) == "weights" or role_of(site.node.right)
+        if transposed is not None or not named_otherwise:  # what is returned, or not projected
+            sentence = f"{_capital(left)} are not multiplied by {right}: there is no product."
+            sentence = sentence.replace("` are not", "` is not")
+            yield mistake("step_missing", make("LEFT"), sentence)
     if transposed is not None:
         text = "LEFT.transpose(-2, -1) @ RIGHT.transpose(-2, -1)"
         sentence = "Features are compared with features, not tokens with tokens."

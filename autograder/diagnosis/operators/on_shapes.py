@@ -23,7 +23,10 @@ JOINED = (  # of a tensor (..., heads, features) whose last two axes must become
     ("OBJECT[..., 0, :]", "Only the first head's result is left."),
     ("OBJECT[..., -1, :]", "Only the last head's result is left."),
     ("OBJECT.flip(-2).flatten(-2)", "The heads are side by side in the reverse order."),
-    ("OBJECT.transpose(-2, -1).flatten(-2)", "The features of the heads alternate."),
+    (
+        "OBJECT.transpose(-2, -1).flatten(-2)",
+        "The features of the heads alternate; those of each must be one block.",
+    ),
     ("OBJECT.transpose(-3, -2).flatten(-3, -2)", "The heads follow one another like tokens."),
 )
 

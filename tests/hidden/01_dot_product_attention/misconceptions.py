@@ -255,6 +255,29 @@ MISCONCEPTIONS = (
         explanation="The result comes from torch's own softmax, which you should write out here.",
         question="Which three steps does torch's softmax do for you?",
     ),
+    Misconception(
+        id="knows_the_last_axis_only",
+        exercise="softmax_stable",
+        swaps=(
+            ("amax(dim=dim, keepdim=True)", "amax(dim=-1, keepdim=True)"),
+            ("sum(dim=dim, keepdim=True)", "sum(dim=-1, keepdim=True)"),
+        ),
+        explanation="The weights add up to 1 along the last axis, but they should along dim.",
+        question="Along which axis does each step run, and which of them should dim decide?",
+    ),
+    Misconception(
+        id="knows_the_first_axis_only",
+        exercise="softmax_stable",
+        swaps=(
+            ("amax(dim=dim, keepdim=True)", "amax(dim=0, keepdim=True)"),
+            ("sum(dim=dim, keepdim=True)", "sum(dim=0, keepdim=True)"),
+        ),
+        explanation=(
+            "The weights add up to 1 along the first axis, but they should along dim; for a "
+            "single query both are the same."
+        ),
+        question="Along which axis does each step run, and which of them should dim decide?",
+    ),
     # context_vector
     Misconception(
         id="cuts_the_graph_of_the_context",
