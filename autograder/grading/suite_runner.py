@@ -5,7 +5,7 @@ submission, the checks of its stage.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -309,16 +309,21 @@ class SuiteRunner:
         return matcher.operators.tried if isinstance(matcher, MisconceptionMatcher) else []
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run one check on *channel* as pytest does; return what it showed."""
-        if not isinstance(channel, Session):
-            return self._observe(item, channel)
-        with channel.charged(CHECK_SECONDS):
-            if self._public:
-                return self._observe(item, channel)
-            return self._run_in_sandbox(item, channel)
+        """Run one check on *channel* as pytest does; return what it showed.
 
-    def _run_in_sandbox(self, item: pytest.Item, session: Session) -> Observation:
-        """Run one check on *session*, unless it has passed with the same replies before."""
+        On a submission it does not run if it has passed with the same replies before.
+        """
+        if not isinstance(channel, Session) or self._public:
+            return self._run_anew(item, channel)
+        with channel.charged(CHECK_SECONDS):
+            return self._run_unless_known(item, channel)
+
+    def _run_anew(self, item: pytest.Item, channel: Channel) -> Observation:
+        """Run one check on *channel*, whatever is known: stand-ins may answer there."""
+        with channel.charged(CHECK_SECONDS) if isinstance(channel, Session) else nullcontext():
+            return self._observe(item, channel)
+
+    def _run_unless_known(self, item: pytest.Item, session: Session) -> Observation:
         known = self._known.setdefault(item.nodeid, KnownReplies())
         if (spec := spec_of(item)) is not None:
             session.begin(spec.exercise)
@@ -407,7 +412,7 @@ class SuiteRunner:
         with session.charged(DIAGNOSIS_SECONDS):
             diagnoses = explain(matcher, exercise, failures, passed) if matcher else {}
         if matcher and self._carry_forward:
-            mistakes = _mistakes(matcher, exercise, diagnoses.values())
+            mistakes = _mistakes(matcher, exercise, failures, diagnoses.values())
             below.mistakes += mistakes
             if mistakes or is_attempt(failures):
                 below.wrong.append(exercise)
@@ -510,7 +515,7 @@ class SuiteRunner:
     def _carrier(self, stage: Stage) -> CarryForward:
         if stage.name not in self._carriers:
             solution = self._context.solution(stage)
-            self._carriers[stage.name] = CarryForward(stage, self.run, solution)
+            self._carriers[stage.name] = CarryForward(stage, self._run_anew, solution)
         return self._carriers[stage.name]
 
 
@@ -543,13 +548,16 @@ def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseExceptio
 
 
 def _mistakes(
-    matcher: Matcher, exercise: str, diagnoses: Collection[Diagnosis]
+    matcher: Matcher,
+    exercise: str,
+    failures: Sequence[Failure],
+    diagnoses: Collection[Diagnosis],
 ) -> tuple[Misconception, ...]:
-    """Return what *diagnoses* name: a misconception, or else a kind of mistake."""
+    """Return what *diagnoses* name: a misconception, or else a kind of mistake in an attempt."""
     mistakes = certain_mistakes(matcher.misconceptions, exercise, diagnoses)
     if mistakes or not isinstance(matcher, MisconceptionMatcher):
         return mistakes
-    return matcher.operators.mistakes(exercise, diagnoses)
+    return matcher.operators.mistakes(exercise, diagnoses) if is_attempt(failures) else ()
 
 
 def _names_one_of(known: Sequence[Misconception], diagnoses: Iterable[Diagnosis]) -> bool:

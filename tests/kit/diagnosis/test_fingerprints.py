@@ -81,12 +81,13 @@ def test_release_keeps_what_kinds_of_mistake_show(known):
 
 
 def test_a_file_is_read_as_it_was_written(known):
-    """Encoding twice gives the same bytes, with one item per line."""
+    """Encoding twice gives the same bytes, with one item per line but for plain numbers."""
     text = fingerprints.to_json(known)
 
     assert fingerprints.from_json(text) == known
     assert fingerprints.to_json(fingerprints.from_json(text)) == text
-    assert max(map(len, text.splitlines())) < 200
+    items = [line for line in text.splitlines() if not line.startswith(b'"programs"')]
+    assert max(map(len, items)) < 200
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_a_known_mistake_is_named(mistaken: Lab):
     assert not checked.passed
     for words in (
         "Seeded with 123, the context vectors are the documented ones.",
-        "It looks like this: The scores are not scaled before softmax.",
+        "It looks like this: The scores are not divided by the square root of the key size.",
     ):
         assert words in repr(checked)
         assert words in re.sub(r"</?strong>", "", checked._repr_html_())
@@ -260,7 +260,10 @@ def test_validation_stops_at_what_is_not_right(mistaken: Lab, monkeypatch: pytes
     with pytest.raises(NotPassedError) as caught:
         mistaken.check("SelfAttention_v1")
 
-    assert "It looks like this: The scores are not scaled before softmax." in str(caught.value)
+    assert (
+        "It looks like this: The scores are not divided by the square root of the key size."
+        in str(caught.value)
+    )
     assert caught.value._render_traceback_() == [str(caught.value)]
 
 

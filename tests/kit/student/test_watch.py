@@ -57,7 +57,7 @@ def test_a_learner_goes_from_one_exercise_to_the_next(
     right = first_exercise(solution, module.read_text("utf-8"))
     terminal.read_until("Write SelfAttentionV1 and save")
     terminal.save(module, right.replace(" / keys.shape[-1] ** 0.5", ""))
-    wrong = terminal.read_until("The scores are not scaled")
+    wrong = terminal.read_until("The scores are not divided by")
     terminal.type("h")
     terminal.read_until("Hint 1 of 3")
     terminal.type("h")

@@ -1,0 +1,77 @@
+"""Making fingerprints: which programs run, what is kept of them, and how much that may be."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.authoring import fingerprinting
+from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks, kinds_of
+from autograder.course import Course
+from autograder.errors import CourseError
+from autograder.grading.suite_runner import open_suites
+from autograder.suite.in_process import solution_channel
+
+
+@pytest.fixture
+def public(tiny: Course) -> Iterator[PublicChecks]:
+    """The checks of the tiny stage, as if all were public."""
+    (stage,) = tiny.stages
+    with open_suites(tiny, tiny.stages) as runner:
+        checks = runner.checks(stage.name)
+        yield PublicChecks(stage, solution_channel(stage.solution), checks, runner.run)
+
+
+@pytest.fixture
+def made(public: PublicChecks) -> Made:
+    """The fingerprints of the tiny stage."""
+    return FingerprintMaker(public).make("a digest")
+
+
+def test_every_program_with_one_kind_of_mistake_has_a_number(public: PublicChecks, made: Made):
+    """The numbers of the misconceptions come before, so these two never change each other."""
+    kinds = kinds_of(public.stage, public.solution)
+
+    assert kinds
+    assert len(made.fingerprints.programs) == len(kinds)
+    assert {one.exercise for one in kinds} == {"double", "Scale"}
+
+
+def test_a_kind_says_which_lines_it_changes(public: PublicChecks):
+    """An author reads what a program does that no check notices."""
+    changes = [one.change for one in kinds_of(public.stage, public.solution)]
+
+    assert any("-return 2 * x" in change for change in changes)
+
+
+def test_a_program_that_passes_has_no_wording(public: PublicChecks, made: Made):
+    """A student's copy says nothing of what no public check notices."""
+    kinds = kinds_of(public.stage, public.solution)
+    first = len(made.fingerprints.mistakes)
+    failing = {
+        number - first
+        for prints in made.fingerprints.prints.values()
+        for one in prints
+        for number in one.of
+        if number >= first
+    }
+    worded = {n for n in range(len(kinds)) if made.fingerprints.programs[n] >= 0}
+
+    assert worded == failing
+
+
+def test_a_sample_has_the_same_numbers(public: PublicChecks, made: Made):
+    """`verify` compares some programs, so each must have the number that it has among all."""
+    sample = FingerprintMaker(public).make("a digest", only_sample=True)
+
+    assert set(sample.compared) < set(made.compared)
+    assert len(sample.fingerprints.programs) == len(made.fingerprints.programs)
+
+
+def test_fingerprints_that_are_too_large_are_refused(
+    public: PublicChecks, made: Made, monkeypatch: pytest.MonkeyPatch
+):
+    """A student downloads them with every stage."""
+    monkeypatch.setattr(fingerprinting, "MAX_BYTES", 10)
+
+    with pytest.raises(CourseError, match="more than 10"):
+        fingerprinting.encode(public.stage, made.fingerprints)
