@@ -3,6 +3,10 @@
 The floor is the same checks on the same code in one process, without any isolation. It and the
 grades with isolation `process` and `full` take turns in one run; each number is processor time of
 all processes for one submission, the median of some rounds.
+
+Most submissions are copies of the solution, so that the floor runs the same code. A check that has
+passed does not run again for the same replies, so different programs cost more: the last row is for
+the solution and its variants in turn.
 """
 
 import statistics
@@ -20,7 +24,13 @@ from autograder.sandbox.isolation import Isolation
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from autograder.suite.in_process import LocalChannel
-from benchmarks.measuring import MILLISECONDS, cpu_of_tree, numbered_submission, write_json
+from benchmarks.measuring import (
+    MILLISECONDS,
+    cpu_of_tree,
+    numbered_submission,
+    right_programs,
+    write_json,
+)
 
 ROUNDS = 5
 WARM = 3  # submissions before the first round
@@ -43,13 +53,20 @@ def main(count: int = 50, wanted: str = "04") -> None:
             server.wait_ready()
             ways[f"isolation {level}"] = partial(_grade, runner, server)
             pids[f"isolation {level}"] = server.pid
+        programs = right_programs(stage)
+        different = f"full, {len(programs)} different programs"
+        ways[different], pids[different] = ways["isolation full"], pids["isolation full"]
         for way in ways.values():
-            for number in range(WARM):
-                way(numbered_submission(stage, number))
+            for number in range(max(WARM, len(programs))):
+                way(numbered_submission(stage, number, programs[number % len(programs)]))
         measured = {name: list[float]() for name in ways}
         for number in range(ROUNDS):
-            batch = [numbered_submission(stage, number * each + one) for one in range(each)]
             for name, way in ways.items():
+                copied = programs if name == different else programs[:1]
+                batch = [
+                    numbered_submission(stage, number * each + one, copied[one % len(copied)])
+                    for one in range(each)
+                ]
                 measured[name].append(_cpu(way, batch, pids.get(name)) / each * MILLISECONDS)
     print(f"stage {stage.name}, {each * ROUNDS} submissions, processor time for one")
     floor = statistics.median(measured[FLOOR])

@@ -39,6 +39,12 @@ def cpu_of_command(command: Sequence[str], folder: Path) -> float:
     return _of_children() - before
 
 
+def right_programs(stage: Stage) -> list[str]:
+    """Read the solution and its variants, which are right in other ways."""
+    paths = [stage.solution, *sorted((stage.hidden / "variants").glob("*.py"))]
+    return [path.read_text("utf-8") for path in paths]
+
+
 def numbered_submission(stage: Stage, number: int, text: str = "") -> Submission:
     """Make a submission of *text*, by default a right one, different from every other."""
     text = text or stage.solution.read_text("utf-8")
