@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder import course as courses
+from autograder.diagnosis.operators.search import OperatorSearch
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import CheckResult
 from autograder.sandbox.protocol import (
@@ -137,8 +138,13 @@ def test_hidden_checks_repeat_nothing(answer, hidden_results: Results):
 def test_hidden_checks_repeat_nothing_in_their_diagnosis(
     hidden_results: Results, monkeypatch: pytest.MonkeyPatch
 ):
-    """What describes a wrong tensor, where no misconception does, names no name and no number."""
+    """What describes a wrong tensor, where no mistake does, names no name and no number.
+
+    Kinds of mistake have sentences that are made before anything is answered.
+    """
     monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
+    for name in ("find", "find_some"):
+        monkeypatch.setattr(OperatorSearch, name, lambda *_arguments: {})
     answers = (renamed, scaled)
     results = [one for answer in answers for one in hidden_results(answer, diagnose=True)]
     texts = [str(check.diagnosis) for check in results if check.diagnosis]
