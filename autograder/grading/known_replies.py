@@ -12,10 +12,13 @@ from typing import Final
 
 from autograder.diagnosis.observation import Observation
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import Batch, Silent, Verb, pack
+from autograder.sandbox.protocol import Batch, Reply, Silent, Verb, pack
 from autograder.sandbox.session import Session
+from autograder.sandbox.static_names import Definition
 from autograder.sandbox.supervisor import Sent
 from autograder.sandbox.transcript import Exchange, Transcript
+from autograder.suite.in_process import request_of
+from autograder.suite.student_proxy import Channel
 
 MAX_REPLIES: Final = 100  # that are known at one place of one check; right code gives some ten
 DIGEST_BYTES: Final = 16  # enough that no two replies of a class have the same digest
@@ -71,6 +74,26 @@ class KnownReplies:
             place = place.after.setdefault(_key(Sent(len(asked) - 1, asked[-1].body)), _Place())
         if not place.asked:
             place.passed = observation._replace(answers=())
+
+
+class TranscribingChannel:
+    """A channel to the solution that keeps each reply as a worker would send it."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.transcript = Transcript()
+        self._channel = channel
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions in the source, and the names that they use."""
+        self.transcript.used_source = True
+        return self._channel.definitions
+
+    def ask(self, verb: Verb, **fields: object) -> Reply:
+        """Do one request, and keep it."""
+        reply = self._channel.ask(verb, **fields)
+        self.transcript.add(Exchange(request_of(verb, fields), reply, pack(reply)))
+        return reply
 
 
 class _Place:

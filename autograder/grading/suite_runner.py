@@ -25,7 +25,7 @@ from autograder.diagnosis.operators.vocabulary import KINDS
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
-from autograder.grading.known_replies import KnownReplies
+from autograder.grading.known_replies import KnownReplies, TranscribingChannel
 from autograder.grading.outcomes import (
     CheckOutcome,
     import_submission,
@@ -324,7 +324,7 @@ class SuiteRunner:
             return self._observe(item, channel)
 
     def _run_unless_known(self, item: pytest.Item, session: Session) -> Observation:
-        known = self._known.setdefault(item.nodeid, KnownReplies())
+        known = self._known_replies(item)
         if (spec := spec_of(item)) is not None:
             session.begin(spec.exercise)
         followed = known.follow(session)
@@ -496,11 +496,16 @@ class SuiteRunner:
         raise GraderError(msg) from error
 
     def _solve(self, item: pytest.Item) -> Observation:
-        """Run the check *item* on the solution of its stage, once."""
+        """Run the check *item* on the solution of its stage, once; keep with which replies."""
         if item.nodeid not in self._solved:
-            solution = self._context.solution(self._context.stage(item))
-            self._solved[item.nodeid] = self.run(item, solution)
+            solution = TranscribingChannel(self._context.solution(self._context.stage(item)))
+            solved = self._solved[item.nodeid] = self.run(item, solution)
+            if solved.error is None:
+                self._known_replies(item).add(solution.transcript, solved)
         return self._solved[item.nodeid]
+
+    def _known_replies(self, item: pytest.Item) -> KnownReplies:
+        return self._known.setdefault(item.nodeid, KnownReplies())
 
     def _matcher(self, stage: Stage) -> Matcher | None:
         """Return the matcher of *stage*: by the wrong code, for students by its fingerprints."""

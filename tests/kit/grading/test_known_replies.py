@@ -91,6 +91,17 @@ def test_a_check_does_not_run_again_for_the_same_replies(runner: SuiteRunner, gr
     assert first.exercises == second.exercises
 
 
+def test_the_replies_of_the_solution_are_known_before_the_first_submission(
+    runner: SuiteRunner, grade: Grade
+):
+    """Each run judges the solution first, so a class of two has no more to learn of it."""
+    runner.require_right_solutions()
+    result = grade(SOLUTION)
+
+    assert runs_of(runner) == {"a": 1, "b": 2}  # b reads the source
+    assert result.score == 10.0
+
+
 def test_requests_are_sent_together_up_to_one_that_returns_a_value(
     grade: Grade, sent: list[tuple[str, ...]]
 ):
