@@ -5,6 +5,10 @@ from autograder.diagnosis.error_texts import ErrorText
 SIZES = r"\[[\d, -]{0,60}\]"
 WHICH_AXES = "What does each axis of the two stand for, and which one do they share?"
 WHICH_SHAPE = "What is the shape before this step, and what does each of its axes stand for?"
+BROADCAST = (  # torch raises the same text for both
+    "counted from the last axis, the sizes of each axis must be equal, or one of them 1; in a "
+    "matrix product that holds for the axes in front of the last two."
+)
 WHICH_LIST = "Along which axis are they joined, and which shape has each of them?"
 
 PRODUCTS = (
@@ -87,11 +91,9 @@ SHAPES = (
         "sizes_do_not_broadcast",
         r"The size of tensor a \((?P<a>\d{1,9})\) must match the size of tensor b "
         r"\((?P<b>\d{1,9})\) at non-singleton dimension (?P<axis>\d)",
-        "Two tensors meet whose sizes do not fit: counted from the last axis, the sizes of each "
-        "axis must be equal, or one of them 1.",
+        f"Two tensors meet whose sizes do not fit: {BROADCAST}",
         WHICH_AXES,
-        "Two tensors meet with the sizes {a} and {b} in one axis: counted from the last axis, the "
-        "sizes of each axis must be equal, or one of them 1.",
+        "Two tensors meet with the sizes {a} and {b} in one axis: " + BROADCAST,
     ),
     ErrorText.of(
         "sizes_do_not_broadcast",

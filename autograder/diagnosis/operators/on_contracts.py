@@ -189,14 +189,20 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
                 question = "Which positions must be used, and does the last one belong to them?"
                 yield mistake("boundary", put(where, f"OLD {more}"), sentence, question)
         yield from _other_parts(site) if id(site.node) not in of_masks else ()
-    for site in scope.calls("range", "arange"):
+    yield from _counts(scope, "arange", "position")
+    yield from _counts(scope, "range", "repetition")
+
+
+def _counts(scope: Scope, function: str, counted: str) -> Iterator[Rewrite]:
+    """Calls of *function* that leave out the first or last of what they count, or start at one."""
+    for site in scope.calls(function):
         if len(site.node.args) == 1:
             for text, sentence in (
-                ("FUNC(1, FIRST)", "The first position is left out."),
-                ("FUNC(FIRST - 1)", "The last position is left out."),
-                ("FUNC(1, FIRST + 1)", "Positions are counted from one, not from zero."),
+                ("FUNC(1, FIRST)", f"The first {counted} is left out."),
+                ("FUNC(FIRST - 1)", f"The last {counted} is left out."),
+                ("FUNC(1, FIRST + 1)", f"{counted.title()}s are counted from one, not from zero."),
             ):
-                question = "Which position is the first one, and which is the last?"
+                question = f"Which {counted} is the first one, and which is the last?"
                 yield mistake("boundary", put(site, text), sentence, question)
 
 

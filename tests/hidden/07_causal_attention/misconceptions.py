@@ -54,7 +54,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation="The weights are masked in place, so the caller's tensor changes.",
-        question="What does the underscore at the end of a method's name mean in PyTorch?",
+        question=(
+            "Which step writes into its tensor (by *=, into an index, or by a name that ends in an "
+            "underscore) instead of making a new one?"
+        ),
     ),
     Misconception(
         id="renormalizes_row_by_row",

@@ -216,7 +216,7 @@ PADDING = (
         exercise="padding_mask",
         swaps=(("< lengths.unsqueeze(-1)", "<= lengths.unsqueeze(-1)"),),
         explanation=(
-            "Each row keeps one position more than its length, since positions count from 0."
+            "A row shorter than max_length keeps one position too many: positions count from 0."
         ),
         question="Which is the last position of a sequence of length 3?",
     ),

@@ -78,6 +78,7 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("axes_of_a_product", "torch.einsum('bij->ij', A)", "another number of axes"),
     ("sizes_do_not_broadcast", "A + torch.ones(3)", "with the sizes 2 and 3 in one axis"),
     ("sizes_do_not_broadcast", "B @ torch.ones(3, 4, 5)", "with the sizes 2 and 3 in one axis"),
+    ("sizes_do_not_broadcast", "B @ torch.ones(3, 4, 5)", "for the axes in front of the last two"),
     ("sizes_do_not_broadcast", "ONES.float().masked_fill(torch.ones(4, 4).bool(), 0)", "4 and 3"),
     ("sizes_do_not_broadcast", "torch.where(torch.ones(4, 4).bool(), A[:, :1], A)", "sizes"),
     ("sizes_do_not_broadcast", "A.clone().add_(torch.ones(4, 2))", "3 and 4"),

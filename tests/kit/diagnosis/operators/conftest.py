@@ -8,7 +8,7 @@ import torch
 
 from autograder.diagnosis.matcher import MisconceptionMatcher, explain
 from autograder.diagnosis.observation import Failure, Observation
-from autograder.diagnosis.operators.rewrites import Exercise
+from autograder.diagnosis.operators.rewrites import Exercise, Rewrite
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
 from autograder.suite.checks import WrongAnswer, check, expect
@@ -176,13 +176,23 @@ class Grader:
 
 def kinds_of(rules: ModuleType, code: str) -> set[str]:
     """Return the kinds that *rules* make of the exercise `wanted` in *code*; all compile."""
+    return {rewrite.kind for rewrite in _rewrites(rules, code)}
+
+
+def sentences_of(rules: ModuleType, code: str) -> set[str]:
+    """Return the explanations of what *rules* make of the exercise `wanted` in *code*."""
+    return {rewrite.explanation for rewrite in _rewrites(rules, code)}
+
+
+def _rewrites(rules: ModuleType, code: str) -> list[Rewrite]:
+    """Return what *rules* make of the exercise `wanted` in *code*; all compile."""
     exercise = Exercise(code, "wanted", ["wanted"])
     found = [
         rewrite for scope in exercise.scopes for rule in rules.RULES for rewrite in rule(scope)
     ]
     for rewrite in found:
         exercise.compile([rewrite], "mistake.py")
-    return {rewrite.kind for rewrite in found}
+    return found
 
 
 def items(exercise: str) -> list[SimpleNamespace]:

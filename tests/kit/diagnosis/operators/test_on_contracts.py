@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.diagnosis.operators import on_contracts
-from tests.kit.diagnosis.operators.conftest import kinds_of
+from tests.kit.diagnosis.operators.conftest import kinds_of, sentences_of
 
 F = "def wanted(x: Tensor, n: int):\n"
 LOOP = """
@@ -46,6 +46,16 @@ def wanted(x: Tensor, n: int):
 def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
     """Each rule fits a step of the solution, and every program that it makes compiles."""
     assert expected <= kinds_of(on_contracts, code)
+
+
+def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
+    """What a loop leaves out need not be a position: it may be a head."""
+    loop = sentences_of(on_contracts, LOOP)
+    mask = sentences_of(on_contracts, F + "    return torch.arange(n) < x\n")
+
+    assert "The first repetition is left out." in loop
+    assert not any("osition is left out" in one for one in loop)
+    assert "The first position is left out." in mask
 
 
 def test_other_code_has_none():
