@@ -22,14 +22,13 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from autograder.course import Course, Stage, find_root, load
-from autograder.diagnosis.misconceptions import read
 from autograder.results import Status, SubmissionResult, from_json
 from benchmarks.measuring import MILLISECONDS, cpu_of_command, numbered_submission, write_json
 from benchmarks.nbgrader_autograde import ASSERTS, INPUTS
 
 STAGE = "04"
 OTTER = "otter-grader==7.0.0"
-MISTAKE = "forgets_to_scale_in_v2"
+MISTAKE = ("SelfAttention_v2", "scale_missing")
 POINTS = 10.0
 TIMES = 5
 TESTS = """from types import SimpleNamespace
@@ -55,6 +54,7 @@ v2 = self_attention.SelfAttention_v2(3, 2)"""  # no test sees the variables of a
 ALL = """import sys
 
 from otter.api import grade_submission
+from tests.wrong_programs import with_kind
 
 for file in sys.argv[2:]:
     assert grade_submission(file, sys.argv[1], quiet=True).total == {points}, file
@@ -91,7 +91,7 @@ def main(count: int = 8, rounds: int = 3) -> None:
     print(
         f"  all values: {write_json(course.root, 'otter_run', measured).relative_to(course.root)}"
     )
-    print("\n".join(["", f"The module with the mistake {MISTAKE}:", *wrong]))
+    print("\n".join(["", f"The module with the mistake {MISTAKE[1]} in {MISTAKE[0]}:", *wrong]))
 
 
 def _round(class_: Class, course: Course) -> dict[str, float]:
@@ -185,8 +185,7 @@ def _kit_results(
 
 def _wrong(class_: Class, course: Course, stage: Stage) -> list[str]:
     """Grade one wrong module in both ways; return what each says of its first failed test."""
-    [mistake] = (one for one in read(stage.misconceptions) if one.id == MISTAKE)
-    text = mistake.module(stage.solution.read_text("utf-8"))
+    text = with_kind(stage, stage.solution.read_text("utf-8"), *MISTAKE)
     file = _put(class_.home, stage, "wrong", text.encode())
     _otter_run(class_, file)
     tests = json.loads((class_.home / "results.json").read_bytes())["tests"]
