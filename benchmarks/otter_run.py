@@ -55,7 +55,6 @@ v2 = self_attention.SelfAttention_v2(3, 2)"""  # no test sees the variables of a
 ALL = """import sys
 
 from otter.api import grade_submission
-from tests.wrong_programs import with_kind
 
 for file in sys.argv[2:]:
     assert grade_submission(file, sys.argv[1], quiet=True).total == {points}, file
