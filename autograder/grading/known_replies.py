@@ -12,12 +12,11 @@ from typing import Final
 
 from autograder.diagnosis.observation import Observation
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import Batch, Reply, Silent, Verb, pack
+from autograder.sandbox.protocol import Batch, Reply, Silent, Verb, pack, request_of
 from autograder.sandbox.session import Session
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.supervisor import Sent
 from autograder.sandbox.transcript import Exchange, Transcript
-from autograder.suite.in_process import request_of
 from autograder.suite.student_proxy import Channel
 
 MAX_REPLIES: Final = 100  # that are known at one place of one check; right code gives some ten

@@ -253,6 +253,11 @@ CONTROL_REQUESTS: msgspec.msgpack.Decoder[ControlRequest] = msgspec.msgpack.Deco
 CONTROL_REPLIES: msgspec.msgpack.Decoder[ControlReply] = msgspec.msgpack.Decoder(ControlReply)
 
 
+def request_of(verb: Verb, fields: dict[str, object]) -> Request:
+    """Return the request of *verb* with *fields*."""
+    return Request(verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
+
+
 def pack(message: Batch | Request | Reply) -> bytes:
     """Encode *message*."""
     return msgspec.msgpack.encode(message)

@@ -18,10 +18,10 @@ from autograder.sandbox.protocol import (
     Problem,
     Problems,
     Reply,
-    Request,
     Verb,
     pack,
     read_reply,
+    request_of,
 )
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.supervisor import (
@@ -139,7 +139,7 @@ class Session:
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Send one request to the worker; raises ``Fault`` if it crashes or hangs."""
-        request = _request(verb, fields)
+        request = request_of(verb, fields)
         if self.transcript is not None and (known := self.transcript.find(request)):
             return known
         _, body = self.send(pack(Batch((request,))), (verb,))
@@ -211,7 +211,7 @@ class Session:
 
     def _load(self, worker: Worker, seconds: float, verb: Verb) -> object:
         try:
-            batch = pack(Batch((_request(verb, {"cells": self._cells}),)))
+            batch = pack(Batch((request_of(verb, {"cells": self._cells}),)))
             reply = self.read(self._send(worker, seconds, batch, (verb,)).body, verb)
         except Fault as fault:
             worker.end()
@@ -272,10 +272,6 @@ class Session:
         if self._spent_seconds >= granted or self._wall_seconds <= 0:
             raise Fault(Status.TIMEOUT, f"Not run: all {granted:g} seconds are used up.")
         return granted - self._spent_seconds
-
-
-def _request(verb: Verb, fields: dict[str, object]) -> Request:
-    return Request(verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
 
 
 def _while_importing(fault: Fault) -> Fault:

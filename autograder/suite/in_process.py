@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 
 from autograder.errors import CourseError
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.protocol import ListValue, Reply, Request, Verb, pack
+from autograder.sandbox.protocol import ListValue, Reply, Request, Verb, pack, request_of
 from autograder.sandbox.static_names import Definition, definitions, parse
 
 MAX_BYTES = 1 << 26  # of an answer of the course's own code; ample
@@ -162,11 +162,6 @@ class _TensorRecorder(TorchFunctionMode):
 @functools.lru_cache(maxsize=2_000)  # some 900 wrong programs, which `verify` runs twice
 def _definitions_in(code: bytes) -> tuple[Definition, ...]:
     return definitions(parse((code,)))
-
-
-def request_of(verb: Verb, fields: dict[str, object]) -> Request:
-    """Return the request of *verb* with *fields*, as the message for a worker has them."""
-    return Request(verb=verb, **fields)  # type: ignore[arg-type]  # the caller names fields of Request
 
 
 def solution_channel(path: Path) -> LocalChannel:

@@ -20,11 +20,11 @@ from torch import Tensor
 
 from autograder.errors import CourseError, UsageError
 from autograder.sandbox import protocol
-from autograder.sandbox.protocol import Reply, Request, TensorValue, Value, Verb
+from autograder.sandbox.protocol import Reply, Request, TensorValue, Value, Verb, request_of
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.tensors import DTYPES, decode_tensor
 from autograder.suite.documented import DocumentedTensor, DocumentedTensors
-from autograder.suite.in_process import ReferenceChannel, request_of
+from autograder.suite.in_process import ReferenceChannel
 
 RECORD_VERSION = 1  # add one when the same sources would give another record
 MAX_BYTES = 1 << 20  # of one record: students download it, and every check reads it

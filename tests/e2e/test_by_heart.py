@@ -17,13 +17,12 @@ from autograder.course import Course, Stage
 from autograder.grading.context import RecordingContext
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Outcome, SubmissionResult
-from autograder.sandbox.protocol import Reply, Request, TensorValue, Value, pack
+from autograder.sandbox.protocol import Reply, Request, TensorValue, Value, pack, request_of
 from autograder.sandbox.tensors import decode_tensor, encode_tensor
 from autograder.submission import Code, Submission
 from autograder.suite.in_process import (
     LocalChannel,
     ReferenceChannel,
-    request_of,
     solution_channel,
 )
 
