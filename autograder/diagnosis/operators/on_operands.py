@@ -344,12 +344,12 @@ def heads(scope: Scope) -> Iterator[Rewrite]:
             (
                 "sum(H)",
                 "heads_mixed",
-                "The heads are added up, so they can't be told apart.",
+                "The heads are added up, so no later step can distinguish them.",
             ),
             (
                 "sum(H) / len(H)",
                 "heads_mixed",
-                "The heads are averaged, so they can't be told apart.",
+                "The heads are averaged, so no later step can distinguish them.",
             ),
             (
                 "torch.cat(H[::-1], dim=D)",
