@@ -16,11 +16,12 @@ import sys
 import time
 import warnings
 from itertools import pairwise
+from pathlib import Path
 
 import msgspec
 import torch
 
-from autograder.sandbox import protocol
+from autograder.sandbox import protocol, syscalls
 from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.isolation import prepare_forks
 from autograder.sandbox.protocol import Request, StartWorker, WorkerEnded, WorkerStarted
@@ -29,6 +30,7 @@ from autograder.sandbox.worker import serve
 
 # A worker that the kernel holds (a broken disk, a debugger) must not hold up the other clients.
 END_SECONDS = 1.0
+LARGE_PAGE = 1 << 21  # bytes; a larger one is not put together from small ones
 MAX_CONTROL = 65_536  # bytes of one control message; it holds some paths and numbers
 WARM_UP = b"""
 import torch
@@ -50,9 +52,15 @@ class Warm(nn.Module):
 
 
 def main(controls: list[int]) -> None:
-    """Serve the clients at the descriptors *controls* until the last of them disconnects."""
-    workers: set[int] = set()
+    """Start as a process of its own, and serve the clients at the descriptors *controls*."""
     warm_up()
+    _join_pages()
+    _serve_all(controls)
+
+
+def _serve_all(controls: list[int]) -> None:
+    """Serve the clients until the last of them disconnects."""
+    workers: set[int] = set()
     sockets = {fd: socket.socket(fileno=fd) for fd in controls}
     for control in sockets.values():
         control.sendall(msgspec.msgpack.encode(protocol.ForkServerReady()))
@@ -84,7 +92,8 @@ def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
     os.chdir("/")
     sys.dont_write_bytecode = True
     warnings.simplefilter("ignore")
-    main(controls)
+    warm_up()
+    _serve_all(controls)  # large pages would be copies, and own code has few workers
 
 
 def _close_all_but(controls: list[int]) -> None:
@@ -115,6 +124,19 @@ def warm_up() -> None:
     prepare_forks()
     gc.freeze()  # without a collection: to look at every object takes as long as all of the above
     gc.enable()
+
+
+def _join_pages() -> None:
+    """Put this process's memory into large pages, which a fork inherits in half the time.
+
+    A fork copies no memory but a table with an entry for each page, and its end frees the table.
+    """
+    with contextlib.suppress(OSError):  # not Linux
+        for line in Path("/proc/self/maps").read_text("ascii", "replace").splitlines():
+            place, rights, _, _, _, *file = line.split(maxsplit=5)
+            start, end = (int(address, 16) for address in place.split("-"))
+            if rights.startswith("rw") and file in ([], ["[heap]"]) and end - start >= LARGE_PAGE:
+                syscalls.join_pages(start, end)
 
 
 def _serve(control: socket.socket, workers: set[int]) -> bool:

@@ -72,6 +72,7 @@ _ENVIRONMENT: Final = {
     **_ONE_THREAD,
     "MPLBACKEND": "Agg",
     "PYTHONWARNINGS": "ignore",
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages from the start, see `fork_server`
 }
 # To import torch with the garbage collector takes a tenth longer; `warm_up` enables it again.
 _START: Final = "import gc; gc.disable(); from autograder.sandbox.fork_server import main; main({})"

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import platform
 import select
 import signal
 import subprocess
@@ -18,6 +19,9 @@ from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.protocol import Batch, Request, pack, read_reply
 from autograder.sandbox.supervisor import Allowance, CpuDeadline, ForkServer
 
+LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage").exists() and tuple(
+    map(int, platform.release().split(".")[:2])
+) >= (6, 1)
 SECONDS = 20.0  # a machine may be busy; without the kill the processes would never end
 SUPERVISOR = """
 import sys
@@ -120,6 +124,16 @@ def test_an_endless_loop_ends_with_its_supervisor(isolation: str):
         os.close(pidfd)
 
     assert left == []
+
+
+@pytest.mark.skipif(not LARGE_PAGES, reason="this kernel does not join pages")
+def test_its_memory_is_in_large_pages(fork_server: ForkServer):
+    """Most of it: so each fork inherits a short table of pages."""
+    fork_server.wait_ready()
+    lines = Path(f"/proc/{fork_server.pid}/smaps_rollup").read_text("ascii").splitlines()[1:]
+    kilobytes = {name: int(size.split()[0]) for name, size in (line.split(":") for line in lines)}
+
+    assert kilobytes["AnonHugePages"] > kilobytes["Anonymous"] / 2
 
 
 def test_a_worker_has_a_process_of_its_own_until_it_is_ended(fork_server: ForkServer):
