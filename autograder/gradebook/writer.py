@@ -5,11 +5,12 @@ The only writer, with one commit per student. Manual scores and comments are nev
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import sqlalchemy
-from nbgrader.api import Gradebook
+from nbgrader.api import BaseCell, Gradebook
 from sqlalchemy.exc import DatabaseError
 
 from autograder.authoring import lab_notebook
@@ -106,7 +107,7 @@ class Writer:
 
         A failure changes neither a row nor a file of that student, and does not affect others.
         """
-        with self._setup.gradebook() as book:
+        with self._setup.gradebook() as book, _keeping_labs(book):
             for submission, result in zip(submissions, results, strict=True):
                 try:
                     self._write(book, submission, result)
@@ -142,6 +143,18 @@ class Writer:
         key = (submission.student, stage.name)
         self._before |= {key: before} if before is not None else {}
         self._after |= {key: after} if after is not None else {}
+
+
+@contextmanager
+def _keeping_labs(book: Gradebook) -> Iterator[None]:
+    """Load the cells of all labs once, and not again after each student's commit.
+
+    A student's grades are loaded at their turn, because a person may have changed them.
+    """
+    book.db().expire_on_commit = False
+    cells = book.db.query(BaseCell).all()
+    yield
+    del cells
 
 
 def _changed_cells(earlier: Path, notebook: Notebook) -> frozenset[str]:
