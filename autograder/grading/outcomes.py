@@ -72,7 +72,9 @@ class CheckOutcome:
 
     def add_diagnosis(self, result: CheckResult, diagnosis: Diagnosis | None) -> CheckResult:
         """Add the mistake's name, unless the course reveals nothing about hidden checks."""
-        return result if self._shows_nothing else replace(result, diagnosis=diagnosis)
+        if diagnosis is None or self._shows_nothing:
+            return result
+        return replace(result, diagnosis=diagnosis)
 
     def add_printed(self, result: CheckResult, printed: str) -> CheckResult:
         """Add what the code printed, unless it could have printed hidden inputs."""
