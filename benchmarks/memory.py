@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,8 +24,8 @@ from msgspec.structs import replace
 
 from autograder import cli
 from autograder.course import find_root
-from autograder.exports.formats import read_record
 from autograder.results import SubmissionResult, from_json
+from autograder.stored_results import read_record
 from autograder.submission import Submission
 
 STAGE = "04"
@@ -138,7 +139,7 @@ def _peak_mib() -> float:
     return int(status.partition("VmHWM:")[2].split()[0]) / KIB
 
 
-def _quick(results: tuple[SubmissionResult, ...], one: Submission) -> SubmissionResult:
+def _quick(results: Sequence[SubmissionResult], one: Submission) -> SubmissionResult:
     """Return the result of a submission of the same kind, with a message of its own."""
     number = _number(one)
     result = results[number % KINDS]

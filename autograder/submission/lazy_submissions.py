@@ -1,6 +1,6 @@
 """The submissions of a class of any size: each is read when its turn comes, and not kept."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self, overload
 
 import msgspec
@@ -50,10 +50,9 @@ class LazySubmissions(Sequence[Submission]):
             for submission in place.submissions_of(hand_in)
         )
 
-    @property
-    def outlines(self) -> list[SubmissionOutline]:
-        """What is known of each submission without reading it again."""
-        return [row.outline for row in self._rows]
+    def outlines(self) -> Iterator[SubmissionOutline]:
+        """Yield what is known of each submission without reading it again."""
+        return (row.outline for row in self._rows)
 
     def subset(self, indices: Iterable[int]) -> "LazySubmissions":
         """Return the submissions at *indices* only."""
@@ -97,7 +96,7 @@ class LazySubmissions(Sequence[Submission]):
 def stages_with_code(submissions: Sequence[Submission]) -> set[str]:
     """Name the stages that code was handed in for, without reading lazy submissions again."""
     if isinstance(submissions, LazySubmissions):
-        return {outline.stage for outline in submissions.outlines if outline.has_code}
+        return {outline.stage for outline in submissions.outlines() if outline.has_code}
     return {submission.stage for submission in submissions if submission.code is not None}
 
 
