@@ -1,13 +1,28 @@
 """Results on disk: read when their turn comes, and compared without being kept."""
 
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
+from autograder.course import Course
 from autograder.errors import UsageError
-from autograder.results import Results, Status, from_json, to_json
+from autograder.exports.formats import FORMATS, ExportRequest
+from autograder.reports.class_report import class_tables
+from autograder.reports.difference import compare
+from autograder.reports.html import class_page_parts
+from autograder.results import (
+    Outcome,
+    Results,
+    Status,
+    SubmissionResult,
+    from_json,
+    json_parts,
+    to_json,
+)
 from autograder.stored_results import (
     MAX_CHANGES,
     ScoreChanges,
@@ -135,3 +150,92 @@ def test_of_many_changes_the_first_are_named():
 
     assert text.startswith("57 of 57 earlier scores changed: s000, 01_tiny: 1 → 2 (+1); s001")
     assert text.endswith("s049, 01_tiny: 1 → 2 (+1); and 7 more.")
+
+
+# What one more submission takes of memory, in whatever reads a record
+
+FEW, MANY = 1000, 1400  # so many that the terminal has several tables
+MOST = 500  # bytes, as a set grows in steps; a result of these takes some 3,000
+Use = Callable[[Course, Path], object]
+
+
+def export(name: str) -> Use:
+    """Write an export, and forget it."""
+
+    def use(course: Course, record: Path) -> None:
+        made = FORMATS[name].make(ExportRequest(course=course, record=record))
+        for part in made.parts():
+            assert len(part) < 10_000
+
+    return use
+
+
+def report(course: Course, record: Path) -> None:
+    """Write the class report, and forget it."""
+    for part in class_page_parts(course, read_record(record)):
+        assert len(part) < 50_000
+
+
+def table(_course: Course, record: Path) -> None:
+    """Lay out the tables of the terminal, one after the other."""
+    for _ in class_tables(read_record(record), 100):
+        pass
+
+
+USES = {
+    "canvas": export("canvas"),
+    "nbgrader": export("nbgrader"),
+    "exercises": export("exercises"),
+    "junit": export("junit"),
+    "diff": lambda _course, record: compare(read_record(record), read_record(record)),
+    "changes": lambda _course, record: score_changes(read_record(record), read_record(record)),
+    "record": lambda _course, record: [None for _ in json_parts(read_record(record))],
+    "report": report,
+    "table": table,
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path, check: MakeCheck, submission: MakeSubmission) -> Callable[[int], Path]:
+    """Write the record of a class, in which no two students have the same texts or code."""
+
+    def make(number: int) -> SubmissionResult:
+        wrong = check(Outcome.FAILED, message=f"{number} " * 100)
+        found = submission(check(), wrong, student=f"student{number}")
+        return replace(found, message=f"{number}: " * 100, sha256=f"{number:064}")
+
+    def write_class(count: int) -> Path:
+        submissions = tuple(map(make, range(count)))
+        run = Results(course="tiny", isolation="full", submissions=submissions)
+        file = tmp_path / f"{count}.json"
+        file.write_bytes(b"".join(json_parts(run)))
+        return file
+
+    return write_class
+
+
+@pytest.fixture
+def measuring() -> Iterator[None]:
+    """Count what Python allocates."""
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+def peak(use: Use, course: Course, record: Path) -> int:
+    """Return how much memory a use takes at most."""
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    use(course, record)
+    return tracemalloc.get_traced_memory()[1] - before
+
+
+@pytest.mark.usefixtures("measuring")
+@pytest.mark.parametrize("name", USES)
+def test_a_class_is_never_in_memory(name: str, tiny: Course, write: Callable[[int], Path]):
+    """One more submission takes some hundred bytes: a name, a place, a score."""
+    records = [write(count) for count in (FEW, MANY)]
+    peak(USES[name], tiny, records[0])  # fills caches
+    few, many = (peak(USES[name], tiny, record) for record in records)
+
+    assert many - few < MOST * (MANY - FEW)
