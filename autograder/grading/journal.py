@@ -98,7 +98,8 @@ class Journal:
         try:
             with replacing_file(self.file) as draft, draft.open("wb") as stream:
                 stream.write(_HEAD)
-                stream.writelines(self.read(places))
+                for text in self.read(places):  # the last line of a killed run may have no end
+                    stream.write(text.removesuffix(b"\n") + b"\n")
         except OSError as error:
             self.fault = reason(error)
 

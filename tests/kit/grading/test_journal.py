@@ -179,6 +179,19 @@ def test_outdated_lines_are_dropped_in_the_end(run, judged: list[str], class_: P
     assert not judged
 
 
+def test_a_line_without_its_end_stays_a_line(run, judged: list[str], class_: Path, record: Path):
+    """Also where outdated lines around it are dropped."""
+    run()
+    journal_of(record).write_bytes(journal_of(record).read_bytes()[:-1])
+    for number in range(7):
+        (class_ / "bea" / "tiny.py").write_text(f"x = {number}\n")
+        run()
+    del judged[:]
+    run()
+
+    assert not judged
+
+
 HOLD = """
 import sys
 from pathlib import Path
