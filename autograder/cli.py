@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-import msgspec
 import typer
 from typer import Argument, Option
 
@@ -20,22 +19,17 @@ from autograder import __version__
 from autograder.course import Course, Handout, Stage, course_secret, find_root, load
 from autograder.disk import require_space
 from autograder.errors import AutograderError, ClusterError, CourseError, UsageError
-from autograder.results import (
-    Results,
-    Status,
-    json_parts,
-    score_changes,
-    scores_in_json,
-    scores_of,
-)
+from autograder.results import Results, Status, json_parts
+from autograder.stored_results import read_record, score_changes, scores_of
 
 if TYPE_CHECKING:  # each command imports what it uses, so that `--help` does not wait for torch
     from autograder.exports.export_file import ExportFile
     from autograder.exports.grade_table import GradeTable
     from autograder.gradebook.writer import Writer, Written
+    from autograder.grading.journal import Journal
     from autograder.student.progress import Progress, Task
     from autograder.submission.collect import Found
-    from autograder.submission.lazy_submissions import LazySubmissions, SubmissionOutline
+    from autograder.submission.lazy_submissions import LazySubmissions
     from autograder.submission.roster import Roster
 
 # Optional libraries by the name that is imported, and the extra that installs each.
@@ -346,32 +340,32 @@ def grade(  # noqa: PLR0913  # each is an option of the command
         submissions = _submissions(places)
         if gradebook:
             submissions = _stamped(found, submissions, people)
-        writer = _writer(found, submissions.outlines) if gradebook else None
-        record = json if json is not None and _is_file_to_be(json) else None
+        writer = _writer(found, submissions) if gradebook else None
         judge = _on_cluster(cluster, cluster_course) if cluster else None
-        results = _grade(found, submissions, record, isolation, jobs, fresh=fresh, judge=judge)
-        faults: list[str] = []  # one of these files may fail, and the others are written
-        written = None
-        if json is not None:
-            with _noting(faults):
-                _write_record(json, results, show_changes=writer is None)
-        if writer is not None:
-            with _noting(faults):
-                written = writer.write(submissions, results.submissions)
-                faults += [f"not in the gradebook: {fault}" for fault in written.faults]
-        if writer is not None and written is None and json is None:  # nothing else keeps the grades
-            with _noting(faults):
-                _write_record(None, results, show_changes=False)
-        if report is not None:
-            from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
+        with _journal(json, fresh=fresh) as journal:
+            results = _grade(found, submissions, journal, isolation, jobs, judge)
+            faults: list[str] = []  # one of these files may fail, and the others are written
+            written = None
+            if json is not None:
+                with _noting(faults):
+                    _write_record(json, results, show_changes=writer is None)
+            if writer is not None:
+                with _noting(faults):
+                    written = writer.write(submissions, results.submissions)
+                    faults += [f"not in the gradebook: {fault}" for fault in written.faults]
+            if writer is not None and written is None and json is None:  # nothing else keeps them
+                with _noting(faults):
+                    _write_record(None, results, show_changes=False)
+            if report is not None:
+                from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
 
-            with _noting(faults):
-                names = _names(found, people, in_gradebook=gradebook)
-                typer.echo(f"report: {write_pages(found, results, report, names)}")
-        _print_results(found, results)
-        if written is not None:
-            _report_written(written)
-        _report_faults(results, faults)
+                with _noting(faults):
+                    names = _names(found, people, in_gradebook=gradebook)
+                    typer.echo(f"report: {write_pages(found, results, report, names)}")
+            _print_results(found, results)
+            if written is not None:
+                _report_written(written)
+            _report_faults(results, faults)
         _fail_where_set_aside(places)
 
 
@@ -385,8 +379,7 @@ def diff(
     Exit code 0 when every score and every check is the same, 1 when something differs.
     """
     with _errors_as_messages("diff"):
-        from autograder.exports.formats import read_record  # noqa: PLC0415  # only two commands need it
-        from autograder.reports.difference import compare, difference_lines  # noqa: PLC0415  # likewise
+        from autograder.reports.difference import compare, difference_lines  # noqa: PLC0415  # one command
 
         difference = compare(read_record(old), read_record(new))
         for line in difference_lines(difference):
@@ -407,8 +400,7 @@ def explain(
 ) -> None:
     """Say how a grade came about: what was judged, when, by what, and each check's points."""
     with _errors_as_messages("explain"):
-        from autograder.exports.formats import read_record  # noqa: PLC0415  # only two commands need it
-        from autograder.reports.explanation import explanation_lines, find_results  # noqa: PLC0415  # likewise
+        from autograder.reports.explanation import explanation_lines, find_results  # noqa: PLC0415  # one command
 
         results = read_record(record)
         for number, result in enumerate(find_results(results, student, stage)):
@@ -784,7 +776,7 @@ def _write_record(file: Path | None, results: Results, *, show_changes: bool) ->
     """Write the record to *file*; raises ``UsageError`` that says where it is kept instead."""
     from autograder.exports.export_file import write_file  # noqa: PLC0415  # only this command needs it
 
-    earlier = _scores_in(file) if file is not None and show_changes else {}
+    changes = _changes(file, results) if file is not None and show_changes else ""
     problem = "The gradebook has none of these grades."
     if file is not None:
         try:
@@ -792,7 +784,7 @@ def _write_record(file: Path | None, results: Results, *, show_changes: bool) ->
         except UsageError as error:
             problem = str(error)
         else:
-            if changes := score_changes(earlier, scores_of(results)):
+            if changes:
                 typer.echo(changes)
             return
     kept = Path(tempfile.mkdtemp(prefix="grades-")) / "results.json"
@@ -801,15 +793,15 @@ def _write_record(file: Path | None, results: Results, *, show_changes: bool) ->
     raise UsageError(msg)
 
 
-def _scores_in(file: Path) -> dict[tuple[str, str], float]:
-    """Return the scores of the record in *file*; none if it holds no record."""
+def _changes(file: Path, results: Results) -> str:
+    """Say which scores differ from those of the record in *file*, if it holds one."""
     if not file.is_file():
-        return {}
+        return ""
     try:
-        with file.open("rb") as lines:
-            return scores_in_json(lines)
-    except (OSError, msgspec.DecodeError):
-        return {}
+        earlier = read_record(file)
+        return str(score_changes(earlier, results))
+    except UsageError:
+        return ""
 
 
 @contextmanager
@@ -825,7 +817,7 @@ def _report_faults(results: Results, faults: list[str]) -> None:
     """Print what could not be written; exit code 1 if there is any, or after a grader error."""
     for fault in faults:
         typer.echo(f"✗ {fault}", err=True)
-    is_graded = all(result.status is not Status.GRADER_ERROR for result in results.submissions)
+    is_graded = all(score.status is not Status.GRADER_ERROR for score in scores_of(results))
     if not is_graded:
         typer.echo("The grader itself failed; those submissions have no grade.", err=True)
     if faults or not is_graded:
@@ -874,9 +866,9 @@ def _stamped(
     from autograder.gradebook import collection  # noqa: PLC0415  # imports nbgrader
 
     if roster is not None:
-        students = [item.student for item in submissions.outlines]
+        students = [item.student for item in submissions.outlines()]
         collection.register_people(course, roster, students)
-    stamp, remarks = collection.late_stamper(course, submissions.outlines)
+    stamp, remarks = collection.late_stamper(course, submissions.outlines())
     _remark(remarks)
     return submissions.changed_by(stamp)
 
@@ -892,59 +884,53 @@ def _fail_where_set_aside(places: "list[Found]") -> None:
         raise typer.Exit(1)
 
 
-def _grade(
+def _journal(record: Path | None, *, fresh: bool) -> "Journal":
+    """Open the journal beside *record*, if that is to be a file; else a temporary one."""
+    from autograder.grading.journal import Journal  # noqa: PLC0415  # only this command needs it
+
+    is_file = record is not None and _is_file_to_be(record)
+    return Journal(record.resolve() if record and is_file else None, fresh=fresh)
+
+
+def _grade(  # what decides a run
     course: Course,
     submissions: "LazySubmissions",
-    record: Path | None,
+    journal: "Journal",
     isolation: str | None,
     jobs: int,
-    *,
-    fresh: bool,
     judge: Callable[..., Results] | None,
 ) -> Results:
-    """Grade *submissions*; with a *record*, go on where its journal ends unless *fresh*.
+    """Grade *submissions* by *judge*, or on this machine; go on where *journal* ends."""
+    from autograder.grading.journal import grade_with_journal  # noqa: PLC0415  # one command
 
-    They are judged by *judge*, or on this machine.
-    """
     if not course_secret(course.root):
         typer.echo(
             "No course secret: hidden inputs are those of every public copy (docs/security.md).",
             err=True,
         )
-    if record is None:
-        from autograder.grading import grade as grading  # noqa: PLC0415  # imports torch
-
-        with _progress(len(submissions)) as advance:
-            return (judge or grading.grade)(
-                course, submissions, isolation=isolation, jobs=jobs or None, on_result=advance
-            )
-    from autograder.grading.journal import Journal, grade_with_journal  # noqa: PLC0415  # one command
-
-    with (
-        Journal(record.resolve(), fresh=fresh) as journal,
-        _telling_where_to_go_on(journal.file),
-        _progress(len(submissions)) as advance,
-    ):
+    with _telling_where_to_go_on(journal.file), _progress(len(submissions)) as advance:
         results = grade_with_journal(
             course,
             submissions,
             journal,
             isolation=isolation,
             jobs=jobs or None,
-            on_result=advance,
-            grade=judge,
+            on_done=advance,
+            grade_each=judge,
         )
-    if journal.fault:
+    if journal.fault and journal.file:
         typer.echo(f"{journal.file} is not complete: {journal.fault}.", err=True)
     return results
 
 
 @contextmanager
-def _telling_where_to_go_on(journal: Path) -> Iterator[None]:
+def _telling_where_to_go_on(journal: Path | None) -> Iterator[None]:
     """After Ctrl-C, and where the cluster ends the run, say that nothing is lost."""
     try:
         yield
     except (KeyboardInterrupt, ClusterError) as error:
+        if journal is None:
+            raise
         how = "Interrupted. " if isinstance(error, KeyboardInterrupt) else ""
         msg = f"{how}{journal} holds the results so far; the same command goes on there."
         typer.echo(msg, err=True)
@@ -954,7 +940,7 @@ def _telling_where_to_go_on(journal: Path) -> Iterator[None]:
 def _on_cluster(address: str, folder: str) -> Callable[..., Results]:
     from autograder.grading import cluster  # noqa: PLC0415  # imports distributed and torch
 
-    return partial(cluster.grade, address=address, folder=folder)
+    return partial(cluster.grade_each, address=address, folder=folder)
 
 
 def _print_results(course: Course, results: Results) -> None:
@@ -972,10 +958,10 @@ def _print_results(course: Course, results: Results) -> None:
         console.print(table)
 
 
-def _writer(course: Course, submissions: "list[SubmissionOutline]") -> "Writer":
+def _writer(course: Course, submissions: "LazySubmissions") -> "Writer":
     from autograder.gradebook.writer import Writer  # noqa: PLC0415  # imports nbgrader
 
-    writer = Writer(course, submissions)
+    writer = Writer(course, submissions.outlines())
     for stage in writer.registered:
         typer.echo(f"Registered {stage} in the gradebook.")
     return writer
@@ -1035,14 +1021,14 @@ def _report_stale(findings: list[str], kept: list[str]) -> None:
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[object], None]]:
+def _progress(total: int) -> Iterator[Callable[[], None]]:
     """Show a bar on a terminal, nothing in a pipe."""
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415  # only this command needs it
 
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("grading", total=total)
-        yield lambda _result: bar.advance(task)
+        yield lambda: bar.advance(task)
 
 
 @contextmanager

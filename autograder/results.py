@@ -6,9 +6,9 @@ bounds and sanitizes its own texts when it is made, changed or read.
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -29,12 +29,9 @@ from autograder.sanitize import (
 FORMAT_VERSION: Final = 1
 MAX_NOTICES: Final = 20
 MAX_IGNORED: Final = 51  # 50 names, and how many more there are
-MAX_CHANGES: Final = 50  # named after a regrade; the class report shows everybody
 MAX_LIMITS: Final = 50  # five times as many as there are
 MAX_SIDE: Final = 8  # rows and columns of a grid
 MAX_TITLE: Final = 80  # of a mistake, where it is made from a sentence: one line of a terminal
-_OPENS: Final = b"    {\n"  # a submission, in the JSON of a record
-_CLOSES: Final = b"    }"
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 _CLAUSE_END: Final = re.compile(
     r"[;:] |, (?:although|and|as|because|but|for|instead|not|or|so|where|which|whose) "
@@ -263,11 +260,11 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole grading run."""
+    """A whole grading run; *submissions* is a tuple, or reads each when its turn comes."""
 
     course: str
     isolation: str
-    submissions: tuple[SubmissionResult, ...]
+    submissions: Sequence[SubmissionResult]
     format_version: Literal[1] = FORMAT_VERSION
     hidden_inputs: Literal["public", "secret"] = "public"
     settings: Settings | None = None
@@ -275,6 +272,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         force_setattr(self, "course", identifier(self.course))
         force_setattr(self, "isolation", line(self.isolation, MAX_WORD))
+        if isinstance(self.submissions, list):
+            force_setattr(self, "submissions", tuple(self.submissions))
 
 
 def _make_floats(record: msgspec.Struct, *names: str) -> None:
@@ -295,60 +294,6 @@ def title_of(explanation: str) -> str:
 def add(points: Iterable[float]) -> float:
     """Sum *points* without the tail that binary fractions leave (0.1 + 0.2)."""
     return round(sum(points), 6)
-
-
-def scores_of(results: Results) -> dict[tuple[str, str], float]:
-    """Return each score by student and stage; what has none is left out."""
-    return {
-        (item.student, item.stage): item.score
-        for item in results.submissions
-        if item.score is not None
-    }
-
-
-def score_changes(
-    before: Mapping[tuple[str, str], float], after: Mapping[tuple[str, str], float]
-) -> str:
-    """Say in one line which scores, by student and stage, differ from those *before*.
-
-    Empty where none of them was graded before.
-    """
-    again = sorted(before.keys() & after.keys())
-    changed = [
-        f"{student}, {stage}: {before[key]:g} → {after[key]:g} ({after[key] - before[key]:+g})"
-        for key in again
-        if before[key] != after[key]
-        for student, stage in [key]
-    ]
-    more = [f"and {len(changed) - MAX_CHANGES} more"] if len(changed) > MAX_CHANGES else []
-    count = f"{len(changed)} of {len(again)} earlier scores changed"
-    listing = "; ".join([*changed[:MAX_CHANGES], *more])
-    return f"{count}{': ' if changed else ''}{listing}." if again else ""
-
-
-def share_checks(result: SubmissionResult, known: dict[Any, Any]) -> SubmissionResult:
-    """Use equal parts of other results in *result*, so that a class fits in memory.
-
-    Most of a class are equal: those that passed. *known* holds each once.
-    """
-    exercises = []
-    for one in result.exercises:
-        if one not in known:
-            checks = tuple(known.setdefault(check, check) for check in one.checks)
-            known[one] = replace(one, checks=checks)
-        exercises.append(known[one])
-    shared = replace(result, exercises=tuple(exercises))
-    _share_text(shared, "stage", known)
-    if shared.audit:
-        for name in ("judged", "isolation", "suite_sha256"):
-            _share_text(shared.audit, name, known)
-    return shared
-
-
-def _share_text(record: msgspec.Struct, name: str, known: dict[Any, Any]) -> None:
-    """Use an equal text of another record; a text of one letter takes 50 bytes."""
-    text = getattr(record, name)
-    force_setattr(record, name, known.setdefault(text, text))
 
 
 def to_json(results: Results) -> bytes:
@@ -374,57 +319,6 @@ def _indented(record: msgspec.Struct) -> bytes:
     return msgspec.json.format(msgspec.json.encode(record), indent=2)
 
 
-class _Scores(msgspec.Struct, frozen=True):
-    """The part of a record that says who earned how much; the rest is not decoded."""
-
-    student: str
-    stage: str
-    score: float | None
-
-
-class _ScoreList(msgspec.Struct, frozen=True):
-    submissions: tuple[_Scores, ...]
-    format_version: Literal[1]
-
-
-def scores_in_json(lines: Iterable[bytes]) -> dict[tuple[str, str], float]:
-    """Return the scores of a record by student and stage, without the rest of it.
-
-    As ``to_json`` writes a record, one submission of it is in memory at a time; in another layout,
-    the whole record is.
-    """
-    rest: list[bytes] = []
-    found = [msgspec.json.decode(one, type=_Scores) for one in _submissions_in(lines, rest)]
-    found += msgspec.json.decode(b"".join(rest), type=_ScoreList).submissions
-    return {(item.student, item.stage): item.score for item in found if item.score is not None}
-
-
-def from_json_lines(lines: Iterable[bytes]) -> Results:
-    """Decode and check a record as ``from_json`` does; what is equal in a class is kept once.
-
-    The text is in memory as in ``scores_in_json``. Raises ``msgspec.MsgspecError``.
-    """
-    rest: list[bytes] = []
-    known: dict[Any, Any] = {}
-    found = [
-        share_checks(msgspec.json.decode(one, type=SubmissionResult), known)
-        for one in _submissions_in(lines, rest)
-    ]
-    results = from_json(b"".join(rest))
-    return replace(results, submissions=(*found, *results.submissions)) if found else results
-
-
 def from_json(text: bytes) -> Results:
     """Decode and check what ``to_json`` wrote; raises ``msgspec.ValidationError``."""
     return msgspec.json.decode(text, type=Results)
-
-
-def _submissions_in(lines: Iterable[bytes], rest: list[bytes]) -> Iterator[bytes]:
-    """Yield the JSON of each submission, as ``to_json`` wrote it; add all else to *rest*."""
-    part: list[bytes] = []
-    for line_ in lines:
-        (part if part or line_ == _OPENS else rest).append(line_)
-        if part and line_.rstrip(b",\n") == _CLOSES:
-            yield b"".join(part).rstrip(b",\n")
-            part = []
-    rest += part  # of a record that was cut off

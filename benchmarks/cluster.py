@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from msgspec.structs import replace
+
 from autograder.course import Course, find_root, load
 from autograder.results import Results, SubmissionResult, to_json
 from autograder.submission import Submission
@@ -173,15 +175,18 @@ def _measure(
     with DaskCluster(home, workers) if workers else nullcontext() as dask:
         pids = dask.pids if dask else []
         judge: Callable[..., Results] = (
-            partial(cluster.grade, address=dask.address)
+            partial(cluster.grade_each, address=dask.address)
             if dask
-            else partial(grade.grade, jobs=jobs)
+            else partial(grade.grade_each, jobs=jobs)
         )
+        found: dict[int, SubmissionResult] = {}
 
-        def look(_result: SubmissionResult) -> None:
+        def look(index: int, result: SubmissionResult) -> None:
             seen.append(spent(pids) if len(seen) in {first, last} else _NOTHING)
+            found[index] = result
 
-        results = judge(course, class_, on_result=look)
+        run = judge(course, class_, look)
+        results = replace(run, submissions=tuple(found[index] for index in range(len(class_))))
     each = (
         (end - begin) / (last - first) * MILLISECONDS
         for begin, end in zip(seen[first], seen[last], strict=True)

@@ -1,10 +1,10 @@
 """Measures the supervisor's peak memory: python -m benchmarks.memory [judge] [SUBMISSIONS...].
 
-For each number of submissions, one run grades them, another regrades them with nothing changed, one
-exports the record, and one compares it with itself. A quick judge takes the place of the sandbox:
-it gives each submission the real result of another one of its kind, with a message of its own.
-Everything else is the command. The last line says what one more submission takes, from the first
-number of submissions to the last one.
+For each number of submissions, one run grades them, another regrades them with nothing changed, a
+third also writes the report, one exports the record in each format for a class, and one compares it
+with itself. A quick judge takes the place of the sandbox: it gives each submission the real result
+of another one of its kind, with a message of its own. Everything else is the command. The last
+column says what one more submission takes, from the first number of submissions to the last one.
 
 With ``judge``, the first run judges in the sandbox, and each record is compared with that of a
 submission of its kind in a class of ten.
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,13 +24,14 @@ from msgspec.structs import replace
 
 from autograder import cli
 from autograder.course import find_root
-from autograder.exports.formats import read_record
 from autograder.results import SubmissionResult, from_json
+from autograder.stored_results import read_record
 from autograder.submission import Submission
 
 STAGE = "04"
 KINDS = 10  # of submissions, in `write_class`
 KIB = 1024
+FORMATS = ("canvas", "nbgrader", "exercises", "junit")  # the others hold one submission
 MEASURE = "measure"
 
 
@@ -41,37 +43,31 @@ class Measured(msgspec.Struct):
     seconds: float
 
 
-class Sizes(NamedTuple):
-    """The peak memory of the runs with one class, in MiB; *record* is the size of its file."""
+class Row(NamedTuple):
+    """The peak memory of one run, in MiB, and its processor time."""
 
-    grade: float
-    regrade: float
-    export: float
-    diff: float
-    record: float
+    name: str
+    mib: float
+    cpu_seconds: float
 
 
 def main(counts: list[int], *, judge: bool) -> None:
     """Measure and print; *judge* says whether the sandbox judges each submission."""
-    print(
-        "submissions      grade   processor    regrade   processor     export       diff   record"
-    )
     counts = counts or [1000, 10_000]
-    sizes = []
+    runs = []
     for count in counts:
         with tempfile.TemporaryDirectory(prefix="memory-") as folder:
-            sizes.append(_measure_class(Path(folder), count, judge=judge))
-    if len(sizes) > 1:
-        more = (counts[-1] - counts[0]) / KIB
-        slopes = [(last - first) / more for first, last in zip(sizes[0], sizes[-1], strict=True)]
-        each = (
-            f"{name} {slope:.1f} KiB" for name, slope in zip(Sizes._fields, slopes, strict=True)
-        )
-        print(f"one submission more takes: {', '.join(each)}")
+            runs.append(_measure_class(Path(folder), count, judge=judge))
+    heads = "".join(f"{count:>20,}" for count in counts)
+    print(f"submissions   {heads}    one more")
+    for rows in zip(*runs, strict=True):
+        each = "".join(f"{row.mib:8.0f} MiB {row.cpu_seconds:5.1f} s" for row in rows)
+        more = (rows[-1].mib - rows[0].mib) * KIB**2 / max(1, counts[-1] - counts[0])
+        print(f"{rows[0].name:14}{each}{more:10.0f} B")
 
 
-def _measure_class(home: Path, count: int, *, judge: bool) -> Sizes:
-    """Measure and print one line."""
+def _measure_class(home: Path, count: int, *, judge: bool) -> list[Row]:
+    """Measure all runs with one class."""
     from benchmarks.kills import write_class  # noqa: PLC0415  # imports torch, which no regrade needs
 
     few = write_class(home / "few", STAGE, KINDS)
@@ -80,24 +76,21 @@ def _measure_class(home: Path, count: int, *, judge: bool) -> Sizes:
     record = home / "results.json"
     grade = ("grade", write_class(home / "class", STAGE, count), "--json", record)
     first = _run("" if judge else home / "few.json", *grade)
-    again = _run("", *grade)  # nothing is left to be judged
-    export = _run("", "export", "canvas", record, "--out", home / "canvas.csv")
-    diff = _run("", "diff", record, record)
-    sizes = Sizes(first.mib, again.mib, export.mib, diff.mib, record.stat().st_size / KIB**2)
+    runs = {"grade": first, "regrade": _run("", *grade)}  # nothing is left to be judged
+    runs["with --report"] = _run("", *grade, "--report", home / "report")
+    for name in FORMATS:
+        runs[name] = _run("", "export", name, record, "--out", home / "exported")
+    runs["diff"] = _run("", "diff", record, record)
     found = read_record(record).submissions
     if len(found) != count:
         sys.exit(f"The record has {len(found)} submissions, not {count}.")
     if judge:
         few_found = read_record(home / "few.json").submissions
-        wrong = sum(_judged(one) != _judged(few_found[_number(one) % KINDS]) for one in found)
+        expected = tuple(map(_judged, few_found))
+        wrong = sum(_judged(one) != expected[_number(one) % KINDS] for one in found)
         print(f"judged in {first.seconds:.0f} s, {wrong} records are not as in a class of ten")
-    print(
-        f"{count:11,}{sizes.grade:7.0f} MiB{first.cpu_seconds:10.1f} s"
-        f"{sizes.regrade:7.0f} MiB{again.cpu_seconds:10.1f} s"
-        f"{sizes.export:7.0f} MiB{sizes.diff:7.0f} MiB{sizes.record:5.0f} MiB",
-        flush=True,
-    )
-    return sizes
+    print(f"the record of {count:,} has {record.stat().st_size / KIB**2:.0f} MiB", flush=True)
+    return [Row(name, run.mib, run.cpu_seconds) for name, run in runs.items()]
 
 
 def _run(known: object, *words: object) -> Measured:
@@ -138,7 +131,7 @@ def _peak_mib() -> float:
     return int(status.partition("VmHWM:")[2].split()[0]) / KIB
 
 
-def _quick(results: tuple[SubmissionResult, ...], one: Submission) -> SubmissionResult:
+def _quick(results: Sequence[SubmissionResult], one: Submission) -> SubmissionResult:
     """Return the result of a submission of the same kind, with a message of its own."""
     number = _number(one)
     result = results[number % KINDS]

@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
@@ -175,7 +176,7 @@ def _kit(class_: Class, course: Course, files: list[Path]) -> float:
 
 def _kit_results(
     class_: Class, course: Course, files: list[Path]
-) -> tuple[float, tuple[SubmissionResult, ...]]:
+) -> tuple[float, Sequence[SubmissionResult]]:
     record = class_.home / "record.json"
     students = [str(file.parents[1]) for file in files]
     options = ("--stage", STAGE, "--json", str(record), "--fresh", "--jobs", "1")

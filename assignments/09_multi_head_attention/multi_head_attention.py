@@ -10,17 +10,18 @@ keys.
 
 Rules, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in. (Attention, CausalAttention.)
-- A call leaves its arguments as they were: no operation in place on what the caller passed. (.)
+- Results have the dtype of the floating-point tensors that go in.
+- A call leaves its arguments as they were: no operation in place on what the caller passed.
+  (MultiHeadAttention, MultiHeadAttentionWrapper.)
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
-  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (Attention, CausalAttention.)
-- Your code sets no seed: the caller does that. (.)
+  leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
+- Your code sets no seed: the caller does that. (All but Attention.)
 - Attention is built step by step: torch's own attention functions and layers are not allowed
-  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers). (Attention,
-  CausalAttention.)
-- The number of tensor operations does not grow with the number of tokens: no loop over tokens. (.)
+  (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers).
+- The number of tensor operations does not grow with the number of tokens: no loop over tokens.
+  (MultiHeadAttention, MultiHeadAttentionWrapper.)
 - Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
-  accident does not count. (CausalAttention.)
+  accident does not count. (CausalAttention, MultiHeadAttentionWrapper.)
 - Documented values and general properties count as soon as the results are right for other inputs
   too.
 """

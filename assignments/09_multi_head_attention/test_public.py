@@ -29,7 +29,8 @@ def encodings(documented: DocumentedTensors) -> Tensor:
     return documented["001.encodings"].tensor.clone()
 
 
-MHA, WRAPPER = "MultiHeadAttention", "MultiHeadAttentionWrapper"
+MHA = "MultiHeadAttention"
+WRAPPER = "MultiHeadAttentionWrapper"
 SHORT, LONG = ("W_q", "W_k", "W_v"), ("W_query", "W_key", "W_value")
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Use one matrix product for all tokens at once."
@@ -250,7 +251,7 @@ def test_causal_makes_query_key_value_layers(student, reference, documented):
     same_draws(biased, drawn)
 
 
-@check("CausalAttention", points=0.2, layer="documented")
+@check("CausalAttention", points=0.1, layer="documented")
 def test_causal_reproduces_the_documented_context(student, documented, inputs):
     """Seeded with 123, the context vectors are the documented ones."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
@@ -293,6 +294,14 @@ def test_causal_keeps_mask_as_a_buffer(student):
     expect("mask" in attention.buffers(), "There is no buffer named mask.")
     place = attention.move("meta").get("mask", "")
     expect(place.startswith("meta"), "mask does not move with the module.")
+
+
+@check("CausalAttention", points=0.1, layer="laws", rules=("no_seeding",))
+def test_causal_leaves_the_seed_to_the_caller(student, probe):
+    """Neither building the module nor calling it, with dropout, seeds torch's generator."""
+    x = tokens(probe, 2, 4, TEXT.d_in)
+
+    caller_seeds(student, "CausalAttention", (TEXT.d_in, TEXT.d_out, TEXT.context, 0.5), (x,))
 
 
 WIDE = Causal(B=3, T=12, H=2, d_in=15, d_out=24, context=13)
@@ -378,7 +387,7 @@ THREE = Sizes(B=2, T_q=7, T_k=5, H=3, d=4)
 FOUR = Sizes(B=2, T_q=5, T_k=7, H=4, d=3)
 
 
-# MHA
+# MultiHeadAttention
 
 
 @check(MHA, points=0.1, layer="signature")
@@ -529,7 +538,7 @@ TRIO = Causal(B=2, T=6, H=3, d_in=5, d_out=4, context=11)
 QUARTET = Causal(B=3, T=5, H=4, d_in=7, d_out=6, context=10)
 
 
-# WRAPPER
+# MultiHeadAttentionWrapper
 
 
 @check(WRAPPER, points=0.1, layer="signature")

@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from autograder.authoring import lab_notebook, public_suite, stubs
@@ -211,7 +212,13 @@ def _recorded_digest(path: Path) -> str:
 def _build_records(course: Course, stages: Sequence[Stage]) -> None:
     if not stages:
         return
-    from autograder.authoring.recording import open_recorder  # noqa: PLC0415  # imports torch, for this step only
+    from autograder.authoring.stage_processes import in_processes  # noqa: PLC0415  # imports torch, for this step only
+
+    in_processes(partial(_write_records, course), stages)
+
+
+def _write_records(course: Course, stages: Sequence[Stage]) -> None:
+    from autograder.authoring.recording import open_recorder  # noqa: PLC0415  # likewise
 
     with open_recorder(course, stages) as recorder:
         for stage in stages:

@@ -221,7 +221,8 @@ def _error(name: str, line: int, message: str) -> CourseError:
 def add_rules(stub: str, stage: Stage, suite: str) -> str:
     """Return *stub* with the sentences of the rules that *suite* names.
 
-    Raises ``CourseError`` for a rule that ``rules.toml`` does not have.
+    Raises ``CourseError`` for a rule that ``rules.toml`` does not have, and for an exercise that
+    the stage does not have: its name would be missing in the stub.
     """
     named = public_suite.rules_of(suite)
     known = read_rules(stage.rules)
@@ -230,6 +231,14 @@ def add_rules(stub: str, stage: Stage, suite: str) -> str:
             msg = f"{stage.hidden_suite} names the rule {name!r}, which {stage.rules} lacks."
             raise CourseError(msg)
     names = [exercise.name for exercise in stage.exercises]
+    for name, where in named.items():
+        if unknown := [one for one in where if one not in names]:
+            msg = (
+                f"{stage.hidden_suite}: a check of the rule {name!r} names the exercise "
+                f"{unknown[0]!r}, which stage.toml lacks. Write it as a text, or as a constant "
+                "that is assigned on a line of its own."
+            )
+            raise CourseError(msg)
     lines = stub.split("\n")
     tree = ast.parse(stub)
     additions: list[tuple[_Documented, list[str]]] = [

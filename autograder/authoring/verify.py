@@ -5,13 +5,9 @@ correct solution, a misconception that is not named, a documented tensor that no
 """
 
 import ast
-import math
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import chain
-from multiprocessing import get_context
 from typing import NamedTuple
 
 import msgspec
@@ -19,11 +15,12 @@ import msgspec
 from autograder.authoring import kinds_report, release, stubs
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.recording import Recorder, open_recorder
+from autograder.authoring.stage_processes import in_processes
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError, UsageError
-from autograder.grading.grade import cores, grade_one
+from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import CheckResult, Outcome, SubmissionResult
 from autograder.sandbox.isolation import detect_capabilities
@@ -50,7 +47,7 @@ def verify(course: Course, only: Stage | None = None) -> VerifyReport:
     stages = [only] if only else list(course.every_stage)
     findings = [*stale_files(course), *unknown_folders(course)]
     findings += [finding for stage in stages for finding in undocumented_exercises(stage)]
-    shares = _verify_in_processes(course, stages)
+    shares = in_processes(partial(_verify_stages, course), stages)
     findings += [finding for share in shares for finding in share.findings]
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
     lines = [summaries[stage.name] for stage in stages]
@@ -68,24 +65,6 @@ class _Share(NamedTuple):
     summaries: dict[str, str]  # the line of each stage, by its name
     findings: list[str]
     used: frozenset[str]  # names of documented tensors
-
-
-def _verify_in_processes(course: Course, stages: Sequence[Stage]) -> list[_Share]:
-    """Divide the stages, which are independent of each other, among the cores."""
-    count = min(cores(), len(stages)) if hasattr(os, "fork") else 1
-    if count == 1:
-        return [_verify_stages(course, stages)]
-    parts: list[list[Stage]] = [[] for _ in range(count)]
-    for stage in sorted(stages, key=_effort, reverse=True):
-        min(parts, key=lambda part: sum(map(_effort, part))).append(stage)
-    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
-        return list(pool.map(partial(_verify_stages, course), parts))
-
-
-def _effort(stage: Stage) -> int:
-    """Estimate how long it takes to verify *stage*: most of it is misconceptions times checks."""
-    files = (stage.misconceptions, stage.hidden_suite)
-    return math.prod(path.stat().st_size for path in files if path.is_file())
 
 
 def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:

@@ -8,7 +8,8 @@ points. Canvas finds a student by ID, SIS ID, login, then name, and compares sco
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from autograder.errors import UsageError
@@ -16,13 +17,13 @@ from autograder.exports.export_file import (
     CsvTable,
     ExportFile,
     csv_id,
+    csv_lines,
     csv_text,
     formula_warnings,
     is_formula,
     number,
     points,
     read_csv,
-    write_csv,
 )
 from autograder.exports.grade_table import (
     GradeTable,
@@ -52,26 +53,28 @@ def canvas(grades: GradeTable, roster: bytes | None = None) -> ExportFile:
     the cells of students who have no grade here.
     """
     if roster is None:
-        (table, rows, remarks), problem = _new_roster(grades), ""
-    else:
-        table = read_csv(roster, "roster")
-        _require_canvas_header(table.rows[0])
-        scored = [row for row in grades.rows if any(map(row.has_score, grades.graded))]
-        rows, remarks = match_students(scored, _roster_rows(table), "roster")
-        problem = nothing_matched(scored, rows, "roster")
-        # Canvas finds its students by these cells, so they are not changed.
-        remarks += formula_warnings(table.rows, "roster")
+        return ExportFile(
+            lambda: csv_lines(_new_rows(grades)), (*grades.remarks, *_formula_remarks(grades))
+        )
+    table = read_csv(roster, "roster")
+    _require_canvas_header(table.rows[0])
+    graded = grades.graded
+    scored = [row for row in grades.rows if any(map(row.has_score, graded))]
+    rows, remarks = match_students(scored, _roster_rows(table), "roster")
+    problem = nothing_matched(scored, rows, "roster")
+    # Canvas finds its students by these cells, so they are not changed.
+    remarks += formula_warnings(table.rows, "roster")
     cells = [list(row) for row in table.rows]
-    for stage in grades.graded:
+    for stage in graded:
         at, is_new = _column(cells, stage)
-        remarks += (_new_column(stage),) * (is_new and roster is not None)
+        remarks += (_new_column(stage),) * is_new
         for row, score in grades.scores(stage.name):
             if row.student in rows:
                 remarks += _write_score(cells, rows[row.student], at, row, score)
         if stage.max_score is not None:
             _set_points(cells, at, stage, stage.max_score)
-    content = write_csv(cells, table.delimiter, bom=table.bom)
-    return ExportFile(content, (*grades.remarks, *remarks), problem)
+    lines = partial(csv_lines, cells, table.delimiter, bom=table.bom)
+    return ExportFile(lines, (*grades.remarks, *remarks), problem)
 
 
 def _require_canvas_header(header: Sequence[str]) -> None:
@@ -102,20 +105,32 @@ def _roster_rows(table: CsvTable) -> list[RosterRow]:
     return found
 
 
-def _new_roster(grades: GradeTable) -> tuple[CsvTable, dict[str, int], tuple[str, ...]]:
-    """Make a roster of our own students, as Canvas would export it."""
-    rows = tuple(
-        (_name(row), lms_number(row.student), csv_id(row.student), "") for row in grades.rows
-    )
-    remarks = tuple(
-        f"{row.student}: begins like a formula and got an apostrophe in front, so Canvas will "
-        "not find the login; fill in a roster instead"
-        for row in grades.rows
-        if is_formula(row.student)
-    )
-    top = (_INFO, (f"    {POINTS}", "", "", ""))
-    at = {row.student: i for i, row in enumerate(grades.rows, len(top))}
-    return CsvTable((*top, *rows)), at, remarks
+def _new_rows(grades: GradeTable) -> Iterator[list[str]]:
+    """Yield a file of our own students, as Canvas would export it."""
+    graded = grades.graded
+    yield [*_INFO, *(csv_text(stage.title, _MAX_TITLE) for stage in graded)]
+    yield _row([f"    {POINTS}", "", "", ""], [stage.max_score for stage in graded])
+    for row in grades.rows:
+        scores = (row.scores.get(stage.name) for stage in graded)
+        who = [_name(row), lms_number(row.student), csv_id(row.student), ""]
+        yield _row(who, [score.score if score else None for score in scores])
+
+
+def _row(info: list[str], points: Sequence[float | None]) -> list[str]:
+    """Return the cells of a row, as far as there are points."""
+    cells = [number(value, PLACES) for value in points]
+    while cells and not cells[-1]:
+        cells.pop()
+    return info + cells
+
+
+def _formula_remarks(grades: GradeTable) -> Iterator[str]:
+    for row in grades.rows:
+        if is_formula(row.student):
+            yield (
+                f"{row.student}: begins like a formula and got an apostrophe in front, so Canvas "
+                "will not find the login; fill in a roster instead"
+            )
 
 
 def _name(row: StudentGrades) -> str:

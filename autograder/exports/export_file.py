@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -31,18 +31,23 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ExportFile(msgspec.Struct, frozen=True):
-    """The content of a file, and remarks: which students got no cell, and why.
+    """A file of *parts*, which are made while it is written, and remarks: who got no cell, and why.
 
     A *problem* says why the file is of no use, and should not be written.
     """
 
-    content: bytes
+    parts: Callable[[], Iterable[bytes]]
     remarks: tuple[str, ...] = ()
     problem: str = ""
 
+    @property
+    def content(self) -> bytes:
+        """The whole file."""
+        return b"".join(self.parts())
+
     def write(self, file: Path) -> None:
-        """Write the content to *file* completely, or leave it as it is and raise ``UsageError``."""
-        write_file(file, [self.content])
+        """Write the parts to *file* completely, or leave it as it is and raise ``UsageError``."""
+        write_file(file, self.parts())
 
 
 def write_file(file: Path, parts: Iterable[bytes]) -> None:
@@ -89,8 +94,8 @@ def feedback_text(check: CheckResult) -> str:
 
 def json_file(answer: dict[str, Any], *remarks: str) -> ExportFile:
     """Encode *answer* as indented UTF-8 JSON; raises ``ValueError`` for NaN and infinities."""
-    page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2)
-    return ExportFile(page.encode() + b"\n", remarks)
+    page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2).encode() + b"\n"
+    return ExportFile(lambda: [page], remarks)
 
 
 class CsvTable(msgspec.Struct, frozen=True):
@@ -151,11 +156,18 @@ def points(cell: str) -> float | None:
     return float(value) if value.is_finite() and abs(value) <= _MOST else None
 
 
-def write_csv(rows: Iterable[Sequence[str]], delimiter: str = ",", *, bom: bool = False) -> bytes:
+def csv_lines(
+    rows: Iterable[Sequence[str]], delimiter: str = ",", *, bom: bool = False
+) -> Iterator[bytes]:
     """Encode *rows* after RFC 4180: UTF-8, lines ended by CR LF, quotes where needed."""
-    page = io.StringIO(newline="")
-    csv.writer(page, delimiter=delimiter).writerows(rows)
-    return (_BOM if bom else b"") + page.getvalue().encode("utf-8", "replace")
+    yield _BOM if bom else b""
+    line_ = io.StringIO(newline="")
+    writer = csv.writer(line_, delimiter=delimiter)
+    for row in rows:
+        writer.writerow(row)
+        yield line_.getvalue().encode("utf-8", "replace")
+        line_.seek(0)
+        line_.truncate()
 
 
 def read_csv(content: bytes, what: str) -> CsvTable:

@@ -12,8 +12,7 @@ import datetime as dt
 import io
 import re
 import zipfile
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
@@ -26,6 +25,7 @@ from autograder.exports.grade_table import GradeTable, Score, StudentGrades, lms
 from autograder.reports.feedback import FinalGrade, WrittenAnswer
 from autograder.reports.html import feedback_page
 from autograder.results import Results, SubmissionResult, add
+from autograder.stored_results import scores_of
 from autograder.submission.names import ParsedName, parse_download_name
 
 Platform = Literal["canvas", "moodle"]
@@ -58,28 +58,29 @@ class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True):
 def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> ExportFile:
     """Pack the page of each student in one stage; raises ``UsageError`` if no student is found."""
     stage = _stage(course, results, request.stage)
-    chosen = [result for result in results.submissions if result.stage == stage.name]
-    _reject_duplicates(chosen)
+    chosen = _students(results, stage)
     canvas = request.platform == "canvas"
     files = _canvas_files(request) if canvas else _moodle_files(request, chosen)
-    if not files.keys() & {result.student for result in chosen}:
+    if not files.keys() & chosen.keys():
         raise UsageError(_nobody(request, len(chosen), stage.name))
     rows = {row.student: row for row in request.grades.rows} if request.grades else {}
-    packed: dict[str, tuple[SubmissionResult, StudentGrades | None]] = {}
+    packed: dict[str, int] = {}
     remarks = [text for text in _remarks(request.grades) if f", {stage.name}: " in text]
-    for result in chosen:
-        row = rows.get(result.student)
-        if result.student not in files:
-            remarks.append(f"{result.student}: not found in the download, no page packed")
+    for student, index in chosen.items():
+        if student not in files:
+            remarks.append(f"{student}: not found in the download, no page packed")
             continue
-        if request.grades and (row is None or stage.name not in row.scores):
-            remarks.append(f"{result.student}: not in the gradebook, so the page has no total")
-        packed[files[result.student]] = result, row
-    pages = (
-        (file, _page(course, stage, result, row, request.names.get(result.student, "")))
-        for file, (result, row) in packed.items()
-    )
-    return ExportFile(_pack(pages), tuple(remarks))
+        if request.grades and (student not in rows or stage.name not in rows[student].scores):
+            remarks.append(f"{student}: not in the gradebook, so the page has no total")
+        packed[files[student]] = index
+
+    def pages() -> Iterator[tuple[str, str]]:
+        for file, index in packed.items():
+            result = results.submissions[index]
+            name, row = request.names.get(result.student, ""), rows.get(result.student)
+            yield file, _page(course, stage, result, row, name)
+
+    return ExportFile(lambda: _pack(pages()), tuple(remarks))
 
 
 def download_names(path: Path) -> tuple[str, ...]:
@@ -118,7 +119,7 @@ def _stage(course: Course, results: Results, wanted: str) -> Stage:
     """Return the *wanted* stage, or the one that the record holds; raises ``UsageError``."""
     if wanted:
         return course.stage(wanted)
-    held = {result.stage for result in results.submissions}
+    held = {score.stage for score in scores_of(results)}
     found = [stage for stage in course.stages if stage.name in held]
     if len(found) != 1:
         names = ", ".join(stage.name for stage in found) or "no stage of this course"
@@ -131,15 +132,21 @@ def _remarks(grades: GradeTable | None) -> tuple[str, ...]:
     return grades.remarks if grades else ()
 
 
-def _reject_duplicates(chosen: Sequence[SubmissionResult]) -> None:
-    found = Counter(result.student for result in chosen)
-    twice = sorted(name for name, count in found.items() if count > 1)
+def _students(results: Results, stage: Stage) -> dict[str, int]:
+    """Return the positions of the results of *stage* by student; raises ``UsageError``."""
+    found: dict[str, int] = {}
+    twice = set()
+    for index, score in enumerate(scores_of(results)):
+        if score.stage == stage.name:
+            twice |= {score.student} if score.student in found else set()
+            found[score.student] = index
     if twice:
         msg = (
-            f"Handed in twice, so it is unknown which page counts: {', '.join(twice)}. "
+            f"Handed in twice, so it is unknown which page counts: {', '.join(sorted(twice))}. "
             "Remove one of each and grade again."
         )
         raise UsageError(msg)
+    return found
 
 
 def _canvas_files(request: FeedbackRequest) -> dict[str, str]:
@@ -165,13 +172,13 @@ def _by_preference(name: str) -> tuple[int, str]:
     return _PREFERRED.index(suffix) if suffix in _PREFERRED else len(_PREFERRED), name
 
 
-def _moodle_files(request: FeedbackRequest, chosen: Iterable[SubmissionResult]) -> dict[str, str]:
+def _moodle_files(request: FeedbackRequest, chosen: Iterable[str]) -> dict[str, str]:
     """Name the page of each student by the participant's number.
 
     It stands at the end of an id that came from Moodle; else the download has it, as the name of a
     folder or of a file.
     """
-    students = {result.student: result.student for result in chosen}
+    students = {student: student for student in chosen}
     for name in request.download:
         parsed = parse_download_name(name.split("/", 1)[0])
         if parsed.by_lms:
@@ -211,15 +218,41 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
     return f"{what} Name the download that these submissions came from with --download."
 
 
-def _pack(pages: Iterable[tuple[str, str]]) -> bytes:
-    """Pack *pages*, each with its name; one of them is in memory at a time."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+def _pack(pages: Iterable[tuple[str, str]]) -> Iterator[bytes]:
+    """Pack *pages*, each with its name; yield the zip in parts, of which each is one page."""
+    part = _Part()
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, page in pages:
             info = zipfile.ZipInfo(name, _EPOCH)
             info.external_attr = _READABLE
             archive.writestr(info, page, zipfile.ZIP_DEFLATED)
-    return content.getvalue()
+            yield part.take()
+    yield part.take()
+
+
+class _Part(io.BytesIO):
+    """What was written to a file since it was taken last; positions are those of the file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._taken = 0
+
+    def take(self) -> bytes:
+        """Return it, and forget it."""
+        data = self.getvalue()
+        super().seek(0)
+        self.truncate()
+        self._taken += len(data)
+        return data
+
+    def tell(self) -> int:
+        """Return the position in the file."""
+        return self._taken + super().tell()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position that was not taken yet."""
+        here = offset - self._taken if whence == io.SEEK_SET else offset
+        return self._taken + super().seek(here, whence)
 
 
 def _zip_names(path: Path) -> tuple[str, ...]:

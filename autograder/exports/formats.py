@@ -18,7 +18,8 @@ from autograder.exports.gradescope_results import gradescope
 from autograder.exports.junit import junit
 from autograder.exports.moodle import moodle
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
-from autograder.results import Results, from_json_lines
+from autograder.results import Results
+from autograder.stored_results import read_record
 
 _Value = TypeVar("_Value")
 
@@ -63,18 +64,6 @@ class ExportFormat(msgspec.Struct, frozen=True):
     file: str
     about: str
     make: Callable[[ExportRequest], ExportFile]
-
-
-def read_record(file: Path) -> Results:
-    """Read the record in *file*; raises ``UsageError`` if it is none."""
-    try:
-        with file.open("rb") as lines:
-            return from_json_lines(lines)
-    except OSError as error:
-        raise _unreadable(file, error) from error
-    except msgspec.MsgspecError as error:
-        msg = f"{file} is no record of `autograder grade --json`: {error}."
-        raise UsageError(msg) from error
 
 
 def find_format(name: str) -> ExportFormat:
@@ -139,8 +128,5 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise _unreadable(file, error) from error
-
-
-def _unreadable(file: Path, error: OSError) -> UsageError:
-    return UsageError(f"{file} can't be read: {error.strerror}.")
+        msg = f"{file} can't be read: {error.strerror}."
+        raise UsageError(msg) from error

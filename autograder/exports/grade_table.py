@@ -6,8 +6,8 @@ learning management system wrote.
 """
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -29,7 +29,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None
     max_score: float | None
     penalty: float = 0.0
-    exercises: dict[str, tuple[float | None, float]] = {}
+    exercises: Mapping[str, tuple[float | None, float]] = {}
     timestamp: str = ""
     duedate: str = ""
 
@@ -68,37 +68,57 @@ class GradeTable(msgspec.Struct, frozen=True, kw_only=True):
         """The stages in which a student has a score: the others need no column."""
         return tuple(stage for stage in self.stages if any(self.scores(stage.name)))
 
-    def scores(self, stage: str) -> list[tuple[StudentGrades, Score]]:
-        """Return the students with a grade in *stage*, each with the score."""
-        found = [(row, row.scores[stage]) for row in self.rows if stage in row.scores]
-        return [(row, score) for row, score in found if score.score is not None]
+    def scores(self, stage: str) -> Iterator[tuple[StudentGrades, Score]]:
+        """Yield the students with a grade in *stage*, each with the score."""
+        found = ((row, row.scores[stage]) for row in self.rows if stage in row.scores)
+        return ((row, score) for row, score in found if score.score is not None)
 
 
 def grade_table(results: Results, course: Course) -> GradeTable:
-    """Lay out *results*; raises ``UsageError`` where a student has a stage twice."""
-    known = {stage.name for stage in course.stages}
-    found = [result for result in results.submissions if result.stage in known]
-    _reject_duplicates(found)
+    """Lay out *results*; raises ``UsageError`` where a student has a stage twice.
+
+    Equal scores are kept once: of a large class, most are.
+    """
+    given: dict[str, set[float]] = {stage.name: set() for stage in course.stages}
     rows: dict[str, dict[str, Score]] = {}
-    for result in found:
-        rows.setdefault(result.student, {})[result.stage] = Score(
-            raw=result.score,
-            score=result.score,
-            max_score=result.max_score,
-            exercises={item.name: (item.score, item.max_score) for item in result.exercises},
-        )
-    remarks = (_remark(result, known) for result in results.submissions)
+    known: dict[object, dict[str, Score]] = {}
+    duplicates: list[str] = []
+    remarks: list[str] = []
+    for result in results.submissions:
+        remarks += filter(None, [_remark(result, given)])
+        if result.stage not in given:
+            continue
+        given[result.stage] |= set() if result.max_score is None else {result.max_score}
+        earlier = rows.get(result.student, {})
+        if result.stage in earlier:
+            duplicates.append(f"{result.student} in {result.stage}")
+        score = _shared_score(result, known)
+        rows[result.student] = earlier | score if earlier else score
+    _reject_duplicates(duplicates)
     return GradeTable(
-        stages=tuple(_column(stage, found) for stage in course.stages),
+        stages=tuple(_column(stage, given[stage.name]) for stage in course.stages),
         rows=tuple(StudentGrades(student=name, scores=scores) for name, scores in rows.items()),
-        remarks=tuple(filter(None, remarks)),
+        remarks=tuple(remarks),
     )
 
 
-def _column(stage: Stage, results: list[SubmissionResult]) -> StageColumn:
-    given = {result.max_score for result in results if result.stage == stage.name} - {None}
+def _shared_score(
+    result: SubmissionResult, known: dict[object, dict[str, Score]]
+) -> dict[str, Score]:
+    """Return the score by its stage; *known* are those of other students."""
+    exercises = {item.name: (item.score, item.max_score) for item in result.exercises}
+    key = (result.stage, result.score, result.max_score, *exercises.items())
+    if key not in known:
+        score = Score(
+            raw=result.score, score=result.score, max_score=result.max_score, exercises=exercises
+        )
+        known[key] = {result.stage: score}
+    return known[key]
+
+
+def _column(stage: Stage, given: set[float]) -> StageColumn:
     if len(given) > 1:
-        worth = " and ".join(f"{most:g}" for most in sorted(filter(None, given)))
+        worth = " and ".join(f"{most:g}" for most in sorted(given))
         msg = (
             f"Stage {stage.name} is worth {worth} "
             "points in one record: its suite has changed. Grade all submissions of the stage again."
@@ -107,18 +127,16 @@ def _column(stage: Stage, results: list[SubmissionResult]) -> StageColumn:
     return StageColumn(stage.name, stage.title, next(iter(given), None))
 
 
-def _reject_duplicates(results: list[SubmissionResult]) -> None:
-    counts = Counter(f"{result.student} in {result.stage}" for result in results)
-    duplicates = [name for name, count in counts.items() if count > 1]
+def _reject_duplicates(duplicates: Sequence[str]) -> None:
     if duplicates:
         msg = (
-            f"Handed in twice, so it is unknown which one counts: {'; '.join(duplicates)}. "
-            "Remove one of each and grade again."
+            f"Handed in twice, so it is unknown which one counts: "
+            f"{'; '.join(dict.fromkeys(duplicates))}. Remove one of each and grade again."
         )
         raise UsageError(msg)
 
 
-def _remark(result: SubmissionResult, known: set[str]) -> str:
+def _remark(result: SubmissionResult, known: Collection[str]) -> str:
     if result.stage not in known:
         where = f"the course has no stage {result.stage!r}" if result.stage else "no stage is known"
         why = f" ({result.message})" if result.message else ""
@@ -145,7 +163,8 @@ def match_students(
     Identifiers are the number at the end of an id that came from a download's name, and all others:
     where they point to different rows, there is no match. Names count where no identifier matches.
     """
-    found = {student.student: _matching_rows(student, roster) for student in students}
+    index = _RosterIndex(roster)
+    found = {student.student: _matching_rows(student, index) for student in students}
     claims = Counter(rows[0] for rows in found.values() if len(rows) == 1)
     remarks = {who: _match_remark(who, rows, claims, file) for who, rows in found.items()}
     matched = {who: rows[0] for who, rows in found.items() if not remarks[who]}
@@ -178,21 +197,32 @@ def comparable(text: str) -> str:
     return " ".join(comparison_key(text).split())
 
 
-def _matching_rows(student: StudentGrades, roster: Sequence[RosterRow]) -> list[int]:
+class _RosterIndex:
+    """The rows of a roster by all that identifies a student."""
+
+    def __init__(self, roster: Sequence[RosterRow]) -> None:
+        self.numbers: dict[str, set[int]] = defaultdict(set)
+        self.identifiers: dict[str, set[int]] = defaultdict(set)
+        self.names: dict[str, set[int]] = defaultdict(set)
+        for entry in roster:
+            self.numbers[entry.number].add(entry.row)
+            for text in entry.identifiers:
+                self.identifiers[comparable(text)].add(entry.row)
+            for text in entry.names:
+                self.names[comparable(text)].add(entry.row)
+
+
+def _matching_rows(student: StudentGrades, roster: _RosterIndex) -> list[int]:
     number = lms_number(student.student)
     identifiers = {comparable(student.student), comparable(student.email)} - {""}
-    rows = [
-        entry.row
-        for entry in roster
-        if (number and entry.number == number)
-        or identifiers & set(map(comparable, entry.identifiers))
-    ]
+    rows = set(roster.numbers.get(number, ())) if number else set()
+    rows = rows.union(*(roster.identifiers.get(text, ()) for text in identifiers))
     if rows:
-        return rows
+        return sorted(rows)
     first, last = student.first_name, student.last_name
     full_names = {comparable(f"{last}, {first}"), comparable(f"{first} {last}")} - {",", ""}
     names = {comparable(student.student), *full_names}
-    return [entry.row for entry in roster if names & set(map(comparable, entry.names))]
+    return sorted(rows.union(*(roster.names.get(text, ()) for text in names)))
 
 
 def _match_remark(student: str, rows: list[int], claims: Counter[int], file: str) -> str:

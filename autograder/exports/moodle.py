@@ -7,17 +7,18 @@ changed. A grade outside 0 … maximum is ignored without a message, so we refus
 """
 
 import re
+from functools import partial
 from typing import Final
 
 from autograder.errors import UsageError
 from autograder.exports.export_file import (
     CsvTable,
     ExportFile,
+    csv_lines,
     formula_warnings,
     number,
     points,
     read_csv,
-    write_csv,
 )
 from autograder.exports.grade_table import (
     GradeTable,
@@ -52,17 +53,17 @@ def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str =
     column = _stage(grades, stage)
     identifier = _identifier(table)
     grade = _grade(table, grade_column)
-    scores = grades.scores(column.name)
+    scores = list(grades.scores(column.name))
     students = [row for row, _ in scores]
     rows, remarks = match_students(students, _roster_rows(table, identifier, grade), "worksheet")
     for row, score in scores:
         if row.student in rows:
             remarks += _write_grade(cells[rows[row.student]], grade, column, row, score)
-    # A decimal point is right in every language: Moodle first replaces its own sign by a point.
-    content = write_csv(cells, bom=table.bom)
     remarks += formula_warnings(table.rows, "worksheet")
     problem = nothing_matched(students, rows, "worksheet")
-    return ExportFile(content, (*grades.remarks, *remarks), problem)
+    # A decimal point is right in every language: Moodle first replaces its own sign by a point.
+    lines = partial(csv_lines, cells, bom=table.bom)
+    return ExportFile(lines, (*grades.remarks, *remarks), problem)
 
 
 def _stage(grades: GradeTable, name: str) -> StageColumn:

@@ -6,9 +6,10 @@ comma are quoted, and a stage that was not handed in has no row, where nbgrader 
 pivot table; the maximum is in the header, not in a row, so that it does not change an average.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from autograder.exports.export_file import ExportFile, csv_id, csv_text, number, write_csv
+from autograder.exports.export_file import ExportFile, csv_id, csv_lines, csv_text, number
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
 
 COLUMNS: Final = (
@@ -20,13 +21,7 @@ _MAX_ADDRESS = 254  # characters, after RFC 5321
 
 def nbgrader_csv(grades: GradeTable) -> ExportFile:
     """Return a file with one row per stage and student, stages in the order of the course."""
-    lines = [
-        _line(stage, row, row.scores[stage.name])
-        for stage in grades.stages
-        for row in grades.rows
-        if stage.name in row.scores
-    ]
-    return ExportFile(write_csv([COLUMNS, *lines]), grades.remarks)
+    return ExportFile(lambda: csv_lines(_lines(grades)), grades.remarks)
 
 
 def exercises_csv(grades: GradeTable) -> ExportFile:
@@ -40,14 +35,25 @@ def exercises_csv(grades: GradeTable) -> ExportFile:
             for name, most in exercises[stage.name].items()
         ]
         header.append(csv_text(f"{stage.name} (max {number(stage.max_score) or '?'})"))
-    lines = []
-    for row in grades.rows:
-        cells = _student_cells(row)
-        for stage in stages:
-            cells += _points(row.scores.get(stage.name), list(exercises[stage.name]))
-        lines.append(cells)
+
+    def lines() -> Iterator[list[str]]:
+        yield header
+        for row in grades.rows:
+            cells = _student_cells(row)
+            for stage in stages:
+                cells += _points(row.scores.get(stage.name), list(exercises[stage.name]))
+            yield cells
+
     # Excel recognizes UTF-8 by the byte order mark.
-    return ExportFile(write_csv([header, *lines], bom=True), grades.remarks)
+    return ExportFile(lambda: csv_lines(lines(), bom=True), grades.remarks)
+
+
+def _lines(grades: GradeTable) -> Iterator[Sequence[str]]:
+    yield COLUMNS
+    for stage in grades.stages:
+        for row in grades.rows:
+            if stage.name in row.scores:
+                yield _line(stage, row, row.scores[stage.name])
 
 
 def _line(stage: StageColumn, row: StudentGrades, score: Score) -> list[str]:

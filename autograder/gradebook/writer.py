@@ -3,8 +3,8 @@
 The only writer, with one commit per student. Manual scores and comments are never touched.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +32,8 @@ from autograder.gradebook.score_rows import (
     set_late_penalty,
     submitted_notebook,
 )
-from autograder.results import SubmissionResult, score_changes
+from autograder.results import SubmissionResult
+from autograder.stored_results import ScoreChanges
 from autograder.submission import Submission
 from autograder.submission.assemble import FEEDBACK_KEY, STAMP
 from autograder.submission.lazy_submissions import SubmissionOutline
@@ -63,21 +64,19 @@ class Writer:
     def __init__(
         self,
         course: Course,
-        submissions: Sequence[Submission] | Sequence[SubmissionOutline],
+        submissions: Iterable[Submission] | Iterable[SubmissionOutline],
         setup: NbgraderSetup | None = None,
     ) -> None:
         self._course = course
         self._setup = setup or NbgraderSetup.of_course(course)
-        reject_duplicates(submissions)
-        stages = sorted({item.stage for item in submissions if item.stage})
+        stages = sorted(reject_duplicates(submissions))
         self._masters = {name: read_master(course.stage(name)) for name in stages}
         with self._setup.gradebook() as book:
             changed = {name: register(book, name, self._masters[name]) for name in stages}
             book.db.execute(_NO_CHANGE)  # fails where the database can't be written
             book.db.rollback()
         self.registered = tuple(name for name in stages if changed[name])
-        self._before: dict[tuple[str, str], float] = {}
-        self._after: dict[tuple[str, str], float] = {}
+        self._changes = ScoreChanges()
         _require_writable(self._setup.autograded_root)
 
     def write(
@@ -95,7 +94,7 @@ class Writer:
 
     def remarks(self) -> Iterator[str]:
         """Say in one line whose scores changed, then which other grades are outdated."""
-        if changes := score_changes(self._before, self._after):
+        if changes := str(self._changes):
             yield changes
         with self._setup.gradebook() as book:
             yield from outdated_grades(book, self._setup.coursedir)
@@ -140,9 +139,7 @@ class Writer:
                 (new / name).write_bytes(content)
                 (new / name).chmod(READ_ONLY)
         book.db.commit()
-        key = (submission.student, stage.name)
-        self._before |= {key: before} if before is not None else {}
-        self._after |= {key: after} if after is not None else {}
+        self._changes.add(submission.student, stage.name, before, after)
 
 
 @contextmanager
@@ -181,17 +178,21 @@ def _describe(error: Exception) -> str:
 
 
 def reject_duplicates(
-    submissions: Sequence[Submission] | Sequence[SubmissionOutline],
-) -> None:
-    """Raise ``UsageError`` if a student has several submissions of one stage."""
-    counts = Counter((item.student, item.stage) for item in submissions if item.stage)
-    for (student, stage), count in counts.items():
-        if count > 1:
+    submissions: Iterable[Submission] | Iterable[SubmissionOutline],
+) -> Collection[str]:
+    """Raise ``UsageError`` if a student has several submissions of one stage; name the stages."""
+    students: dict[str, set[str]] = defaultdict(set)
+    for item in submissions:
+        if not item.stage:
+            continue
+        if item.student in students[item.stage]:
             msg = (
-                f"{student} has {count} submissions of {stage}; the gradebook keeps one. "
+                f"{item.student} has several submissions of {item.stage}; the gradebook keeps one. "
                 "Name each place once."
             )
             raise UsageError(msg)
+        students[item.stage].add(item.student)
+    return students.keys()
 
 
 def _files(

@@ -76,7 +76,8 @@ def build_zip(
     )
     memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
     remarks = (f"Set the assignment's autograder points to {most:g}.", memory, secret)
-    return ExportFile(_zip(files), remarks)
+    packed = _zip(files)
+    return ExportFile(lambda: [packed], remarks)
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

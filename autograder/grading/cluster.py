@@ -47,21 +47,22 @@ def isolation_of(course: Course, asked: str | None) -> Isolation:
     return "process" if (asked or course.grading.isolation) == "process" else "full"
 
 
-def grade(
+def grade_each(
     course: Course,
     submissions: Sequence[Submission],
+    on_result: OnResult,
     *,
     address: str,
     folder: str = "",
     isolation: str | None = None,
     jobs: int | None = None,
     diagnose: bool = True,
-    on_result: OnResult = lambda _result: None,
 ) -> Results:
-    """Grade *submissions* as ``grade.grade`` does, but on the workers of the scheduler *address*.
+    """Grade *submissions* as ``grade.grade_each`` does, but on the workers of a cluster.
 
-    *folder* is the course's folder on the workers, by default the one here; *jobs* is the most that
-    are judged at a time. Raises ``ClusterError``, and what a worker raises.
+    *address* is that of its scheduler; *folder* is the course's folder on the workers, by default
+    the one here; *jobs* is the most that are judged at a time. Raises ``ClusterError``, and what a
+    worker raises.
     """
     level = isolation_of(course, isolation)
     provenance = Provenance(course, level, diagnose=diagnose)
@@ -78,7 +79,7 @@ def grade(
     class_ = Class(submissions, provenance, on_result)
     with open_workers(address, run, facts) as workers:
         _grade_all(workers, _Tasks(workers, class_, provenance), len(submissions), jobs)
-    return provenance.record(class_.results[index] for index in range(len(submissions)))
+    return provenance.record(())
 
 
 class _Sent(NamedTuple):

@@ -2,13 +2,12 @@
 
 import os
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection, wait
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -24,7 +23,7 @@ from autograder.grading.grading_process import STOP_SECONDS, receive, serve
 from autograder.grading.outcomes import failed_grading, unreadable
 from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import Results, SubmissionResult, share_checks
+from autograder.results import Results, SubmissionResult
 from autograder.sandbox.isolation import Isolation
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer, choose_isolation
@@ -34,7 +33,7 @@ from autograder.submission.lazy_submissions import stages_with_code
 SIGNAL_SECONDS = 0.5  # another thread may get Ctrl-C, and then nothing wakes this one
 DIED = "The process that graded it ended twice, the second time while nothing else was graded."
 
-OnResult = Callable[[SubmissionResult], None]
+OnResult = Callable[[int, SubmissionResult], object]
 # In a fork: its number, its end of its pipe, and the pipes of the parent.
 Serve = Callable[[int, Connection, Sequence[Connection]], None]
 
@@ -46,14 +45,44 @@ def grade(
     isolation: str | None = None,
     jobs: int | None = None,
     diagnose: bool = True,
-    on_result: OnResult = lambda _result: None,
+    on_result: Callable[[SubmissionResult], object] = lambda _result: None,
     python: str | None = None,
 ) -> Results:
-    """Grade *submissions*, of which each is read when its turn comes; results are in their order.
+    """Grade *submissions* as ``grade_each`` does; return all results, in their order."""
+    found: dict[int, SubmissionResult] = {}
 
-    *isolation* is by default that of ``course.toml``. *on_result* is called with each result at
-    once; *python* is the interpreter that starts the fork server. Raises ``SandboxError``, and
-    ``CourseError`` also where the course's own solution does not earn everything.
+    def keep(index: int, result: SubmissionResult) -> None:
+        found[index] = result
+        on_result(result)
+
+    run = grade_each(
+        course,
+        submissions,
+        keep,
+        isolation=isolation,
+        jobs=jobs,
+        diagnose=diagnose,
+        python=python,
+    )
+    return replace(run, submissions=tuple(found[index] for index in range(len(submissions))))
+
+
+def grade_each(
+    course: Course,
+    submissions: Sequence[Submission],
+    on_result: OnResult,
+    *,
+    isolation: str | None = None,
+    jobs: int | None = None,
+    diagnose: bool = True,
+    python: str | None = None,
+) -> Results:
+    """Grade *submissions*, of which each is read when its turn comes; keep none of the results.
+
+    *on_result* gets each at once, with the index of its submission. Returns the record without
+    them. *isolation* is by default that of ``course.toml``; *python* is the interpreter that starts
+    the fork server. Raises ``SandboxError``, and ``CourseError`` also where the course's own
+    solution does not earn everything.
     """
     level = choose_isolation(isolation or course.grading.isolation, course.root)
     provenance = Provenance(course, level, diagnose=diagnose)
@@ -63,12 +92,10 @@ def grade(
         with open_suites(course, stages, diagnose=diagnose) as runner:
             class_ = Class(submissions, provenance, on_result)
             _grade_all(runner, class_, level, jobs or cores(), python or sys.executable)
-            results = [class_.results[index] for index in range(len(submissions))]
     else:
-        results = [provenance.begin(one)(unreadable(one)) for one in submissions]
-        for result in results:
-            on_result(result)
-    return provenance.record(results)
+        for index, one in enumerate(submissions):
+            on_result(index, provenance.begin(one)(unreadable(one)))
+    return provenance.record(())
 
 
 def grade_one(
@@ -119,19 +146,23 @@ def cores() -> int:
 
 
 class Class:
-    """The submissions of a run, and the results so far by their indices."""
+    """The submissions of a run; *on_result* gets the result of each, with its index."""
 
     def __init__(
         self, submissions: Sequence[Submission], provenance: Provenance, on_result: OnResult
     ) -> None:
-        self.results: dict[int, SubmissionResult] = {}
         self._submissions = submissions
         self._provenance = provenance
         self._on_result = on_result
-        self._checks: dict[Any, Any] = {}
+        self._is_done = bytearray(len(submissions))
 
     def __len__(self) -> int:
         return len(self._submissions)
+
+    def left(self, besides: Collection[int]) -> "array[int]":
+        """List those that have no result yet, but for some."""
+        indices = (index for index, is_done in enumerate(self._is_done) if not is_done)
+        return array("L", (index for index in indices if index not in besides))
 
     def begin(self, index: int) -> tuple[Submission, Callable[[SubmissionResult], None]]:
         """Read a submission for the grading; return it, and what takes its result."""
@@ -139,9 +170,8 @@ class Class:
         with_audit = self._provenance.begin(submission)
 
         def add(result: SubmissionResult) -> None:
-            audited = result if result.audit else with_audit(result)
-            self.results[index] = share_checks(audited, self._checks)
-            self._on_result(self.results[index])
+            self._is_done[index] = True
+            self._on_result(index, result if result.audit else with_audit(result))
 
         # Its other files are read when they are needed, and not by the process that grades.
         return replace(submission, lab=None, stamp=None, secret=None), add
@@ -151,10 +181,10 @@ def _grade_all(
     runner: SuiteRunner, class_: Class, isolation: Isolation, jobs: int, python: str
 ) -> None:
     """Grade all; a submission whose grading process died is graded once more, alone."""
-    left, suspects = list(range(len(class_))), list[int]()
+    left, suspects = class_.left(()), list[int]()
     while left or suspects:
         alone = not left
-        indices = left or [suspects.pop()]
+        indices: Sequence[int] = left or [suspects.pop()]
         count = max(1, min(jobs, len(indices)))
         with ForkServer(isolation, runner.course.limits, count, python) as fork_server:
             if len(left) == len(class_):  # once, while the fork server imports torch
@@ -166,7 +196,7 @@ def _grade_all(
             submission, add = class_.begin(index)
             add(failed_grading(submission, GraderError(DIED)))
         suspects += () if alone else died
-        left = [index for index in left if index not in {*class_.results, *suspects}]
+        left = class_.left(suspects)
 
 
 def _grade_in_processes(
@@ -187,17 +217,19 @@ def _grade_in_processes(
             add(grade_in_sandbox(submission))
         return []
     grade_in_fork = partial(serve, grade_in_sandbox, runner.course.limits)
-    waiting, died = deque(indices), list[int]()
+    waiting, died = iter(indices), list[int]()
     busy: dict[Connection, tuple[int, Callable[[SubmissionResult], None]]] = {}
     with _forks(jobs, grade_in_fork) as pipes:
         idle = list(pipes)
-        while busy or (idle and waiting):
-            while idle and waiting:
-                pipe, index = idle.pop(), waiting.popleft()
+        while True:
+            for pipe, index in zip(tuple(idle), waiting, strict=False):
+                idle.remove(pipe)
                 submission, add = class_.begin(index)
                 busy[pipe] = index, add
                 with suppress(OSError):  # the fork has died, as `receive` will find
                     pipe.send(submission)
+            if not busy:
+                return died
             for pipe in busy.keys() & wait(list(busy), SIGNAL_SECONDS):
                 index, add = busy.pop(pipe)
                 if result := receive(pipe):
@@ -205,7 +237,6 @@ def _grade_in_processes(
                     add(result)
                 else:
                     died.append(index)
-    return died
 
 
 @contextmanager

@@ -7,52 +7,53 @@ torch is imported before something has to be judged.
 """
 
 import os
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from io import FileIO
+from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from tempfile import TemporaryFile, gettempdir
+from typing import Final, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.disk import lock, replacing_file
 from autograder.errors import UsageError
 from autograder.grading.provenance import Provenance
-from autograder.results import (
-    FORMAT_VERSION,
-    Results,
-    Status,
-    SubmissionResult,
-    share_checks,
-)
+from autograder.results import FORMAT_VERSION, Results, Status, SubmissionResult
 from autograder.sandbox.supervisor import choose_isolation
+from autograder.stored_results import Place, StoredResults, SubmissionScore, matched
 from autograder.submission.files import reason
 from autograder.submission.lazy_submissions import LazySubmissions
 
 SUFFIX = ".journal"  # behind the name of the record
 _HEAD = b'{"journal":1,"format_version":%d}\n' % FORMAT_VERSION
+_IN_MEMORY: Final = 2**62  # places from here on are in no file
 
 
 class Journal:
-    """The journal of the record in *file*, for one run at a time.
+    """The journal of the record in *file*, for one run at a time; without a file, a temporary one.
 
-    *results* are those that it holds, by their keys; with *fresh*, it begins anew. *fault* says why
-    results could not be written; the grading goes on without.
+    With *fresh*, it begins anew. *fault* says why results could not be written; they are kept in
+    memory, and the grading goes on.
     """
 
-    def __init__(self, file: Path, *, fresh: bool = False) -> None:
-        self.file = journal_of(file)
+    def __init__(self, file: Path | None = None, *, fresh: bool = False) -> None:
+        self.file = journal_of(file) if file else None
         self.fault = ""
-        self.results: dict[str, SubmissionResult] = {}
-        self._stream = _open(self.file)
+        self._stream = _open(self.file) if self.file else _temporary()
         if not lock(self._stream.fileno()):
             self._stream.close()
             msg = f"Another run grades into {file} now. Wait until it has ended, or name another."
             raise UsageError(msg)
+        self._lines = 0
+        self._unwritten: list[bytes] = []
         self._is_torn = False
-        self._lines = 0 if fresh else self._read()
-        if not self._lines:
+        self._stream.seek(0)
+        if fresh or self._stream.read(len(_HEAD)) != _HEAD:
             self._stream.truncate(0)
             self._write(_HEAD)
 
@@ -62,57 +63,60 @@ class Journal:
     def __exit__(self, *_exception: object) -> None:
         self._stream.close()
 
-    def add(self, result: SubmissionResult) -> None:
-        """Append *result*, unless there is no grade: that is judged again in any case."""
-        if result.audit is not None and result.status is not Status.GRADER_ERROR:
-            self._lines += 1
-            self.results[result.audit.key] = result
-            self._write(msgspec.json.encode(result) + b"\n")
+    def add(self, result: SubmissionResult) -> Place:
+        """Append *result*; return its place."""
+        return self._write(msgspec.json.encode(result) + b"\n")
 
-    def tidy(self, results: Results) -> None:
-        """Drop outdated lines of the students in *results*, if these are most of the lines."""
-        current = {(one.student, one.stage): one for one in results.submissions}
-        used = {one.audit.key for one in results.submissions if one.audit}
-        kept = [
-            one
-            for key, one in self.results.items()
-            if key in used or (one.student, one.stage) not in current
-        ]
-        if self._lines <= 2 * len(kept) or self.fault:
-            return
-        try:
-            with replacing_file(self.file) as draft, draft.open("wb") as stream:
-                stream.write(_HEAD)
-                stream.writelines(msgspec.json.encode(one) + b"\n" for one in kept)
-        except OSError as error:
-            self.fault = reason(error)
-
-    def _read(self) -> int:
-        """Read the results; return how many lines there are, 0 if it is no journal of ours."""
-        known: dict[Any, Any] = {}
-        count = 1
+    def results(self) -> Iterator[tuple[SubmissionResult, Place]]:
+        """Read the results, each with its place; those without a grade are judged again."""
+        self._lines = end = 0
         # A second open file of this process would end the lock when it is closed.
         with os.fdopen(self._stream.fileno(), "rb", closefd=False) as lines:
             lines.seek(0)
-            if lines.readline() != _HEAD:
-                return 0
             for line in lines:
-                count += 1
+                self._lines += 1
+                begin, end = end, end + len(line)
                 self._is_torn = not line.endswith(b"\n")
                 with suppress(msgspec.DecodeError, UnicodeDecodeError):
                     result = msgspec.json.decode(line, type=SubmissionResult)
                     if result.audit is not None and result.status is not Status.GRADER_ERROR:
-                        self.results[result.audit.key] = share_checks(result, known)
-        return count
+                        yield result, (begin, end)
 
-    def _write(self, line: bytes) -> None:
+    def read(self, places: Iterable[Place]) -> Iterator[bytes]:
+        """Read the JSON of the results at *places*."""
+        for begin, end in places:
+            if begin >= _IN_MEMORY:
+                yield self._unwritten[begin - _IN_MEMORY]
+            else:
+                self._stream.seek(begin)
+                yield self._stream.read(end - begin)
+
+    def tidy(self, count: int, places: Iterable[Place]) -> None:
+        """Keep the *count* lines at *places*, if the others are most of the lines."""
+        if self.file is None or self._lines <= 2 * count or self.fault:
+            return
+        try:
+            with replacing_file(self.file) as draft, draft.open("wb") as stream:
+                stream.write(_HEAD)
+                for text in self.read(places):  # the last line of a killed run may have no end
+                    stream.write(text.removesuffix(b"\n") + b"\n")
+        except OSError as error:
+            self.fault = reason(error)
+
+    def _write(self, line: bytes) -> Place:
         """Append *line* at once: what follows a torn line begins on a new one."""
+        self._lines += 1
+        begin = self._stream.seek(0, os.SEEK_END) + self._is_torn
         data = b"\n" * self._is_torn + line
         try:
             self._is_torn = self._stream.write(data) != len(data)
         except OSError as error:  # the disk is full; the record of this run is still made
             self.fault = reason(error)
             self._is_torn = True
+        if not self._is_torn:
+            return begin, begin + len(line)
+        self._unwritten.append(line)
+        return _IN_MEMORY + len(self._unwritten) - 1, _IN_MEMORY + len(self._unwritten)
 
 
 def journal_of(record: Path) -> Path:
@@ -127,38 +131,89 @@ def grade_with_journal(
     *,
     isolation: str | None = None,
     jobs: int | None = None,
-    on_result: Callable[[SubmissionResult], None] = lambda _result: None,
-    grade: Callable[..., Results] | None = None,
+    on_done: Callable[[], object] = lambda: None,
+    grade_each: Callable[..., Results] | None = None,
 ) -> Results:
     """Grade those of *submissions* whose results *journal* does not hold; return all results.
 
-    They are what *grade* returns, by default ``grade.grade``, but for the times. Another one, such
-    as ``cluster.grade``, needs no isolation on this machine. Raises what it raises.
+    They are read from the journal, which stays open until they have been used, and differ from
+    those of ``grade.grade`` in the times only. *grade_each* is by default ``grade.grade_each``;
+    another one, such as ``cluster.grade_each``, needs no isolation on this machine. Raises what it
+    raises.
     """
     asked = isolation or course.grading.isolation
-    level = asked if grade else choose_isolation(asked, course.root)
+    level = asked if grade_each else choose_isolation(asked, course.root)
     provenance = Provenance(course, level)
-    keys = [provenance.key(one.stage, one.digest) for one in submissions.outlines]
-    results = {
-        index: journal.results[key] for index, key in enumerate(keys) if key in journal.results
-    }
-    for result in results.values():
-        on_result(result)
+    found = _Found(journal, submissions, provenance)
+    for _ in range(len(submissions) - len(found.left)):
+        on_done()
 
-    def keep(result: SubmissionResult) -> None:
-        journal.add(result)
-        on_result(result)
+    def keep(index: int, result: SubmissionResult) -> None:
+        found.add(left[index], result)
+        on_done()
 
-    left = [index for index in range(len(keys)) if index not in results]
-    if left:
+    if left := found.left:
         from autograder.grading import grade as local  # noqa: PLC0415  # imports torch
 
-        chosen, judge = submissions.subset(left), grade or local.grade
-        judged = judge(course, chosen, isolation=level, jobs=jobs, on_result=keep).submissions
-        results |= dict(zip(left, judged, strict=True))
-    made = provenance.record(results[index] for index in range(len(keys)))
-    journal.tidy(made)
-    return made
+        judge = grade_each or local.grade_each
+        judge(course, submissions.subset(left), keep, isolation=level, jobs=jobs)
+    found.tidy()
+    stored = StoredResults(journal.read, found.places(), journal.file or "The temporary journal")
+    return replace(provenance.record(()), submissions=stored)
+
+
+class _Found:
+    """Where *journal* holds the result of each of *submissions*, as far as it does."""
+
+    def __init__(
+        self, journal: Journal, submissions: LazySubmissions, provenance: Provenance
+    ) -> None:
+        self._journal = journal
+        self._submissions = submissions
+        self._edges = array("Q", bytes(16 * len(submissions)))  # where each begins and ends
+        self._others: list[Place] = []  # lines of no submission of this run
+        self._failed: set[int] = set()  # have no grade
+        outlines = enumerate(submissions.outlines())
+        keys = ((provenance.key(one.stage, one.digest), index) for index, one in outlines)
+        held = ((one.audit.key, place) for one, place in journal.results() if one.audit)
+        for _, index, place in matched(keys, held):
+            if index is not None and place is not None:
+                self._set(index, place)
+            elif place is not None:
+                self._others.append(place)
+
+    @property
+    def left(self) -> "array[int]":
+        """The submissions that have no result yet."""
+        ends = enumerate(self._edges[1::2])
+        return array("L", (index for index, end in ends if not end))
+
+    def places(self) -> Iterator[Place]:
+        """Yield the place of each result."""
+        edges = iter(self._edges)
+        return zip(edges, edges, strict=True)
+
+    def add(self, index: int, result: SubmissionResult) -> None:
+        """Write the result of a submission."""
+        self._set(index, self._journal.add(result))
+        if result.status is Status.GRADER_ERROR:
+            self._failed.add(index)
+
+    def tidy(self) -> None:
+        """Drop outdated lines of the students of this run, if these are most of the lines."""
+        others: dict[tuple[str, str], list[Place]] = {}
+        for place, text in zip(self._others, self._journal.read(self._others), strict=True):
+            one = msgspec.json.decode(text, type=SubmissionScore)
+            others.setdefault(one.key, []).append(place)
+        for outline in self._submissions.outlines():
+            others.pop((outline.student, outline.stage), None)
+        kept = [place for places in others.values() for place in places]
+        own = (place for index, place in enumerate(self.places()) if index not in self._failed)
+        count = len(self._submissions) - len(self._failed) + len(kept)
+        self._journal.tidy(count, chain(own, kept))
+
+    def _set(self, index: int, place: Place) -> None:
+        self._edges[2 * index], self._edges[2 * index + 1] = place
 
 
 def _open(file: Path) -> FileIO:
@@ -167,4 +222,13 @@ def _open(file: Path) -> FileIO:
         return FileIO(file, "a+")
     except OSError as error:
         msg = f"Nothing was graded, as {file} can't be written: {error.strerror}."
+        raise UsageError(msg) from error
+
+
+def _temporary() -> FileIO:
+    """Open a file that has no name and is gone when it is closed; raises ``UsageError``."""
+    try:
+        return TemporaryFile(buffering=0)
+    except OSError as error:
+        msg = f"Nothing was graded, as {gettempdir()} can't be written: {error.strerror}."
         raise UsageError(msg) from error

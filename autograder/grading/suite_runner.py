@@ -63,7 +63,8 @@ def open_suites(
     """
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
     plugin = GradingPlugin(context or SuiteContext(course))
-    with _pytest_session(course.root, suites, plugin) as session:
+    top = course.root if public else course.documented.parent
+    with _pytest_session(course.root, top, suites, plugin) as session:
         # the public suite gives no points, and a student's copy of it has nothing to replay
         carry_forward = course.grading.carry_forward and diagnose and not public
         runner = SuiteRunner(
@@ -83,14 +84,15 @@ def open_suites(
 
 @contextmanager
 def _pytest_session(
-    root: Path, suites: Sequence[Path], plugin: "GradingPlugin"
+    root: Path, top: Path, suites: Sequence[Path], plugin: "GradingPlugin"
 ) -> Iterator[pytest.Session]:
     """Open a pytest session, collect *suites*, and close the session at the end.
 
-    These are the steps of pytest's own main, which has no public way to run an item several times.
+    No ``conftest.py`` above the folder *top* runs. These are the steps of pytest's own main, which
+    has no public way to run an item several times.
     """
-    # Without --confcutdir pytest lists every folder above the course, and runs their conftest.py.
-    folders = ["--rootdir", str(root), "--confcutdir", str(root)]
+    # What runs decides grades, so it must be what ``provenance`` takes the digest of.
+    folders = ["--rootdir", str(root), "--confcutdir", str(top)]
     options = ["-c", str(INI), *folders, *map(str, suites)]
     with _collecting(), pytest.MonkeyPatch.context() as environment:  # no settings of the user's
         environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")

@@ -1,8 +1,6 @@
 """How a class did in each check: how many passed, how hard it is, and whom it tells apart."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from statistics import StatisticsError, correlation
+from math import sqrt
 from typing import Final
 
 import msgspec
@@ -13,6 +11,7 @@ from autograder.results import CheckResult, Outcome, Status, SubmissionResult
 # From fewer submissions, chance alone gives correlations of a half.
 LEAST_SUBMISSIONS: Final = 20
 LEAST_EACH: Final = 3  # that pass, and that don't: one student more would turn the number round
+_MILLION: Final = 10**6
 _UNWRITTEN: Final = frozenset((Status.NOT_IMPLEMENTED, Status.MISSING))
 
 
@@ -38,38 +37,65 @@ class CheckStatistics(msgspec.Struct, frozen=True):
         return percent(self.passed, self.of)
 
 
-def check_statistics(submissions: Sequence[SubmissionResult]) -> list[CheckStatistics]:
-    """Count each check of one stage, in the order of the suite, in the graded *submissions*."""
-    ended: dict[tuple[str, str], list[tuple[CheckResult, float]]] = defaultdict(list)
-    for result in submissions:
+class CheckTally:
+    """Counts the checks of one stage, one submission after the other, and keeps none of them."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], _Counts] = {}
+
+    def add(self, result: SubmissionResult) -> None:
+        """Count the checks of *result*, if it is graded."""
         if result.score is None:
-            continue
+            return
         for exercise in result.exercises:
             for check in exercise.checks:
-                others = result.score - check.points
-                ended[exercise.name, check.name].append((check, others))
-    return [_statistics(exercise, found) for (exercise, _), found in ended.items()]
+                key = (exercise.name, check.name)
+                if key not in self._counts:
+                    self._counts[key] = _Counts(check.title)
+                self._counts[key].add(check, result.score - check.points)
+
+    def statistics(self) -> list[CheckStatistics]:
+        """Return the statistics of each check, in the order of the suite."""
+        return [_statistics(exercise, found) for (exercise, _), found in self._counts.items()]
 
 
-def _statistics(exercise: str, found: Sequence[tuple[CheckResult, float]]) -> CheckStatistics:
-    passed = [check.outcome is Outcome.PASSED for check, _ in found]
-    written = sum(check.status not in _UNWRITTEN for check, _ in found)
+class _Counts:
+    """The sums over one check: x is 1 where it passed, y the points of all other checks.
+
+    Points are counted in millionths, as whole numbers: their sums are exact in any order.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.of = self.written = self.passed = self.y = self.yy = self.xy = 0
+
+    def add(self, check: CheckResult, others: float) -> None:
+        """Count one submission."""
+        x, y = int(check.outcome is Outcome.PASSED), round(others * _MILLION)
+        self.of += 1
+        self.written += check.status not in _UNWRITTEN
+        self.passed += x
+        self.y += y
+        self.yy += y * y
+        self.xy += x * y
+
+
+def _statistics(exercise: str, found: _Counts) -> CheckStatistics:
     return CheckStatistics(
         exercise=exercise,
-        title=found[0][0].title,
-        passed=sum(passed),
-        of=len(found),
-        written=written,
-        difficulty=percent(written - sum(passed), written) if written else None,
-        discrimination=_discrimination(passed, [others for _, others in found]),
+        title=found.title,
+        passed=found.passed,
+        of=found.of,
+        written=found.written,
+        difficulty=percent(found.written - found.passed, found.written) if found.written else None,
+        discrimination=_discrimination(found),
     )
 
 
-def _discrimination(passed: Sequence[bool], others: Sequence[float]) -> float | None:
-    each = min(sum(passed), len(passed) - sum(passed))
-    if len(passed) < LEAST_SUBMISSIONS or each < LEAST_EACH:
+def _discrimination(found: _Counts) -> float | None:
+    """Return Pearson's correlation of x and y; None where all have the same points elsewhere."""
+    n, x = found.of, found.passed
+    if n < LEAST_SUBMISSIONS or min(x, n - x) < LEAST_EACH:
         return None
-    try:
-        return round(correlation(list(map(float, passed)), others), 2)
-    except StatisticsError:  # all have the same points elsewhere
-        return None
+    spread = (n * x - x * x) * (n * found.yy - found.y * found.y)
+    return round((n * found.xy - x * found.y) / sqrt(spread), 2) if spread else None

@@ -1,8 +1,10 @@
 """The class: its table in the terminal, scores, misconceptions, submissions to review."""
 
 import re
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from statistics import mean, median
 from typing import Final
 
@@ -12,11 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.course import Course
-from autograder.reports.check_statistics import CheckStatistics, check_statistics
+from autograder.reports.check_statistics import CheckStatistics, CheckTally
 from autograder.reports.feedback import counted, percent
-from autograder.reports.similar import SimilarGroup, similar_groups
+from autograder.reports.page_names import PageNames
+from autograder.reports.similar import SimilarCode, SimilarGroup
 from autograder.results import Diagnosis, Outcome, Results, Status, SubmissionResult, add
 from autograder.sanitize import MAX_WORD, line
+from autograder.stored_results import scores_of
 
 MANUAL_REVIEW: Final = (
     Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.IMPORT_ERROR,
@@ -82,8 +86,50 @@ class SubmissionRow(msgspec.Struct, frozen=True):
         return f"{state} review" if self.review else state
 
 
+class StageRows:
+    """The rows of one stage: each is made from its result when its turn comes."""
+
+    def __init__(
+        self,
+        submissions: Sequence[SubmissionResult],
+        indices: Sequence[int],
+        pages: PageNames,
+        names: Mapping[str, str],
+    ) -> None:
+        self._submissions = submissions
+        self._indices = indices
+        self._pages = pages
+        self._names = names
+
+    def __iter__(self) -> Iterator[SubmissionRow]:
+        return map(self.row, range(len(self._indices)))
+
+    def results(self) -> Iterator[SubmissionResult]:
+        """Read the result of each row."""
+        return map(self.result, range(len(self._indices)))
+
+    def result(self, number: int) -> SubmissionResult:
+        """Read the result of a row."""
+        return self._submissions[self._indices[number]]
+
+    def row(self, number: int) -> SubmissionRow:
+        """Make a row."""
+        item = self.result(number)
+        return SubmissionRow(
+            student=item.student,
+            name=line(self._names.get(item.student, ""), MAX_WORD) or item.student,
+            page=self._pages.of(self._indices[number], item),
+            status=item.status,
+            score=item.score,
+            max_score=item.max_score,
+            problem=first_problem(item),
+            carried=item.carried,
+            review=tuple(_review_reasons(item)),
+        )
+
+
 class StageReport(msgspec.Struct, frozen=True):
-    """How one stage went."""
+    """How one stage went; *review* are the numbers of the rows that need manual review."""
 
     title: str
     facts: list[tuple[str, str]]
@@ -92,57 +138,57 @@ class StageReport(msgspec.Struct, frozen=True):
     checks: list[CheckStatistics]
     mistakes: list[MistakeCount]
     similar: list[SimilarGroup]
-    rows: list[SubmissionRow]
-
-    @property
-    def review(self) -> list[SubmissionRow]:
-        """The submissions that need manual review."""
-        return [row for row in self.rows if row.review]
+    review: Sequence[int]
+    rows: StageRows
 
 
 def build_stage_reports(
-    course: Course, results: Results, pages: Sequence[str], names: Mapping[str, str]
-) -> list[StageReport]:
-    """Sum up each stage in the order of the course; *pages* are the submissions' pages.
+    course: Course, results: Results, names: Mapping[str, str]
+) -> Iterator[StageReport]:
+    """Sum up each stage in the order of the course, one result after the other.
 
     *names* are the students' names by their ids, as far as they are known.
     """
     titles = {stage.name: stage.title for stage in course.stages}
-    paged: dict[str, list[tuple[SubmissionResult, str]]] = defaultdict(list)
-    for result, page in zip(results.submissions, pages, strict=True):
-        paged[result.stage].append((result, page))
-    stages = dict.fromkeys((*titles, *paged))  # stages of no course come last
-    return [
-        _stage(titles.get(name) or name, paged[name], names) for name in stages if name in paged
-    ]
+    pages = PageNames(scores_of(results))
+    indices: dict[str, array[int]] = defaultdict(partial(array, "L"))
+    for index, score in enumerate(scores_of(results)):
+        indices[score.stage].append(index)
+    for name in dict.fromkeys((*titles, *indices)):  # stages of no course come last
+        if name in indices:
+            rows = StageRows(results.submissions, indices[name], pages, names)
+            yield _stage(titles.get(name) or name, rows)
 
 
-def _stage(
-    title: str, paged: Sequence[tuple[SubmissionResult, str]], names: Mapping[str, str]
-) -> StageReport:
-    submissions = [result for result, _ in paged]
+def _stage(title: str, rows: StageRows) -> StageReport:
+    """Sum up a stage; its results are read once, and those with the same code once more."""
+    shares, carried = array("d"), 0.0  # percent of the points, of all that could be graded
+    count, review = 0, array("L")
+    exercises: dict[str, list[int]] = {}
+    checks, mistakes, code = CheckTally(), _MistakeTally(), SimilarCode()
+    for count, result in enumerate(rows.results(), 1):
+        if result.score is not None and result.max_score:
+            shares.append(percent(result.score, result.max_score))
+        if any(_review_reasons(result)):
+            review.append(count - 1)
+        for exercise in result.exercises:
+            full = exercises.setdefault(exercise.name, [0, 0])
+            full[0] += exercise.score == exercise.max_score
+            full[1] += 1
+        carried = add((carried, result.carried))
+        checks.add(result)
+        mistakes.add(result)
+        code.add(count - 1, result)
     return StageReport(
         title=title or "Stage unknown",
-        facts=_facts(submissions),
-        bars=_bars(submissions),
-        exercises=_exercises(submissions),
-        checks=check_statistics(submissions),
-        mistakes=_mistakes(submissions),
-        similar=similar_groups(submissions),
-        rows=[
-            SubmissionRow(
-                student=item.student,
-                name=line(names.get(item.student, ""), MAX_WORD) or item.student,
-                page=page,
-                status=item.status,
-                score=item.score,
-                max_score=item.max_score,
-                problem=first_problem(item),
-                carried=item.carried,
-                review=tuple(_review_reasons(item)),
-            )
-            for item, page in paged
-        ],
+        facts=_facts(count, shares, carried),
+        bars=_bars(shares),
+        exercises=[ExerciseShare(name, full, of) for name, (full, of) in exercises.items()],
+        checks=checks.statistics(),
+        mistakes=mistakes.most_common(),
+        similar=code.groups(rows.result),
+        review=review,
+        rows=rows,
     )
 
 
@@ -159,15 +205,8 @@ def _review_reasons(result: SubmissionResult) -> Iterator[str]:
         yield f"not installed here: {', '.join(missing)}"
 
 
-def _shares(submissions: Sequence[SubmissionResult]) -> list[float]:
-    """Percent of the points, of every submission that could be graded."""
-    return [percent(item.score, item.max_score) for item in submissions
-            if item.score is not None and item.max_score]  # fmt: skip
-
-
-def _facts(submissions: Sequence[SubmissionResult]) -> list[tuple[str, str]]:
-    shares = _shares(submissions)
-    facts = [("submissions", str(len(submissions))), ("graded", str(len(shares)))]
+def _facts(count: int, shares: Sequence[float], carried: float) -> list[tuple[str, str]]:
+    facts = [("submissions", str(count)), ("graded", str(len(shares)))]
     if shares:
         full = sum(share == 100 for share in shares)  # noqa: PLR2004  # percent
         facts += [
@@ -175,12 +214,11 @@ def _facts(submissions: Sequence[SubmissionResult]) -> list[tuple[str, str]]:
             ("median", f"{median(shares):.0f} %"),
             ("mean", f"{mean(shares):.0f} %"),
         ]
-    carried = add(item.carried for item in submissions)
     return [*facts, ("points carried forward", f"{carried:g}")] if carried else facts
 
 
-def _bars(submissions: Sequence[SubmissionResult]) -> list[HistogramBar]:
-    counts = Counter(int(share // 10) for share in _shares(submissions))
+def _bars(shares: Sequence[float]) -> list[HistogramBar]:
+    counts = Counter(int(share // 10) for share in shares)
     if not counts:
         return []
     most = max(counts.values())
@@ -190,32 +228,36 @@ def _bars(submissions: Sequence[SubmissionResult]) -> list[HistogramBar]:
     ]
 
 
-def _exercises(submissions: Sequence[SubmissionResult]) -> list[ExerciseShare]:
-    full: dict[str, list[bool]] = defaultdict(list)
-    for exercise in (item for result in submissions for item in result.exercises):
-        full[exercise.name].append(exercise.score == exercise.max_score)
-    return [ExerciseShare(name, sum(found), len(found)) for name, found in full.items()]
+class _MistakeTally:
+    """Counts by explanation: the same mistake in `v1` and `v2` of a module is one mistake."""
 
+    def __init__(self) -> None:
+        self._named: dict[str, Diagnosis] = {}
+        self._checks: Counter[str] = Counter()
+        self._students: dict[str, set[int]] = defaultdict(set)  # hashes, which take less memory
 
-def _mistakes(submissions: Sequence[SubmissionResult]) -> list[MistakeCount]:
-    """Count by explanation: the same mistake in `v1` and `v2` of a module is one mistake."""
-    seen: dict[str, list[tuple[str, Diagnosis]]] = defaultdict(list)
-    for result in submissions:
+    def add(self, result: SubmissionResult) -> None:
+        """Count the mistakes of *result*."""
         for check in (check for exercise in result.exercises for check in exercise.checks):
             if check.diagnosis is not None:
-                named = (result.student, check.diagnosis)
-                seen[check.diagnosis.explanation].append(named)
-    mistakes = (
-        MistakeCount(
-            title=found[0][1].title,
-            beyond_title=found[0][1].beyond_title,
-            students=len({student for student, _ in found}),
-            checks=len(found),
+                mistake = check.diagnosis.explanation
+                self._named.setdefault(mistake, check.diagnosis)
+                self._checks[mistake] += 1
+                self._students[mistake].add(hash(result.student))
+
+    def most_common(self) -> list[MistakeCount]:
+        """Return the most common ones, by their students."""
+        mistakes = (
+            MistakeCount(
+                title=named.title,
+                beyond_title=named.beyond_title,
+                students=len(self._students[mistake]),
+                checks=self._checks[mistake],
+            )
+            for mistake, named in self._named.items()
         )
-        for found in seen.values()
-    )
-    ranked = sorted(mistakes, key=lambda item: (-item.students, -item.checks, item.title))
-    return ranked[:MAX_MISTAKES]
+        ranked = sorted(mistakes, key=lambda item: (-item.students, -item.checks, item.title))
+        return ranked[:MAX_MISTAKES]
 
 
 def class_tables(results: Results, width: int) -> Iterator[Table]:
@@ -248,14 +290,12 @@ def class_tables(results: Results, width: int) -> Iterator[Table]:
 def _widths(submissions: Sequence[SubmissionResult], width: int) -> tuple[int, int, int]:
     """Return the widths of the columns of students, stages and points in all tables."""
     most = width // 4  # a longer name is folded
-    students = max(cell_len(result.student) for result in submissions)
-    stages = max(cell_len(result.stage) for result in submissions)
-    lines = (part for result in submissions for part in _points(result).plain.split("\n"))
-    return (
-        min(max(students, len("student")), most),
-        min(max(stages, len("stage")), most),
-        max(len("points"), *map(cell_len, lines)),
-    )
+    students, stages, points = (len(head) for head in ("student", "stage", "points"))
+    for result in submissions:
+        students = max(students, cell_len(result.student))
+        stages = max(stages, cell_len(result.stage))
+        points = max(points, *map(cell_len, _points(result).plain.split("\n")))
+    return min(students, most), min(stages, most), points
 
 
 def first_problem(result: SubmissionResult) -> str:

@@ -1,22 +1,34 @@
 """What differs between two records: who gained, who lost, and by which check."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from autograder.reports.feedback import counted
-from autograder.results import CheckResult, Results, Settings, SubmissionResult, add
+from autograder.results import Outcome, Results, Settings, Status, SubmissionResult, add
+from autograder.stored_results import SubmissionScore, matched, scores_of
 
 Key = tuple[str, str]  # student and stage; or exercise and check
 
 
-class CheckChange(msgspec.Struct, frozen=True):
+class Ending(NamedTuple):
+    """How a check ended, without the sentences about it."""
+
+    outcome: Outcome
+    status: Status
+    points: float
+    max_points: float
+    given: str
+
+
+class CheckChange(NamedTuple):
     """A check that ended in another way; None where a record does not have it."""
 
     exercise: str
     name: str
-    before: CheckResult | None
-    after: CheckResult | None
+    before: Ending | None
+    after: Ending | None
 
     @property
     def gain(self) -> float:
@@ -24,13 +36,13 @@ class CheckChange(msgspec.Struct, frozen=True):
         return add([_points(self.after), -_points(self.before)])
 
 
-class SubmissionChange(msgspec.Struct, frozen=True):
+class SubmissionChange(NamedTuple):
     """A submission with another score, status or check; None where a record does not have it."""
 
     student: str
     stage: str
-    before: SubmissionResult | None
-    after: SubmissionResult | None
+    before: SubmissionScore | None
+    after: SubmissionScore | None
     checks: tuple[CheckChange, ...] = ()
 
     @property
@@ -55,14 +67,32 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def compare(old: Results, new: Results) -> Difference:
-    """Compare two records by student, stage and check; sentences about checks do not count."""
-    before = {(one.student, one.stage): one for one in old.submissions}
-    after = {(one.student, one.stage): one for one in new.submissions}
-    changes = (_compare(key, before.get(key), after.get(key)) for key in sorted({*before, *after}))
+    """Compare two records by student, stage and check; sentences about checks do not count.
+
+    Of each submission only what changed is kept, and equal changes of checks once.
+    """
+    compared = 0
+    changes: list[SubmissionChange] = []
+    suites: set[str] = set()
+    known: dict[tuple[CheckChange, ...], tuple[CheckChange, ...]] = {}
+    for key, one, other in matched(_by_key(old), _by_key(new)):
+        if one is None or other is None:
+            changes.append(SubmissionChange(*key, _score_at(old, one), _score_at(new, other)))
+            continue
+        compared += 1
+        before, after = old.submissions[one], new.submissions[other]
+        suites |= {key[1]} if _has_other_suite(before, after) else set()
+        checks = _changed_checks(before, after)
+        if checks or (before.score, before.status) != (after.score, after.status):
+            scores = (_score_of(before), _score_of(after))
+            changes.append(SubmissionChange(*key, *scores, known.setdefault(checks, checks)))
     return Difference(
-        compared=len(before.keys() & after.keys()),
-        submissions=tuple(change for change in changes if change is not None),
-        circumstances=(*_other_circumstances(old, new), *_other_suites(before, after)),
+        compared=compared,
+        submissions=tuple(sorted(changes, key=lambda change: change[:2])),
+        circumstances=(
+            *_other_circumstances(old, new),
+            *(f"the suite of {stage} is not the same" for stage in sorted(suites)),
+        ),
     )
 
 
@@ -91,34 +121,41 @@ def difference_lines(difference: Difference) -> Iterator[str]:
             yield f"only in the {where} record: {change.student}, {change.stage}: {_score(only)}"
 
 
-def _compare(
-    key: Key, before: SubmissionResult | None, after: SubmissionResult | None
-) -> SubmissionChange | None:
-    """Return what changed for one student in one stage; None: nothing."""
-    if before is None or after is None:
-        return SubmissionChange(*key, before, after)
-    old, new = _checks(before), _checks(after)
-    checks = tuple(
+def _by_key(results: Results) -> Iterator[tuple[Key, int]]:
+    return ((one.key, index) for index, one in enumerate(scores_of(results)))
+
+
+def _score_at(results: Results, index: int | None) -> SubmissionScore | None:
+    return None if index is None else _score_of(results.submissions[index])
+
+
+def _score_of(result: SubmissionResult) -> SubmissionScore:
+    return SubmissionScore(result.student, result.stage, result.score, result.status)
+
+
+def _changed_checks(before: SubmissionResult, after: SubmissionResult) -> tuple[CheckChange, ...]:
+    old, new = _endings(before), _endings(after)
+    return tuple(
         CheckChange(*name, old.get(name), new.get(name))
         for name in dict.fromkeys([*new, *old])
-        if _ending(old.get(name)) != _ending(new.get(name))
+        if old.get(name) != new.get(name)
     )
-    is_equal = (before.score, before.status) == (after.score, after.status)
-    return None if is_equal and not checks else SubmissionChange(*key, before, after, checks)
 
 
-def _checks(result: SubmissionResult) -> dict[Key, CheckResult]:
+def _endings(result: SubmissionResult) -> dict[Key, Ending]:
     return {
-        (exercise.name, check.name): check
+        (exercise.name, check.name): Ending(
+            check.outcome, check.status, check.points, check.max_points, check.given
+        )
         for exercise in result.exercises
         for check in exercise.checks
     }
 
 
-def _ending(check: CheckResult | None) -> tuple[object, ...]:
-    if check is None:
-        return ()
-    return check.outcome, check.status, check.points, check.max_points, check.given
+def _has_other_suite(before: SubmissionResult, after: SubmissionResult) -> bool:
+    """Whether the stage's solution or suite is not the same."""
+    old, new = before.audit, after.audit
+    return bool(old and new and old.suite_sha256 != new.suite_sha256)
 
 
 def _other_circumstances(old: Results, new: Results) -> Iterator[str]:
@@ -133,18 +170,7 @@ def _other_circumstances(old: Results, new: Results) -> Iterator[str]:
             yield f"{name}: {before} → {after}" if is_text else f"{name} is not the same"
 
 
-def _other_suites(
-    before: dict[Key, SubmissionResult], after: dict[Key, SubmissionResult]
-) -> Iterator[str]:
-    """Name the stages whose solution or suite is not the same."""
-    pairs = [(before[key].audit, after[key].audit, key[1]) for key in before.keys() & after.keys()]
-    changed = {
-        stage for old, new, stage in pairs if old and new and old.suite_sha256 != new.suite_sha256
-    }
-    yield from (f"the suite of {stage} is not the same" for stage in sorted(changed))
-
-
-def _points(check: CheckResult | None) -> float:
+def _points(check: Ending | None) -> float:
     return check.points if check else 0.0
 
 
@@ -152,13 +178,13 @@ def _signed(points: float) -> str:
     return f"{points:+g}" if points else "="
 
 
-def _score(result: SubmissionResult | None) -> str:
+def _score(result: SubmissionScore | None) -> str:
     if result is None or result.score is None:
         return "no grade"
     return f"{result.score:g}"
 
 
-def _outcome(check: CheckResult | None) -> str:
+def _outcome(check: Ending | None) -> str:
     if check is None:
         return "not there"
     given = f", given {check.given}" if check.given else ""

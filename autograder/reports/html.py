@@ -10,9 +10,7 @@ attributes. Templates escape everything, and an undefined name in one is an erro
 
 import base64
 import hashlib
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -29,10 +27,11 @@ from autograder.reports.check_statistics import LEAST_EACH, LEAST_SUBMISSIONS
 from autograder.reports.class_report import build_stage_reports
 from autograder.reports.feedback import ExerciseFeedback, FinalGrade, percent
 from autograder.reports.feedback_builder import build_feedback
+from autograder.reports.page_names import PageNames
 from autograder.results import Results, SubmissionResult
+from autograder.stored_results import scores_of
 
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
-MAX_NAME: Final = 60  # of a student and of a stage: some systems end names at 143 bytes
 
 
 def feedback_page(
@@ -50,22 +49,31 @@ def feedback_page(
 
 
 def class_page(course: Course, results: Results, names: Mapping[str, str] = NO_NAMES) -> str:
-    """Return the page about the whole run; it links to the pages named by ``page_names``.
+    """Return the page about the whole run; it links to the pages named by ``PageNames``.
 
     *names* are the students' names by their ids, as far as they are known.
     """
-    stages = build_stage_reports(course, results, page_names(results.submissions), names)
+    return "".join(class_page_parts(course, results, names))
+
+
+def class_page_parts(
+    course: Course, results: Results, names: Mapping[str, str] = NO_NAMES
+) -> Iterator[str]:
+    """Yield the page of ``class_page`` in parts, of which none is much longer than a row."""
     script = _script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return render(
-        "class_report.html",
-        course=course.file.title,
-        results=results,
-        stages=stages,
-        least_submissions=LEAST_SUBMISSIONS,
-        least_each=LEAST_EACH,
-        script=script,
-        script_hash=f"sha256-{digest}",
+    return (
+        _environment()
+        .get_template("class_report.html")
+        .generate(
+            course=course.file.title,
+            results=results,
+            stages=list(build_stage_reports(course, results, names)),
+            least_submissions=LEAST_SUBMISSIONS,
+            least_each=LEAST_EACH,
+            script=script,
+            script_hash=f"sha256-{digest}",
+        )
     )
 
 
@@ -80,34 +88,16 @@ def write_pages(
     index = folder / "index.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for result, name in zip(results.submissions, page_names(results.submissions), strict=True):
+        pages = PageNames(scores_of(results))
+        for number, result in enumerate(results.submissions):
             page = feedback_page(course, result, name=names.get(result.student, ""))
-            (folder / name).write_text(page, "utf-8")
-        index.write_text(class_page(course, results, names), "utf-8")
+            (folder / pages.of(number, result)).write_text(page, "utf-8")
+        with index.open("w", encoding="utf-8") as stream:
+            stream.writelines(class_page_parts(course, results, names))
     except OSError as error:
         msg = f"The report can't be written: {error}."
         raise UsageError(msg) from None
     return index
-
-
-def page_names(submissions: Iterable[SubmissionResult]) -> tuple[str, ...]:
-    """Name the page of each submission: valid on every file system, and no two alike."""
-    taken: set[str] = set()
-    names = []
-    for result in submissions:
-        stem = f"{_slug(result.student) or 'student'}--{_slug(result.stage) or 'no-stage'}"
-        name, number = stem, 1
-        while name.lower() in taken:  # macOS and Windows treat Ada and ada as one name
-            number += 1
-            name = f"{stem}-{number}"
-        taken.add(name.lower())
-        names.append(f"{name}.html")
-    return tuple(names)
-
-
-def _slug(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return re.sub(r"[^A-Za-z0-9]+", "-", plain)[:MAX_NAME].strip("-")
 
 
 def exercise_card(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:

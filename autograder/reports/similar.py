@@ -4,8 +4,11 @@ It compares digests of the record and nothing else, and never says who wrote the
 that anybody copied: short exercises have few right answers.
 """
 
+import hashlib
+from array import array
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -36,23 +39,48 @@ class SimilarGroup(msgspec.Struct, frozen=True):
         return len(self.files) == 1
 
 
-def similar_groups(submissions: Iterable[SubmissionResult]) -> list[SimilarGroup]:
-    """Group the submissions of one stage, by their indices; wrong code first, then by size.
+class SimilarCode:
+    """The digests of the code of one stage, in eight bytes each; the stub is left out."""
 
-    Code in which nothing was written yet is left out: it is the released stub.
-    """
-    known = list(submissions)
-    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for index, result in enumerate(known):
+    def __init__(self) -> None:
+        self._digests = array("Q")
+        self._indices = array("L")
+
+    def add(self, index: int, result: SubmissionResult) -> None:
+        """Add the submission in row *index*."""
         if result.sha256 and _is_written(result):
-            found[result.syntax_sha256 or result.sha256][result.sha256].append(index)
-    groups = []
-    for files in found.values():
-        members = [known[index] for indices in files.values() for index in indices]
-        if len({member.student for member in members}) > 1:
-            full = all(item.max_score and item.score == item.max_score for item in members)
-            groups.append(SimilarGroup(tuple(map(tuple, files.values())), full))
-    return sorted(groups, key=lambda group: (group.full, -group.size))[:MAX_GROUPS]
+            self._digests.append(_short(result))
+            self._indices.append(index)
+
+    def groups(self, result_of: Callable[[int], SubmissionResult]) -> list[SimilarGroup]:
+        """Group the submissions, whose results are read again; wrong code first, then by size."""
+        shared = {one for one, other in pairwise(sorted(self._digests)) if one == other}
+        found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        students: dict[str, set[str]] = defaultdict(set)
+        wrong = set()
+        for index, digest in zip(self._indices, self._digests, strict=True):
+            if digest in shared:
+                result = result_of(index)
+                code = result.syntax_sha256 or result.sha256
+                found[code][result.sha256].append(index)
+                students[code].add(result.student)
+                wrong |= set() if _is_full(result) else {code}
+        groups = [
+            SimilarGroup(tuple(map(tuple, files.values())), full=code not in wrong)
+            for code, files in found.items()
+            if len(students[code]) > 1
+        ]
+        return sorted(groups, key=lambda group: (group.full, -group.size))[:MAX_GROUPS]
+
+
+def _short(result: SubmissionResult) -> int:
+    """Return eight bytes of a digest of the code: most of a class can be told apart by them."""
+    code = result.syntax_sha256 or result.sha256
+    return int.from_bytes(hashlib.sha256(code.encode()).digest()[:8], "big")
+
+
+def _is_full(result: SubmissionResult) -> bool:
+    return bool(result.max_score) and result.score == result.max_score
 
 
 def _is_written(result: SubmissionResult) -> bool:

@@ -2,8 +2,8 @@
 
 import os
 import stat
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import overload
@@ -47,14 +47,38 @@ from autograder.submission.roster import Roster
 _STEPS = ({"archive"}, {"archive", "extracted"})  # nbgrader's folders below downloaded/<stage>/
 
 
+class Entries:
+    """What lies at the top of a folder or of a class's archive; *open_entry* opens one by name."""
+
+    def __init__(self, names: Iterable[str], open_entry: Callable[[str], Entry]) -> None:
+        self.names = tuple(names)
+        self.open_entry = open_entry
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(self.open_entry, self.names)
+
+
 class LazyHandIns(Sequence[HandIn]):
     """The hand-ins of a class; each is opened when its turn comes, and not kept."""
 
-    def __init__(self, opens: Iterable[Callable[[], HandIn]]) -> None:
-        self._opens = tuple(opens)
+    def __init__(self, entries: Entries, lms: str) -> None:
+        self._entries = entries
+        self._lms = lms
+        self._students: list[str] = []
+        self._names: list[str] = []  # of the entries of all students
+        self._ends = array("L")  # of the entries of each student
+
+    def append(self, student: str, names: Iterable[str]) -> None:
+        """Add the hand-in of *student*: the entries called *names*."""
+        self._students.append(student)
+        self._names.extend(names)
+        self._ends.append(len(self._names))
 
     def __len__(self) -> int:
-        return len(self._opens)
+        return len(self._students)
 
     @overload
     def __getitem__(self, index: int) -> HandIn: ...
@@ -64,9 +88,11 @@ class LazyHandIns(Sequence[HandIn]):
 
     def __getitem__(self, index: int | slice) -> HandIn | Sequence[HandIn]:
         """Open a hand-in: list its files."""
-        if isinstance(index, slice):
-            return LazyHandIns(self._opens[index])
-        return self._opens[index]()
+        at = range(len(self))[index]
+        if isinstance(at, range):
+            return [self[one] for one in at]
+        names = self._names[self._ends[at - 1] if at else 0 : self._ends[at]]
+        return open_entries(self._students[at], map(self._entries.open_entry, names), self._lms)
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +167,7 @@ def find(
     if entries is None or (not is_file and _is_one_submission(entries, resolver)):
         return _one(path, resolver, roster, is_file=is_file)
     if not is_file and len(entries) == 1:
-        entries = _class_inside(path / entries[0].name, resolver) or entries
+        entries = _class_inside(path / entries.names[0], resolver) or entries
     return _class(path, entries, resolver, roster)
 
 
@@ -178,11 +204,9 @@ def _one(path: Path, resolver: StageResolver, roster: Roster | None, *, is_file:
     )
 
 
-def _class(
-    path: Path, entries: Sequence[Entry], resolver: StageResolver, roster: Roster | None
-) -> Found:
+def _class(path: Path, entries: Entries, resolver: StageResolver, roster: Roster | None) -> Found:
     """Return the hand-ins of a class."""
-    lms = find_lms(entry.name for entry in entries)
+    lms = find_lms(entries.names)
     claims: _Claims = {}
     unknown, set_aside = [], []
     for entry in entries:
@@ -199,24 +223,30 @@ def _class(
         person = roster.find(parsed) if roster else None
         if roster and not person:
             unknown.append(parsed)
+        # As one text, most names of students and of entries take the memory of one.
         student = person.student if person else parsed.student
-        owner = replace(parsed, file="", is_late=False)
-        claims.setdefault(student, {}).setdefault(owner, []).append(entry)
-    hand_ins: list[Callable[[], HandIn]] = []
+        student = entry.name if student == entry.name else student
+        claims.setdefault(student, []).append(entry.name)
+    if lms:
+        claims = _by_number(claims, lms)
+    hand_ins = LazyHandIns(entries, lms)
     late = 0
-    for student, owners in sorted(_by_number(claims).items()):
-        found = [entry for several in owners.values() for entry in several]
+    for student in sorted(claims):
+        names = claims.pop(student)
+        found = [entries.open_entry(name) for name in names]
+        parsed_names = [entry.parse_name(lms) for entry in found]
+        owners = {replace(parsed, file="", is_late=False) for parsed in parsed_names}
         if len(owners) > 1 or not (lms or _belong_together(found)):
-            names = ", ".join(abbreviated_list([entry.name for entry in found], _MAX_NAMED))
-            set_aside.append(f"{student}: {names} claim one student. {_LOOK}")
+            shown = ", ".join(abbreviated_list(names, _MAX_NAMED))
+            set_aside.append(f"{student}: {shown} claim one student. {_LOOK}")
         else:
-            hand_ins.append(partial(open_entries, student, tuple(found), lms))
-            late += any(entry.parse_name(lms).is_late for entry in found)
+            hand_ins.append(student, names)
+            late += any(parsed.is_late for parsed in parsed_names)
     origin = f"a download from {lms}" if lms else "a class"
     counted = f"{len(hand_ins)} student{'s' * (len(hand_ins) != 1)}" + f", {late} late" * bool(late)
     return Found(
         what=f"{visible(path.name)}: {origin}, {counted}",
-        hand_ins=LazyHandIns(hand_ins),
+        hand_ins=hand_ins,
         resolver=resolver,
         set_aside=tuple(set_aside),
         remarks=_not_in_roster(unknown),
@@ -225,17 +255,18 @@ def _class(
 
 _LOOK = "Set aside, not graded: look at it, and name the right one to this command."
 _MAX_NAMED = 5  # names in a sentence
-_Claims = dict[str, dict[ParsedName, list[Entry]]]
+_Claims = dict[str, list[str]]  # the names of entries by the student
 
 
-def _by_number(claims: _Claims) -> _Claims:
+def _by_number(claims: _Claims, lms: str) -> _Claims:
     """Join students with one number in the LMS: an account has one name, so one is forged."""
     joined: _Claims = {}
     by_number: dict[str, str] = {}
-    for student, owners in claims.items():
-        for owner, entries in owners.items():
-            first = by_number.setdefault(owner.number, student) if owner.number else student
-            joined.setdefault(first, {})[owner] = entries
+    for student, names in claims.items():
+        for name in names:
+            number = parse_download_name(name, lms).number
+            first = by_number.setdefault(number, student) if number else student
+            joined.setdefault(first, []).append(name)
     return joined
 
 
@@ -279,7 +310,7 @@ def _downloaded(path: Path, resolver: StageResolver) -> Path:
     return path
 
 
-def _packed_class(path: Path, resolver: StageResolver) -> list[Entry] | None:
+def _packed_class(path: Path, resolver: StageResolver) -> Entries | None:
     """Return the entries of the class that is packed at *path*; None: it is one student's."""
     if path.suffix.lower() != ZIP or parse_download_name(path.name).by_lms:
         return None
@@ -287,14 +318,14 @@ def _packed_class(path: Path, resolver: StageResolver) -> list[Entry] | None:
         listings = open_class_archive(path)
     except UnusableFile:
         return None  # the hand-in will say why
-    entries = [packed_entry(name, listing) for name, listing in listings.items()]
+    entries = Entries(listings, lambda name: packed_entry(name, listings[name]))
     is_download = _is_download(list(listings))
     are_zips = len(entries) > 1 and all(entry.kind == "archive" for entry in entries)
     is_tree = all(_holds_stages(entry, resolver) for entry in entries) and len(entries) > 1
-    return entries if entries and (is_download or are_zips or is_tree) else None
+    return entries if listings and (is_download or are_zips or is_tree) else None
 
 
-def _class_inside(path: Path, resolver: StageResolver) -> list[Entry] | None:
+def _class_inside(path: Path, resolver: StageResolver) -> Entries | None:
     """Return the entries of the class that the folder or the archive at *path* is."""
     if path.is_symlink():  # a student's, who may point at anything
         return None
@@ -310,7 +341,7 @@ def _class_inside(path: Path, resolver: StageResolver) -> list[Entry] | None:
         return None  # the hand-in will say why
 
 
-def _holds_several(entries: list[Entry] | None) -> bool:
+def _holds_several(entries: Entries | None) -> bool:
     """Return whether *entries* are of more than one student."""
     return len({entry.parse_name().student for entry in entries or ()}) > 1
 
@@ -356,24 +387,23 @@ def _is_file(path: Path) -> bool:
     raise UsageError(msg)
 
 
-def _is_one_submission(entries: list[Entry], resolver: StageResolver) -> bool:
+def _is_one_submission(entries: Entries, resolver: StageResolver) -> bool:
     """Apply the rule that ``find`` documents."""
     kinds = [entry.kind for entry in entries]
-    if kinds.count("archive") > 1 or find_lms(entry.name for entry in entries):
+    if kinds.count("archive") > 1 or find_lms(entries.names):
         return False
-    if any(resolver.matches(entry.name) for entry in entries):
+    if any(map(resolver.matches, entries.names)):
         return True
     return not {"archive", "folder"} & set(kinds) and kinds.count("code") <= 1
 
 
-def _entries(folder: Path) -> list[Entry]:
+def _entries(folder: Path) -> Entries:
     try:
-        places = sorted(folder.iterdir())
+        names = sorted(os.listdir(folder))  # noqa: PTH208  # a path takes ten times the memory
     except OSError as error:
         raise _unreadable(folder, error) from error
-    return [
-        entry_at(place) for place in places if not is_hidden_or_generated(PurePosixPath(place.name))
-    ]
+    shown = (name for name in names if not is_hidden_or_generated(PurePosixPath(name)))
+    return Entries(shown, lambda name: entry_at(folder / name))
 
 
 def _student_of_file(path: Path, resolver: StageResolver) -> ParsedName:

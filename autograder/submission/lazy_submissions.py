@@ -1,7 +1,8 @@
 """The submissions of a class of any size: each is read when its turn comes, and not kept."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Self, overload
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Self, overload
 
 import msgspec
 
@@ -9,6 +10,8 @@ from autograder.errors import UsageError
 from autograder.submission.assemble import Submission
 from autograder.submission.collect import Found
 
+_DIGEST: Final = 32  # bytes
+_HAS_CODE: Final = 2
 Change = Callable[[Submission], Submission]
 
 
@@ -22,49 +25,81 @@ class SubmissionOutline(msgspec.Struct, frozen=True, kw_only=True):
     is_late: bool
 
 
-class _Row(msgspec.Struct, frozen=True):
-    """Where a submission is read from: it is the only one of its stage in the hand-in."""
+class _Rows:
+    """Where each submission is read from, and its outline, in some hundred bytes for each."""
 
-    place: Found
-    number: int  # of the hand-in
-    outline: SubmissionOutline
+    def __init__(self, places: Iterable[Found]) -> None:
+        self._places = tuple(places)
+        self._hand_ins = array("L")  # number of the place and of the hand-in, one after the other
+        self._students: list[str] = []
+        self._stages: list[str] = []
+        self._digests = bytearray()
+        self._flags = bytearray()
+        for at, place in enumerate(self._places):
+            for number, hand_in in enumerate(place.hand_ins):
+                for submission in place.submissions_of(hand_in):
+                    self._hand_ins.extend((at, number))
+                    self._add(submission)
+
+    def __len__(self) -> int:
+        return len(self._students)
+
+    def _add(self, submission: Submission) -> None:
+        self._students.append(submission.student)
+        self._stages.append(submission.stage)
+        self._digests += bytes.fromhex(submission.digest)
+        self._flags.append(_HAS_CODE * (submission.code is not None) | submission.is_late)
+
+    def outline(self, row: int) -> SubmissionOutline:
+        """Return what is known without reading it."""
+        return SubmissionOutline(
+            student=self._students[row],
+            stage=self._stages[row],
+            digest=self._digests[_DIGEST * row : _DIGEST * (row + 1)].hex(),
+            has_code=bool(self._flags[row] & _HAS_CODE),
+            is_late=bool(self._flags[row] & ~_HAS_CODE),
+        )
+
+    def hand_in(self, row: int) -> tuple[Found, int]:
+        """Return where it lies, and the number of the hand-in there."""
+        return self._places[self._hand_ins[2 * row]], self._hand_ins[2 * row + 1]
 
 
 class LazySubmissions(Sequence[Submission]):
     """The submissions of several places, in order; making it reads each once."""
 
     def __init__(
-        self, rows: Iterable[_Row], change: Change = lambda submission: submission
+        self,
+        rows: _Rows,
+        indices: Sequence[int],
+        change: Change = lambda submission: submission,
     ) -> None:
-        self._rows = tuple(rows)
+        self._rows = rows
+        self._indices = indices
         self._change = change
-        self._last: tuple[_Row, list[Submission]] | None = None
+        self._last: tuple[tuple[Found, int], list[Submission]] | None = None
 
     @classmethod
     def of(cls, places: Iterable[Found]) -> Self:
         """List the submissions of *places*."""
-        return cls(
-            _Row(place, number, _outline(submission))
-            for place in places
-            for number, hand_in in enumerate(place.hand_ins)
-            for submission in place.submissions_of(hand_in)
-        )
+        rows = _Rows(places)
+        return cls(rows, range(len(rows)))
 
-    @property
-    def outlines(self) -> list[SubmissionOutline]:
-        """What is known of each submission without reading it again."""
-        return [row.outline for row in self._rows]
+    def outlines(self) -> Iterator[SubmissionOutline]:
+        """Yield what is known of each submission without reading it again."""
+        return map(self._rows.outline, self._indices)
 
     def subset(self, indices: Iterable[int]) -> "LazySubmissions":
         """Return the submissions at *indices* only."""
-        return LazySubmissions((self._rows[index] for index in indices), self._change)
+        chosen = array("L", (self._indices[index] for index in indices))
+        return LazySubmissions(self._rows, chosen, self._change)
 
     def changed_by(self, change: Change) -> "LazySubmissions":
         """Return the same submissions, to which *change* is applied whenever one is read."""
-        return LazySubmissions(self._rows, change)
+        return LazySubmissions(self._rows, self._indices, change)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._indices)
 
     @overload
     def __getitem__(self, index: int) -> Submission: ...
@@ -75,37 +110,28 @@ class LazySubmissions(Sequence[Submission]):
     def __getitem__(self, index: int | slice) -> Submission | Sequence[Submission]:
         """Read a submission; raises ``UsageError`` if it is no longer what it was."""
         if isinstance(index, slice):
-            return LazySubmissions(self._rows[index], self._change)
-        row = self._rows[index]
+            return LazySubmissions(self._rows, self._indices[index], self._change)
+        row = self._indices[index]
+        known = self._rows.outline(row)
         for submission in self._read(row):
-            outline = _outline(submission)
-            if outline.stage == row.outline.stage and outline.has_code == row.outline.has_code:
+            if submission.stage == known.stage and (submission.code is not None) == known.has_code:
                 return self._change(submission)
-        who = " ".join(filter(None, [row.outline.student, row.outline.stage]))
+        who = " ".join(filter(None, [known.student, known.stage]))
         msg = f"The files of {who} changed while the class was graded. Run the same command again."
         raise UsageError(msg)
 
-    def _read(self, row: _Row) -> list[Submission]:
+    def _read(self, row: int) -> list[Submission]:
         """Read the hand-in of *row*; the last one is kept, as it may have many stages."""
+        place, number = self._rows.hand_in(row)
         last = self._last
-        if last is None or last[0].place is not row.place or last[0].number != row.number:
-            hand_in = row.place.hand_ins[row.number]
-            self._last = last = row, list(row.place.submissions_of(hand_in))
+        if last is None or last[0][0] is not place or last[0][1] != number:
+            found = list(place.submissions_of(place.hand_ins[number]))
+            self._last = last = (place, number), found
         return last[1]
 
 
 def stages_with_code(submissions: Sequence[Submission]) -> set[str]:
     """Name the stages that code was handed in for, without reading lazy submissions again."""
     if isinstance(submissions, LazySubmissions):
-        return {outline.stage for outline in submissions.outlines if outline.has_code}
+        return {outline.stage for outline in submissions.outlines() if outline.has_code}
     return {submission.stage for submission in submissions if submission.code is not None}
-
-
-def _outline(submission: Submission) -> SubmissionOutline:
-    return SubmissionOutline(
-        student=submission.student,
-        stage=submission.stage,
-        digest=submission.digest,
-        has_code=submission.code is not None,
-        is_late=submission.is_late,
-    )

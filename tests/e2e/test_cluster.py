@@ -5,10 +5,12 @@ import signal
 import sys
 from collections.abc import Iterator
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from autograder import course as courses
@@ -71,7 +73,7 @@ class Disturbed(NamedTuple):
 
     local: Results
     first: list[SubmissionResult]
-    second: list[SubmissionResult]
+    done: int
     results: Results
 
 
@@ -79,26 +81,30 @@ class Disturbed(NamedTuple):
 def disturbed(scene: Scene) -> Disturbed:
     """Interrupt a run on the cluster; go on, and kill a worker in the middle."""
     local = grade(scene.course, scene.submissions())
-    first: list[SubmissionResult] = []
-    second: list[SubmissionResult] = []
+    first = second = 0
 
-    def stop(result: SubmissionResult) -> None:
-        first.append(result)
-        if len(first) == FIRST:
+    def stop() -> None:
+        nonlocal first
+        first += 1
+        if first == FIRST:
             raise KeyboardInterrupt
 
-    def kill(result: SubmissionResult) -> None:
-        second.append(result)
-        if len(second) == KILL_AT:
+    def kill() -> None:
+        nonlocal second
+        second += 1
+        if second == KILL_AT:
             os.kill(scene.dask.worker_pids()[0], signal.SIGKILL)
 
-    judge = partial(cluster.grade, address=scene.dask.address)
-    run = partial(grade_with_journal, scene.course, scene.submissions(), grade=judge)
+    judge = partial(cluster.grade_each, address=scene.dask.address)
+    run = partial(grade_with_journal, scene.course, scene.submissions(), grade_each=judge)
     record = scene.home / "results.json"
     with Journal(record) as journal, pytest.raises(KeyboardInterrupt):
-        run(journal, jobs=1, on_result=stop)
+        run(journal, jobs=1, on_done=stop)
     with Journal(record) as journal:
-        return Disturbed(local, first, second, run(journal, on_result=kill))
+        before = [result for result, _ in journal.results()]
+        results = run(journal, on_done=kill)
+        results = replace(results, submissions=tuple(results.submissions))
+    return Disturbed(local, before, second, results)
 
 
 def test_a_cluster_gives_the_results_of_one_machine(disturbed: Disturbed):
@@ -108,11 +114,13 @@ def test_a_cluster_gives_the_results_of_one_machine(disturbed: Disturbed):
 
 def test_a_run_goes_on_where_it_was_interrupted(disturbed: Disturbed):
     """The journal holds what was judged; it is not judged again."""
-    again = disturbed.second[: len(disturbed.first)]
+    again = [result for result in disturbed.results.submissions if result in disturbed.first]
 
     assert len(disturbed.first) == FIRST
-    assert again == disturbed.first
-    assert len(disturbed.second) == STUDENTS
+    assert sorted(again, key=attrgetter("student")) == sorted(
+        disturbed.first, key=attrgetter("student")
+    )
+    assert disturbed.done == STUDENTS
 
 
 def test_each_record_names_the_isolation_of_the_worker(disturbed: Disturbed):
@@ -140,12 +148,12 @@ def test_a_worker_with_another_suite_is_refused(scene: Scene):
         r"tcp://127\.0\.0\.1:\d+ would judge otherwise.*01_tiny is \w{12} here and \w{12} there"
     )
     with pytest.raises(ClusterError, match=expected):
-        cluster.grade(
+        cluster.grade_each(
             scene.course,
             scene.submissions(),
+            lambda _index, result: judged.append(result),
             address=scene.dask.address,
             folder=str(scene.home / "other"),
-            on_result=judged.append,
         )
 
     assert judged == []
@@ -155,7 +163,9 @@ def test_another_secret_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch
     """Hidden inputs would be others; neither secret is shown."""
     monkeypatch.setenv("AUTOGRADER_COURSE_SECRET", "abcdefgh12345678")
     with pytest.raises(ClusterError, match="the course's secret is another one there, or missing"):
-        cluster.grade(scene.course, scene.submissions(), address=scene.dask.address)
+        cluster.grade_each(
+            scene.course, scene.submissions(), lambda *_: None, address=scene.dask.address
+        )
 
 
 def test_the_command_says_what_is_wrong_with_an_address(scene: Scene):
@@ -174,16 +184,16 @@ def test_a_lost_scheduler_ends_the_run(scene: Scene, monkeypatch: pytest.MonkeyP
     )  # dask tries to connect again that long
     record = scene.home / "lost.json"
 
-    def lose(_result: SubmissionResult) -> None:
+    def lose() -> None:
         scene.dask.kill_scheduler()
 
-    judge = partial(cluster.grade, address=scene.dask.address)
+    judge = partial(cluster.grade_each, address=scene.dask.address)
     files = {"a_first/notes.txt": "no code", f"b/{STAGE}/tiny.py": SOLUTION}
     write_files(scene.home / "two", files)
     two = LazySubmissions.of([find(scene.home / "two", scene.course.stages)])
     with Journal(record) as journal, pytest.raises(ClusterError, match="scheduler is lost"):
-        grade_with_journal(scene.course, two, journal, grade=judge, on_result=lose)
+        grade_with_journal(scene.course, two, journal, grade_each=judge, on_done=lose)
     with Journal(record) as journal:
-        kept = [one.status for one in journal.results.values()]
+        kept = [one.status for one, _ in journal.results()]
 
     assert kept == [Status.UNREADABLE]

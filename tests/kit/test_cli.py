@@ -112,6 +112,19 @@ def test_a_bad_grade_is_no_failure_of_the_grader(invoke: Invoke, module: Path):
     assert "0 / 10" in result.output
 
 
+def giving(*results: SubmissionResult) -> Callable[..., Results]:
+    """Make a grader that gives *results*, without a sandbox."""
+
+    def grade_each(
+        _course: Course, _submissions: object, on_result: Callable[..., None], **_options: object
+    ) -> Results:
+        for number, result in enumerate(results):
+            on_result(number, result)
+        return Results(course="tiny", isolation="full", submissions=())
+
+    return grade_each
+
+
 def test_a_failure_of_the_grader_is_exit_code_1(
     invoke: Invoke, module: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -119,8 +132,7 @@ def test_a_failure_of_the_grader_is_exit_code_1(
     failed = SubmissionResult(
         student="a", stage="01_tiny", status=Status.GRADER_ERROR, score=None, max_score=None
     )
-    results = Results(course="tiny", isolation="full", submissions=(failed,))
-    monkeypatch.setattr("autograder.grading.grade.grade", lambda *_given, **_options: results)
+    monkeypatch.setattr("autograder.grading.grade.grade_each", giving(failed))
     result = invoke("grade", module)
 
     assert result.exit_code == 1
@@ -138,8 +150,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Recorded:
         ada = SubmissionResult(
             student="ada", stage="01_tiny", status=Status.GRADED, score=points, max_score=10.0
         )
-        results = Results(course="tiny", isolation="full", submissions=(ada,))
-        monkeypatch.setattr("autograder.grading.grade.grade", lambda *_given, **_options: results)
+        monkeypatch.setattr("autograder.grading.grade.grade_each", giving(ada))
         return tmp_path / "results.json"
 
     return give
@@ -423,9 +434,9 @@ def test_a_regrade_with_nothing_changed_needs_no_sandbox(
     first = invoke("grade", module, "--json", record, *words)
     text = record.read_bytes()
     graded: list[object] = []
-    real = sys.modules["autograder.grading.grade"].grade
+    real = sys.modules["autograder.grading.grade"].grade_each
     monkeypatch.setattr(
-        "autograder.grading.grade.grade",
+        "autograder.grading.grade.grade_each",
         lambda *given, **options: graded.append(given) or real(*given, **options),
     )
     again = invoke("grade", module, "--json", record, *words)
@@ -466,7 +477,7 @@ def test_ctrl_c_says_that_nothing_is_lost(
     def interrupt(*_given: object, **_options: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("autograder.grading.grade.grade", interrupt)
+    monkeypatch.setattr("autograder.grading.grade.grade_each", interrupt)
     result = invoke("grade", module, "--json", tmp_path / "r.json")
 
     assert result.exit_code != 0

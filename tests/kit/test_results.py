@@ -1,8 +1,6 @@
 """The result model and its JSON form."""
 
 import json
-from io import BytesIO
-from typing import Any
 
 import msgspec
 import pytest
@@ -23,10 +21,7 @@ from autograder.results import (
     SubmissionResult,
     add,
     from_json,
-    from_json_lines,
     json_parts,
-    scores_in_json,
-    share_checks,
     title_of,
     to_json,
 )
@@ -267,76 +262,6 @@ def test_a_record_in_parts_is_the_record(count: int):
 
     assert b"".join(json_parts(results)) == whole
     assert from_json(whole) == results
-
-
-def test_equal_checks_are_kept_once(results: Results):
-    """The result stays equal; a class of thousands fits in memory."""
-    known: dict[Any, Any] = {}
-    [one] = results.submissions
-    [other] = from_json(to_json(results)).submissions
-    first, second = share_checks(one, known), share_checks(other, known)
-
-    assert first == second == one
-    assert first.exercises[0] is second.exercises[0]
-
-
-def test_equal_checks_of_exercises_that_differ_are_kept_once(results: Results):
-    """Only what differs takes memory."""
-    known: dict[Any, Any] = {}
-    [one] = results.submissions
-    [exercise] = from_json(to_json(results)).submissions[0].exercises[:1]
-    other = replace(one, exercises=(replace(exercise, score=exercise.score + 1),))
-    first, second = share_checks(one, known), share_checks(other, known)
-
-    assert second == other
-    assert all(
-        mine is yours
-        for mine, yours in zip(first.exercises[0].checks, second.exercises[0].checks, strict=True)
-    )
-
-
-def test_scores_are_read_without_the_rest(results: Results):
-    """A submission without a grade has none."""
-    [one] = results.submissions
-    none = replace(one, student="bert", score=None)
-    record = to_json(replace(results, submissions=(one, none)))
-    scores = {(one.student, one.stage): one.score}
-
-    assert scores_in_json(BytesIO(record)) == scores
-    assert scores_in_json([msgspec.json.format(record, indent=4)]) == scores
-    assert scores_in_json([msgspec.json.format(record, indent=-1)]) == scores
-
-
-def test_scores_are_read_one_submission_at_a_time(results: Results):
-    """A damaged submission is noticed, and so is a record that ends too early."""
-    record = to_json(results)
-    damaged = record.replace(b'"score": ', b'"score": "', 1)
-
-    for text in (damaged, record[:-20]):
-        with pytest.raises(msgspec.DecodeError):
-            scores_in_json(BytesIO(text))
-
-
-def test_a_record_is_read_line_by_line(results: Results):
-    """In any layout; what is equal in two submissions is kept once."""
-    [one] = results.submissions
-    class_ = replace(results, submissions=(one, replace(one, student="bert")))
-    record = to_json(class_)
-    read = from_json_lines(BytesIO(record))
-
-    assert read == from_json(record) == class_
-    assert read.submissions[0].exercises[0] is read.submissions[1].exercises[0]
-    for indent in (4, -1):
-        assert from_json_lines([msgspec.json.format(record, indent=indent)]) == class_
-
-
-def test_a_damaged_record_is_refused(results: Results):
-    """Where a submission is damaged, and where the record ends too early."""
-    record = to_json(results)
-
-    for text in (record.replace(b'"score": ', b'"score": "', 1), record[:-20], record[:300]):
-        with pytest.raises(msgspec.MsgspecError):
-            from_json_lines(BytesIO(text))
 
 
 def test_a_record_that_was_read_again_is_the_same_text(results: Results):

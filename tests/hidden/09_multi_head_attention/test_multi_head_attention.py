@@ -13,7 +13,8 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, tensor_like
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
-MHA, WRAPPER = "MultiHeadAttention", "MultiHeadAttentionWrapper"
+MHA = "MultiHeadAttention"
+WRAPPER = "MultiHeadAttentionWrapper"
 SHORT, LONG = ("W_q", "W_k", "W_v"), ("W_query", "W_key", "W_value")
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Use one matrix product for all tokens at once."
@@ -232,7 +233,7 @@ def test_causal_makes_query_key_value_layers(student, reference, documented):
     same_draws(biased, drawn)
 
 
-@check("CausalAttention", points=0.2, layer="documented")
+@check("CausalAttention", points=0.1, layer="documented")
 def test_causal_reproduces_the_documented_context(student, documented, inputs):
     """Seeded with 123, the context vectors are the documented ones."""
     batch = inputs.expand(*documented["ch03.batch.shape"].value)
@@ -275,6 +276,14 @@ def test_causal_keeps_mask_as_a_buffer(student):
     expect("mask" in attention.buffers(), "There is no buffer named mask.")
     place = attention.move("meta").get("mask", "")
     expect(place.startswith("meta"), "mask does not move with the module.")
+
+
+@check("CausalAttention", points=0.1, layer="laws", rules=("no_seeding",))
+def test_causal_leaves_the_seed_to_the_caller(student, probe):
+    """Neither building the module nor calling it, with dropout, seeds torch's generator."""
+    x = tokens(probe, 2, 4, TEXT.d_in)
+
+    caller_seeds(student, "CausalAttention", (TEXT.d_in, TEXT.d_out, TEXT.context, 0.5), (x,))
 
 
 # Dropout: the value of a token is its one-hot position, twice, so that outputs are the weights

@@ -393,6 +393,13 @@ def test_an_unknown_rule_is_refused(stage: Stage):
         stubs.add_rules(UNRULED, stage, BOTH.replace('"dtype"', '"dtyp"'))
 
 
+def test_a_rule_of_an_unknown_exercise_is_refused(stage: Stage):
+    """Such as a name that is assigned in another way than the kit reads."""
+    suite = 'A, B = "double", "Scale"\n@check(A, points=1, rules=("dtype",))\ndef test_a(): ...\n'
+    with pytest.raises(CourseError, match=r"names the exercise 'A', which stage\.toml lacks"):
+        stubs.add_rules(UNRULED, stage, suite)
+
+
 def test_a_rule_that_the_stub_does_not_state_is_found(stage: Stage):
     """Line breaks in the stub make no difference."""
     known = read_rules(stage.rules)

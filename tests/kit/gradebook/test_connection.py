@@ -219,15 +219,15 @@ def test_a_gradebook_that_is_locked_after_the_grading_loses_nothing(
     """The record is written, and the same command writes the gradebook later, without grading."""
     calls: list[ExitStack] = []
 
-    def grade(course: Course, submissions, *, isolation: str, on_result, **_options) -> Results:
+    def grade_each(course: Course, submissions, on_result, *, isolation: str, **_more) -> Results:
         calls.append(ExitStack())
         calls[-1].enter_context(locked(course))
         [submission] = submissions
-        audited = Provenance(course, isolation).begin(submission)
-        on_result(audited(graded()))
-        return Results(course="tiny", isolation=isolation, submissions=(audited(graded()),))
+        provenance = Provenance(course, isolation)
+        on_result(0, provenance.begin(submission)(graded()))
+        return provenance.record(())
 
-    monkeypatch.setattr("autograder.grading.grade.grade", grade)
+    monkeypatch.setattr("autograder.grading.grade.grade_each", grade_each)
     output = run(class_.root, *WORDS, code=1)
     calls[0].close()
     again = run(class_.root, *WORDS)

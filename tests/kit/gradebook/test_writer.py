@@ -108,7 +108,9 @@ def test_a_submission_of_no_stage_is_a_fault(write: WriteBook, hand_in: HandIn, 
 
 def test_duplicates_are_rejected(course: Course, graded: Made, write: WriteBook):
     """Nothing says which of two submissions counts."""
-    with pytest.raises(UsageError, match=f"ada has 2 submissions of {STAGE}.*Name each place once"):
+    with pytest.raises(
+        UsageError, match=f"ada has several submissions of {STAGE}.*Name each place once"
+    ):
         write(graded("ada"), graded("ada"))
     assert rows(course.root) == {}
 

@@ -82,10 +82,11 @@ def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[..., tuple[Resul
         class_ += [submit(SOLUTION, student=student) for student in more]
         provenance = Provenance(tiny, "full")
         workers = Workers(facts, answers)
-        collected = Class(class_, provenance, lambda _result: None)
+        found: dict[int, SubmissionResult] = {}
+        collected = Class(class_, provenance, found.__setitem__)
         tasks = cluster._Tasks(workers, collected, provenance)
         cluster._grade_all(workers, tasks, len(class_), None)
-        return provenance.record(collected.results[index] for index in range(len(class_))), workers
+        return provenance.record(found[index] for index in range(len(class_))), workers
 
     return grade
 

@@ -41,18 +41,17 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replace the grading, which takes long; collects the students that it is asked to grade."""
     students: list[str] = []
 
-    def grade(
+    def grade_each(
         course: Course,
         submissions: LazySubmissions,
+        on_result: Callable[[int, SubmissionResult], None],
         *,
         isolation: str,
         jobs: int | None,
-        on_result: Callable[[SubmissionResult], None],
     ) -> Results:
         del jobs
         provenance = Provenance(course, isolation)
-        results = []
-        for submission in submissions:
+        for index, submission in enumerate(submissions):
             if (course.root / f"stop-{submission.student}").exists():
                 raise KeyboardInterrupt
             students.append(submission.student)
@@ -65,11 +64,10 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
                 max_score=10.0,
                 sha256=submission.sha256,
             )
-            results.append(provenance.begin(submission)(result))
-            on_result(results[-1])
-        return Results(course=course.id, isolation=isolation, submissions=tuple(results))
+            on_result(index, provenance.begin(submission)(result))
+        return provenance.record(())
 
-    monkeypatch.setattr("autograder.grading.grade.grade", grade)
+    monkeypatch.setattr("autograder.grading.grade.grade_each", grade_each)
     return students
 
 
@@ -80,7 +78,8 @@ def run(tiny: Course, class_: Path, record: Path) -> Callable[..., Results]:
     def grade(*, fresh: bool = False) -> Results:
         submissions = LazySubmissions.of([find(class_, tiny.stages)])
         with Journal(record, fresh=fresh) as journal:
-            return grade_with_journal(tiny, submissions, journal, isolation="process")
+            results = grade_with_journal(tiny, submissions, journal, isolation="process")
+            return replace(results, submissions=tuple(results.submissions))
 
     return grade
 
@@ -180,6 +179,19 @@ def test_outdated_lines_are_dropped_in_the_end(run, judged: list[str], class_: P
     assert not judged
 
 
+def test_a_line_without_its_end_stays_a_line(run, judged: list[str], class_: Path, record: Path):
+    """Also where outdated lines around it are dropped."""
+    run()
+    journal_of(record).write_bytes(journal_of(record).read_bytes()[:-1])
+    for number in range(7):
+        (class_ / "bea" / "tiny.py").write_text(f"x = {number}\n")
+        run()
+    del judged[:]
+    run()
+
+    assert not judged
+
+
 HOLD = """
 import sys
 from pathlib import Path
@@ -226,9 +238,10 @@ def test_a_disk_that_fills_up_costs_no_result(
         journal._stream = FullAfter(journal._stream, most=1)
         submissions = LazySubmissions.of([find(class_, tiny.stages)])
         results = grade_with_journal(tiny, submissions, journal, isolation="process")
+        students = [result.student for result in results.submissions]
     run()
 
-    assert len(results.submissions) == len(STUDENTS)
+    assert students == [*STUDENTS]
     assert journal.fault == "No space left on device"
     assert judged == [*STUDENTS, "bea", "cleo", "dora"]
 
@@ -249,9 +262,9 @@ class FullAfter:
             return self._stream.write(data[: len(data) // 2])
         raise OSError(28, "No space left on device")
 
-    def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
+    def __getattr__(self, name: str) -> object:
+        """All else is as in any file."""
+        return getattr(self._stream, name)
 
 
 def test_the_journal_may_be_read_by_those_who_may_read_the_record(run, judged, record: Path):
@@ -280,10 +293,22 @@ def test_a_result_of_another_code_is_not_used(
     assert judged == [*STUDENTS, "ada"]
 
 
-def test_a_result_without_an_audit_is_not_kept(record: Path, submission):
+def test_a_result_without_an_audit_is_not_used_again(record: Path, submission):
     """Nobody could say later what decided it."""
     with Journal(record) as journal:
         journal.add(submission())
         journal.add(replace(submission(), status=Status.GRADER_ERROR))
 
-    assert journal_of(record).read_bytes().count(b"\n") == 1
+        assert list(journal.results()) == []
+
+
+def test_without_a_record_the_journal_has_no_file(tiny: Course, class_: Path, judged: list[str]):
+    """The results are read from a temporary one, which is gone afterwards."""
+    before = sorted(class_.parent.iterdir())
+    with Journal() as journal:
+        submissions = LazySubmissions.of([find(class_, tiny.stages)])
+        results = grade_with_journal(tiny, submissions, journal, isolation="process")
+        students = [result.student for result in results.submissions]
+
+    assert students == judged == [*STUDENTS]
+    assert sorted(class_.parent.iterdir()) == before

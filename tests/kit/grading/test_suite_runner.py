@@ -111,6 +111,13 @@ def test_a_conftest_above_the_course_does_not_run(graded: Graded, tiny: Course, 
     assert graded("").status == Status.GRADED
 
 
+def test_a_conftest_beside_the_hidden_suites_does_not_run(graded: Graded, tiny: Course):
+    """It is in no digest of what decides a grade; what a course tests itself with may be there."""
+    (tiny.root / "tests" / "conftest.py").write_text("raise SystemExit('not a suite')", "utf-8")
+
+    assert graded("").status == Status.GRADED
+
+
 def test_each_check_ends_in_its_own_way(graded: Graded):
     """A wrong answer fails, an exception is an error, a missing exercise is skipped."""
     result = graded("def double(x):\n    assert x.ndim == 1\n    return 3 * x\n")

@@ -7,7 +7,7 @@ import pytest
 from autograder.reports.check_statistics import (
     LEAST_SUBMISSIONS,
     CheckStatistics,
-    check_statistics,
+    CheckTally,
 )
 from autograder.results import Outcome, Status, SubmissionResult
 from tests.factories import MakeCheck, MakeSubmission
@@ -29,7 +29,10 @@ def student(check: MakeCheck, submission: MakeSubmission) -> Student:
 
 def first(*submissions: SubmissionResult) -> CheckStatistics:
     """The statistics of the first check."""
-    return check_statistics(submissions)[0]
+    tally = CheckTally()
+    for submission in submissions:
+        tally.add(submission)
+    return tally.statistics()[0]
 
 
 def test_the_share_counts_every_graded_submission(student: Student, submission: MakeSubmission):

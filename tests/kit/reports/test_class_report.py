@@ -11,6 +11,7 @@ from autograder.course import Course
 from autograder.reports import class_report
 from autograder.reports.class_report import build_stage_reports, class_tables, first_problem
 from autograder.reports.html import class_page
+from autograder.reports.page_names import PageNames
 from autograder.results import (
     CheckResult,
     Diagnosis,
@@ -131,11 +132,13 @@ def test_a_class_that_could_not_be_graded_has_no_median(
 
 def test_the_report_is_values_before_it_is_a_page(tiny: Course, graded_class: Results):
     """Two of five submissions need manual review, each with the page that was named for it."""
-    pages = [f"{number}.html" for number in range(5)]
-    (stage,) = build_stage_reports(tiny, graded_class, pages, {})
+    pages = PageNames(graded_class.submissions)
+    (stage,) = build_stage_reports(tiny, graded_class, {})
 
-    assert [row.page for row in stage.rows] == pages
-    assert [row.student for row in stage.review] == ["ruth", "zoe"]
+    assert [row.page for row in stage.rows] == [
+        pages.of(*one) for one in enumerate(graded_class.submissions)
+    ]
+    assert [stage.rows.row(number).student for number in stage.review] == ["ruth", "zoe"]
 
 
 def test_points_that_are_carried_forward_are_counted_apart(
@@ -294,9 +297,9 @@ def test_what_points_can_not_show_needs_manual_review(
 ):  # fmt: skip
     """Each with its reason."""
     run = results(submission(failed_check, **facts))
-    (stage,) = build_stage_reports(tiny, run, ["a.html"], {})
+    (stage,) = build_stage_reports(tiny, run, {})
 
-    assert stage.review[0].review == (reason,)
+    assert stage.rows.row(stage.review[0]).review == (reason,)
     assert reason in words(class_page(tiny, run))
 
 

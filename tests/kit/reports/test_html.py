@@ -21,7 +21,6 @@ from autograder.reports.html import (
     exercise_card,
     exercise_card_text,
     feedback_page,
-    page_names,
     render,
     write_pages,
 )
@@ -314,25 +313,6 @@ def test_hostile_names_stay_inside_the_folder(tiny: Course, hostile: Results, tm
     assert len(names) == len(hostile.submissions) + 1
     assert {path.parent for path in set(tmp_path.rglob("*")) - before} == {tmp_path, index.parent}
     assert all(re.fullmatch(r"[A-Za-z0-9-]{1,140}\.html", name) for name in names)
-
-
-@pytest.mark.parametrize(
-    ("students", "names"),
-    [
-        pytest.param(("ada", "ada"), ("ada--01-tiny", "ada--01-tiny-2"), id="twice"),
-        pytest.param(("ada", "Ada"), ("ada--01-tiny", "Ada--01-tiny-2"), id="apart-by-case-only"),
-        pytest.param(("Zoë Ångström",), ("Zoe-Angstrom--01-tiny",), id="accents"),
-        pytest.param(("李雷", "韩梅"), ("student--01-tiny", "student--01-tiny-2"), id="no-latin"),
-        pytest.param(("../con", ".."), ("con--01-tiny", "student--01-tiny"), id="paths"),
-    ],
-)
-def test_page_names_are_valid_and_never_alike(
-    submission: MakeSubmission, students: tuple[str, ...], names: tuple[str, ...]
-):
-    """On Linux, macOS and Windows."""
-    found = page_names(submission(student=student) for student in students)
-
-    assert found == tuple(f"{name}.html" for name in names)
 
 
 def test_writing_twice_replaces_the_pages(tiny: Course, graded_class: Results, tmp_path: Path):

@@ -1,10 +1,10 @@
 """Which submissions are reported as the same code."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from autograder.reports.similar import MAX_GROUPS, similar_groups
+from autograder.reports.similar import MAX_GROUPS, SimilarCode, SimilarGroup
 from autograder.results import Outcome, Status, SubmissionResult
 from tests.factories import MakeCheck, MakeSubmission
 
@@ -20,6 +20,14 @@ def student(check: MakeCheck, submission: MakeSubmission) -> Student:
         return submission(check(Outcome.FAILED, **fields), **facts)
 
     return make
+
+
+def similar_groups(class_: Sequence[SubmissionResult]) -> list[SimilarGroup]:
+    """The groups of a class."""
+    code = SimilarCode()
+    for index, result in enumerate(class_):
+        code.add(index, result)
+    return code.groups(class_.__getitem__)
 
 
 def test_the_same_file_is_a_group(student: Student):

@@ -26,7 +26,7 @@ def test_it_holds_what_collecting_yields(lazy: LazySubmissions, class_, stages):
     eager = list(find(class_, stages).submissions())
 
     assert [one.digest for one in lazy] == [one.digest for one in eager]
-    assert [one.digest for one in lazy.outlines] == [one.digest for one in eager]
+    assert [one.digest for one in lazy.outlines()] == [one.digest for one in eager]
     assert len(lazy) == len(eager) == 4
 
 
@@ -45,7 +45,7 @@ def test_a_part_of_it_is_lazy_too(lazy: LazySubmissions):
 
     assert [one.student for one in some] == ["bob", "alice"]
     assert isinstance(rest, LazySubmissions)
-    assert [one.stage for one in rest.outlines][:2] == ["02_self_attention"] * 2
+    assert [one.stage for one in rest.outlines()][:2] == ["02_self_attention"] * 2
 
 
 def test_a_change_is_made_at_each_reading(lazy: LazySubmissions):

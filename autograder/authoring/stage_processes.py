@@ -1,0 +1,31 @@
+"""Divides the stages of a course, which are independent of each other, among the cores."""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import TypeVar
+
+from autograder.course import Stage
+from autograder.grading.grade import cores
+
+_Part = TypeVar("_Part")
+
+
+def in_processes(work: Callable[[Sequence[Stage]], _Part], stages: Sequence[Stage]) -> list[_Part]:
+    """Call *work* with some of the *stages* in each process; return what each call returns."""
+    count = min(cores(), len(stages)) if hasattr(os, "fork") else 1
+    if count <= 1:
+        return [work(stages)]
+    parts: list[list[Stage]] = [[] for _ in range(count)]
+    for stage in sorted(stages, key=_effort, reverse=True):
+        min(parts, key=lambda part: sum(map(_effort, part))).append(stage)
+    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
+        return list(pool.map(work, parts))
+
+
+def _effort(stage: Stage) -> int:
+    """Estimate how long it takes to run the wrong programs of *stage* in its checks."""
+    files = (stage.misconceptions, stage.hidden_suite)
+    return math.prod(path.stat().st_size for path in files if path.is_file())

@@ -1,0 +1,225 @@
+"""Results on disk: each is read when its turn comes, so a class of any size fits in memory."""
+
+from array import array
+from bisect import insort
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar, overload
+
+import msgspec
+from msgspec.structs import force_setattr, replace
+
+from autograder.errors import UsageError
+from autograder.results import Results, Status, SubmissionResult, from_json
+from autograder.sanitize import identifier
+
+MAX_CHANGES: Final = 50  # named after a regrade; the class report shows everybody
+_OPENS: Final = b"    {\n"  # a submission, in the JSON of a record
+_CLOSES: Final = (b"    },\n", b"    }\n")
+_Key = TypeVar("_Key", bound=Hashable)
+_Old = TypeVar("_Old")
+_New = TypeVar("_New")
+
+
+class SubmissionScore(msgspec.Struct, frozen=True):
+    """The part of a result that says who earned how much; the rest is not decoded."""
+
+    student: str
+    stage: str
+    score: float | None
+    status: Status
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "student", identifier(self.student) or "(no name)")
+        force_setattr(self, "stage", identifier(self.stage))
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Whose score it is, and in which stage."""
+        return self.student, self.stage
+
+
+Place = tuple[int, int]  # of a result's JSON in its file: where it begins and ends
+Read = Callable[[Iterable[Place]], Iterator[bytes]]
+_Struct = TypeVar("_Struct", SubmissionResult, SubmissionScore)
+
+
+class StoredResults(Sequence[SubmissionResult]):
+    """The results at *places* in a file, whose JSON *read* yields.
+
+    Raises ``UsageError`` where one can't be read; *file* names it there.
+    """
+
+    def __init__(self, read: Read, places: Iterable[Place], file: object) -> None:
+        self._read_places = read
+        self._edges = array("Q", (edge for place in places for edge in place))
+        self._file = file
+
+    def __len__(self) -> int:
+        return len(self._edges) // 2
+
+    @overload
+    def __getitem__(self, index: int) -> SubmissionResult: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[SubmissionResult]: ...
+
+    def __getitem__(self, index: int | slice) -> SubmissionResult | Sequence[SubmissionResult]:
+        """Read one result, or choose some."""
+        chosen = range(len(self))[index]
+        if isinstance(chosen, int):
+            return next(self._read([chosen], SubmissionResult))
+        return StoredResults(self._read_places, map(self._place, chosen), self._file)
+
+    def __iter__(self) -> Iterator[SubmissionResult]:
+        return self._read(range(len(self)), SubmissionResult)
+
+    def scores(self) -> Iterator[SubmissionScore]:
+        """Read the scores only, which takes a tenth of the time."""
+        return self._read(range(len(self)), SubmissionScore)
+
+    def _place(self, index: int) -> Place:
+        return self._edges[2 * index], self._edges[2 * index + 1]
+
+    def _read(self, indices: Iterable[int], type_: type[_Struct]) -> Iterator[_Struct]:
+        try:
+            for text in self._read_places(map(self._place, indices)):
+                yield msgspec.json.decode(text, type=type_)
+        except OSError as error:
+            raise _unreadable(self._file, error) from error
+        except msgspec.MsgspecError as error:
+            raise _damaged(self._file, error) from error
+
+
+def read_record(file: Path) -> Results:
+    """Read the record in *file*; raises ``UsageError`` if it is none, now or when it is used.
+
+    As ``results.to_json`` writes a record, one result of it is in memory at a time; in another
+    layout, all are.
+    """
+    edges = array("Q")
+    try:
+        with file.open("rb") as lines:
+            results = from_json(b"".join(_beside_submissions(lines, edges)))
+    except OSError as error:
+        raise _unreadable(file, error) from error
+    except msgspec.MsgspecError as error:
+        raise _damaged(file, error) from error
+    if not edges:
+        return results
+    each = iter(edges)
+    stored = StoredResults(partial(_read_parts, file), zip(each, each, strict=True), file)
+    return replace(results, submissions=stored)
+
+
+def _beside_submissions(lines: Iterable[bytes], edges: "array[int]") -> Iterator[bytes]:
+    """Yield the lines that belong to no submission; add where each submission begins and ends."""
+    at = 0
+    for line in lines:
+        is_inside = len(edges) % 2
+        if line == _OPENS and not is_inside:
+            edges.append(at)
+        elif is_inside and line in _CLOSES:
+            edges.append(at + len(_CLOSES[1]) - 1)
+        elif not is_inside:
+            yield line
+        at += len(line)
+    if len(edges) % 2:  # the record was cut off
+        yield _OPENS
+
+
+def _read_parts(file: Path, places: Iterable[Place]) -> Iterator[bytes]:
+    with file.open("rb") as stream:
+        for begin, end in places:
+            stream.seek(begin)
+            yield stream.read(end - begin)
+
+
+def _unreadable(file: object, error: OSError) -> UsageError:
+    return UsageError(f"{file} can't be read: {error.strerror}.")
+
+
+def _damaged(file: object, error: msgspec.MsgspecError) -> UsageError:
+    return UsageError(f"{file} is no record of `autograder grade --json`: {error}.")
+
+
+class ScoreChanges:
+    """Counts the scores that differ from earlier ones, and names the first of them."""
+
+    def __init__(self) -> None:
+        self._compared = 0
+        self._changed = 0
+        self._named: list[tuple[str, str, float, float]] = []
+
+    def add(self, student: str, stage: str, before: float | None, after: float | None) -> None:
+        """Compare two scores of *student* in *stage*; ``None`` is no score, and no change."""
+        if before is None or after is None:
+            return
+        self._compared += 1
+        if before != after:
+            self._changed += 1
+            insort(self._named, (student, stage, before, after))
+            del self._named[MAX_CHANGES:]
+
+    def __str__(self) -> str:
+        """Say in one line which scores changed; empty where none was there before."""
+        if not self._compared:
+            return ""
+        named = [
+            f"{student}, {stage}: {before:g} → {after:g} ({after - before:+g})"
+            for student, stage, before, after in self._named
+        ]
+        more = self._changed - len(named)
+        listing = "; ".join([*named, *([f"and {more} more"] if more else [])])
+        count = f"{self._changed} of {self._compared} earlier scores changed"
+        return f"{count}{': ' if listing else ''}{listing}."
+
+
+def score_changes(old: Results, new: Results) -> ScoreChanges:
+    """Compare the scores of two records."""
+    changes = ScoreChanges()
+    before, after = (((one.key, one.score) for one in scores_of(run)) for run in (old, new))
+    for key, earlier, later in matched(before, after):
+        changes.add(*key, earlier, later)
+    return changes
+
+
+def scores_of(results: Results) -> Iterator[SubmissionScore]:
+    """Yield each score; what has none is there, too."""
+    found = results.submissions
+    if isinstance(found, StoredResults):
+        yield from found.scores()
+    else:
+        for one in found:
+            yield SubmissionScore(one.student, one.stage, one.score, one.status)
+
+
+def matched(
+    old: Iterable[tuple[_Key, _Old]], new: Iterable[tuple[_Key, _New]]
+) -> Iterator[tuple[_Key, _Old | None, _New | None]]:
+    """Yield each key with its value in both lists, ``None`` where a list does not have it.
+
+    In memory is what waits for its match: little where the order is nearly the same. Of equal keys
+    in one list, each is matched with another one.
+    """
+    sources: tuple[Iterator[tuple[_Key, Any]], ...] = (iter(old), iter(new))
+    waiting: tuple[dict[_Key, list[Any]], ...] = ({}, {})
+    left = [0, 1]
+    while left:
+        for side in (0, 1):
+            item = next(sources[side], None)
+            if item is None:
+                left = [other for other in left if other != side]
+                continue
+            key, value = item
+            others = waiting[1 - side].get(key)
+            if others is None and 1 - side in left:
+                waiting[side].setdefault(key, []).append(value)
+                continue
+            other = others.pop(0) if others else None
+            if not others:
+                waiting[1 - side].pop(key, None)
+            yield (key, other, value) if side else (key, value, other)
+    yield from ((key, value, None) for key, values in waiting[0].items() for value in values)
+    yield from ((key, None, value) for key, values in waiting[1].items() for value in values)

@@ -1,0 +1,26 @@
+"""The names of students' pages."""
+
+import pytest
+
+from autograder.reports.page_names import PageNames
+from tests.factories import MakeSubmission
+
+
+@pytest.mark.parametrize(
+    ("students", "names"),
+    [
+        pytest.param(("ada", "ada"), ("ada--01-tiny", "ada--01-tiny-2"), id="twice"),
+        pytest.param(("ada", "Ada"), ("ada--01-tiny", "Ada--01-tiny-2"), id="apart-by-case-only"),
+        pytest.param(("Zoë Ångström",), ("Zoe-Angstrom--01-tiny",), id="accents"),
+        pytest.param(("李雷", "韩梅"), ("student--01-tiny", "student--01-tiny-2"), id="no-latin"),
+        pytest.param(("../con", ".."), ("con--01-tiny", "student--01-tiny"), id="paths"),
+    ],
+)
+def test_page_names_are_valid_and_never_alike(
+    submission: MakeSubmission, students: tuple[str, ...], names: tuple[str, ...]
+):
+    """On Linux, macOS and Windows."""
+    class_ = [submission(student=student) for student in students]
+    pages = PageNames(class_)
+
+    assert [pages.of(*one) for one in enumerate(class_)] == [f"{name}.html" for name in names]
