@@ -4,10 +4,9 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from autograder.diagnosis.operators.on_scores import SOFTMAX
+from autograder.diagnosis.operators.on_softmax import SOFTMAX
 from autograder.diagnosis.operators.rewrites import (
     Rewrite,
-    Scope,
     Site,
     constant,
     mistake,
@@ -15,6 +14,7 @@ from autograder.diagnosis.operators.rewrites import (
     put,
     site_of,
 )
+from autograder.diagnosis.operators.scopes import Scope
 from autograder.diagnosis.operators.vocabulary import role_of
 
 FIXED_SIZES = (2, 3, 4, 6, 8, 16)  # those of the documents, and common choices

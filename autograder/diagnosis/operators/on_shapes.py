@@ -7,12 +7,12 @@ from functools import partial
 from autograder.diagnosis.operators.rewrites import (
     Edit,
     Rewrite,
-    Scope,
     mistake,
     name_of,
     put,
     site_of,
 )
+from autograder.diagnosis.operators.scopes import Scope
 from autograder.diagnosis.operators.vocabulary import role_of
 
 PAIRED = ("Linear", "rand", "randn", "draw", "transpose", "view", "reshape", "softmax")

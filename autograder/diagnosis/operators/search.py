@@ -16,10 +16,10 @@ from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.operators import naming
 from autograder.diagnosis.operators.comparison import Comparison
+from autograder.diagnosis.operators.kinds import require_known
 from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.pairs import PairSearch
 from autograder.diagnosis.operators.programs import Programs, Run, Script, Solve, Words
-from autograder.diagnosis.operators.vocabulary import require_known
 from autograder.results import TOGETHER, Diagnosis
 from autograder.suite.in_process import LocalChannel
 
