@@ -295,6 +295,19 @@ KINDS: Final = {
         "An argument is used also where the caller leaves it out.",
         "What does the argument hold if the caller passes none?",
     ),
+    "value_missing": Wording(
+        "Something does not exist where it is used: the step that makes it is missing, comes "
+        "later, or stores its result under another name.",
+        "Which step gives it a value, and does that step run before this one?",
+    ),
+    "axis_missing": Wording(
+        "A step is not told along which axis it runs.",
+        "Which axis must sum to one, or disappear?",
+    ),
+    "not_stored": Wording(
+        "The module does not keep an argument under the name by which it is read later.",
+        "What must a module remember from its constructor?",
+    ),
     "mask_form": Wording(
         "The mask is in another form: with minus infinity, for adding it to scores.",
         "Which values does the docstring give to hidden and visible tokens?",

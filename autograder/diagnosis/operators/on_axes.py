@@ -16,6 +16,7 @@ from autograder.diagnosis.operators.rewrites import (
     transposed,
 )
 from autograder.diagnosis.operators.scopes import Scope
+from autograder.diagnosis.operators.vocabulary import ORDINALS, axis_of, capital, role_of
 
 OTHER_AXES = ((0, 1), (1, 2), (0, 2), (1, 3), (2, 3), (0, -1), (1, -1), (-2, -1), (-3, -1))
 
@@ -29,26 +30,28 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
         what = scope.phrase(tensor)
         of = f" of {what}" if what else ""
         make = partial(put, site)
-        yield mistake(
-            "transposed",
-            make("OBJECT"),
-            f"Two axes{of} are not exchanged although they must be.",
-            group=f"not transposed {of}",
+        two = f"{_pair(site.node)}{of}"
+        sentence = f"{capital(two)} are not exchanged although they must be."
+        yield mistake("transposed", make("OBJECT"), sentence)
+        sentence = (
+            f"{capital(two)} must be exchanged; a new shape alone leaves all numbers in their "
+            "order, so that they end up in wrong places."
         )
-        yield mistake(
-            "reshaped",
-            make("OBJECT.reshape(OLD.shape)"),
-            f"Two axes{of} must be exchanged; a new shape alone leaves all numbers in their order, "
-            "so that they end up in wrong places.",
-            group=f"reshaped {of}",
-        )
+        yield mistake("reshaped", make("OBJECT.reshape(OLD.shape)"), sentence)
         for one, other in OTHER_AXES:
             yield mistake(
                 "transposed",
                 make(f"OBJECT.transpose({one}, {other})"),
-                f"Other axes{of} are exchanged than those that must be.",
+                f"The wrong axes{of} are exchanged: the {ORDINALS[one]} and the {ORDINALS[other]}.",
                 group=f"other axes {of}",
             )
+    for site in scope.of(ast.Assign):
+        value = site.node.value
+        if transposed(value) is not None and _is_cut(transposed(value)):
+            what = role_of(site.node.targets[0])
+            sentence = f"The {what or 'features'} are not split into heads."
+            uncut = put(site_of(site, site.node, "value"), "CUT", CUT=value.func.value.func.value)
+            yield mistake("heads_mixed", uncut, sentence)
     swaps = [site for site in scope.calls("transpose") if _is_cut(site.node.func.value)]
     if len(swaps) > 1:
         sentence = (
@@ -74,7 +77,20 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
             )
 
 
-def _is_cut(node: ast.expr) -> bool:
+def _pair(node: ast.expr) -> str:
+    """Say which two axes are exchanged: of a matrix, or of what the two numbers name."""
+    match node:
+        case ast.Call(ast.Attribute(), [one, other]) if {axis_of(one)[:3], axis_of(other)[:3]} == {
+            "the"
+        }:
+            first = axis_of(one).removesuffix(" axis")
+            return f"{first} and {axis_of(other)}"
+        case ast.Attribute():
+            return "the two axes"
+    return "the axes of tokens and features"
+
+
+def _is_cut(node: ast.expr | None) -> bool:
     """Whether *node* is a tensor in a new shape."""
     return isinstance(node, ast.Call) and name_of(node.func) in {"view", "reshape"}
 
@@ -86,13 +102,18 @@ def heads(scope: Scope) -> Iterator[Rewrite]:
         dim = option(site.node, "dim", 1)
         if parts is None or dim is None:
             continue
-        for axis in ("0", "1", "-2"):
-            yield _together(site, parts, f"torch.cat(H, dim={axis})", "concat_axis", "")
-        for axis in ("0", "1", "-1"):
+        for axis in (0, 1, -2):
+            sentence = (
+                f"The results of the heads are put together along the {ORDINALS[axis]} axis, not "
+                f"along {axis_of(dim)}."
+            )
+            edit = put(site, f"torch.cat(H, dim={axis})", H=parts)
+            yield mistake("concat_axis", edit, sentence, group="concat_axis")
+        for place in ("0", "1", "-1"):
             sentence = (
                 "The results of the heads get an axis of their own; they must be side by side."
             )
-            yield _together(site, parts, f"torch.stack(H, dim={axis})", "concat_axis", sentence)
+            yield _together(site, parts, f"torch.stack(H, dim={place})", "concat_axis", sentence)
         for text, kind, sentence in (
             (
                 "sum(H)",
@@ -133,7 +154,7 @@ def heads(scope: Scope) -> Iterator[Rewrite]:
 def _together(  # a row of a table
     site: Site, parts: Site, text: str, kind: str, sentence: str, dim: ast.expr | None = None
 ) -> Rewrite:
-    return mistake(kind, put(site, text, H=parts, D=dim), sentence, group="" if sentence else kind)
+    return mistake(kind, put(site, text, H=parts, D=dim), sentence)
 
 
 RULES = (axes, heads)

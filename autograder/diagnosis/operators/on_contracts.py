@@ -39,6 +39,10 @@ def limits(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.of(ast.Compare):
         if len(site.node.ops) != 1:
             continue
+        if isinstance(site.holder, ast.Return) and type(site.node.ops[0]) in COMPARISONS:
+            sentence = "A comparison is the wrong way round."
+            question = "Which side must be the smaller one?"
+            yield mistake("boundary", Edit(site, _reversed), sentence, question)
         for symbol in COMPARISONS.get(type(site.node.ops[0]), ()):
             yield mistake(
                 "boundary",
@@ -46,6 +50,10 @@ def limits(scope: Scope) -> Iterator[Rewrite]:
                 "A limit itself is on the wrong side of its comparison.",
                 "What must happen exactly at the limit?",
             )
+
+
+def _reversed(old: ast.Compare) -> ast.expr:
+    return ast.copy_location(ast.Compare(old.comparators[0], old.ops, [old.left]), old)
 
 
 def positions(scope: Scope) -> Iterator[Rewrite]:
@@ -119,30 +127,43 @@ def checks(scope: Scope) -> Iterator[Rewrite]:
         node = site.node
         if not (node.body and isinstance(node.body[-1], ast.Raise)):
             continue
-        named = [
-            item.id
-            for item in ast.walk(node.test)
-            if isinstance(item, ast.Name) and item.id in scope.arguments
-        ]
-        about = f" of `{named[0]}`" if named else ""
-        yield mistake(
-            "check_missing",
-            leave_out(site),
-            f"A wrong value{about} is not refused." if named else "",
-        )
+        subject = _subject(scope, node.test)
+        wrong = f"A wrong {subject[0]}" if subject else ""
+        right = f"Right {subject[1]} are" if subject else "Right values are"
+        group = f"check_wrong {subject}"
+        yield mistake("check_missing", leave_out(site), wrong and f"{wrong} is not refused.")
         test = site_of(site, node, "test")
-        sentence = f"Right values{about} are refused."
+        sentence = f"{right} refused."
         always = constant(test, value=True)
-        yield mistake("check_wrong", always, sentence, group=f"check_wrong {about}")
-        sentence = f"Right values{about} are refused, and wrong ones are not."
+        yield mistake("check_wrong", always, sentence, group=group)
+        sentence = f"{right} refused, and wrong ones are not."
         reversed_check = put(test, "not (OLD)")
-        yield mistake("check_wrong", reversed_check, sentence, group=f"check_wrong {about}")
+        yield mistake("check_wrong", reversed_check, sentence, group=group)
+        for other in scope.calls("any", "all"):
+            if other.node is node.test:
+                sentence = "A check of arguments takes a whole tensor for one condition."
+                question = "Is the question about one entry, or about each of them?"
+                yield mistake("check_wrong", put(other, "OBJECT"), sentence, question)
         for other in scope.of((ast.BoolOp, ast.BinOp)):
             inside = any(item is other.node for item in ast.walk(node.test))
             if inside and isinstance(getattr(other.node, "op", None), ast.BitOr | ast.Or):
                 for index in (0, 1):
-                    sentence = f"Some wrong values{about} are not refused."
+                    sentence = f"Some wrong {subject[1] if subject else 'values'} are not refused."
                     yield mistake("check_missing", Edit(other, partial(_part, index)), sentence)
+
+
+def _subject(scope: Scope, test: ast.expr) -> tuple[str, str] | None:
+    """Say what *test* is about, one and many: values or sizes of arguments, or what they hold."""
+    names = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
+    for name in names:
+        if name in scope.arguments:
+            return f"value of `{name}`", f"values of `{name}`"
+    for source in filter(None, map(scope.sources.get, names)):
+        for node in ast.walk(source):
+            if isinstance(node, ast.Name) and node.id in scope.arguments:
+                what = "size" if ".shape" in ast.unparse(source) else "value"
+                return f"{what} of `{node.id}`", f"{what}s of `{node.id}`"
+    return None
 
 
 def _part(index: int, old: ast.BoolOp | ast.BinOp) -> ast.expr:
@@ -169,6 +190,7 @@ def effects(scope: Scope) -> Iterator[Rewrite]:
 def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
     """Another of the parallel attributes stands in an argument of *call*, or two are exchanged."""
     found = [one for one in _parallel(scope) if _inside(one, scope) is site.node]
+    yield from _targets(scope, site)
     others = [one for one in _parallel(scope) if _inside(one, scope) is not site.node]
     for one in found:
         for name in sorted({other.node.attr for other in others} - {one.node.attr}):
@@ -180,6 +202,26 @@ def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
                     edits = (put(one, f"OBJECT.{name}"), put(other, f"OBJECT.{was}"))
                     sentence = f"`{was}` and `{name}` are exchanged."
                     yield mistake("projection_exchanged", edits, sentence)
+
+
+def _targets(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """Another of the parallel attributes is written in the place of that of *site*."""
+    target = _written(site)
+    before = (one for one in scope.of(ast.Expr) if one.node.lineno < site.node.lineno)
+    others = filter(None, map(_written, before))  # of a later one nothing is seen
+    for name in sorted({other.node.attr for other in others}) if target else ():
+        if target is not None and target.node.attr != name:
+            sentence = f"`{name}` is written twice, and `{target.node.attr}` not at all."
+            yield mistake("projection_exchanged", put(target, f"OBJECT.{name}"), sentence)
+
+
+def _written(site: Site) -> Site | None:
+    """Return the place of the projection's attribute that the statement at *site* writes into."""
+    func = getattr(site.node.value, "func", None)
+    target = getattr(func, "value", None)
+    if isinstance(target, ast.Attribute) and role_of(ast.Name(target.attr)) in PROJECTIONS:
+        return Site(func, "value", site.depth + 2)
+    return None
 
 
 def _parallel(scope: Scope) -> list[Site]:

@@ -16,7 +16,7 @@ from autograder.diagnosis.operators.rewrites import (
     site_of,
 )
 from autograder.diagnosis.operators.scopes import Scope
-from autograder.diagnosis.operators.vocabulary import role_of
+from autograder.diagnosis.operators.vocabulary import capital, role_of
 
 TRIANGLES = ("tril", "triu")
 
@@ -28,6 +28,8 @@ FILLS = {
     "-20.0": "Hidden scores are low, but not low enough: hidden tokens keep a small weight.",
     "-10.0": "Hidden scores are low, but not low enough: hidden tokens keep a small weight.",
     "0.0": "Hidden scores become zero or nearly zero, whose exponential is one: they still count.",
+    "0.001": "Hidden scores become nearly zero, whose exponential is nearly one: they still count.",
+    "1e9": "Hidden scores become large, not small: hidden tokens take all the weight.",
     "-1.0": "Hidden scores become a small negative number: they still count.",
     "float('inf')": "Hidden scores become plus infinity, which takes all the weight or makes NaN.",
 }
@@ -73,9 +75,20 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
             )
         if after := next(scope.calls(SOFTMAX), None):
             yield from _late_masks(scope, site, after, hidden)
-    for site in scope.calls("unsqueeze"):
-        if role_of(site.node.func.value) == "mask" and not scope.is_constructor:
+    yield from _new_axes(scope)
+
+
+def _new_axes(scope: Scope) -> Iterator[Rewrite]:
+    """A mask, or what it is made from, with its new axis in another place, or with none."""
+    for site in scope.calls("unsqueeze") if not scope.is_constructor else ():
+        is_mask = role_of(site.node.func.value) == "mask"
+        if is_mask:
             yield mistake("mask_axis", put(site, "OBJECT.unsqueeze(-1)"))
+        what = capital("the mask" if is_mask else scope.phrase(site.node.func.value) or "a tensor")
+        for text, how in (("OBJECT", "no new axis"), ("OBJECT.unsqueeze(0)", "its axis in front")):
+            sentence = f"{what} gets {how}, so that its entries meet those of another axis."
+            question = "Which axis of the one must meet which axis of the other?"
+            yield mistake("mask_axis", put(site, text), sentence, question)
 
 
 def _sums(scope: Scope, site: Site, scores: Site, hidden: ast.expr) -> Iterator[Rewrite]:

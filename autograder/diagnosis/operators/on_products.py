@@ -14,6 +14,8 @@ from autograder.diagnosis.operators.rewrites import (
 from autograder.diagnosis.operators.scopes import Scope
 from autograder.diagnosis.operators.vocabulary import capital, role_of
 
+FEATURES = "Features are compared with features, not tokens with tokens."
+
 
 def products(scope: Scope) -> Iterator[Rewrite]:
     """A matrix product: operands exchanged, repeated, transposed, or not added up."""
@@ -63,6 +65,13 @@ def _needlessly_transposed(what: str) -> str:
     return f"{what or 'The second factor'} is transposed in a product although it must not be."
 
 
+def _is_named_otherwise(site: Site) -> bool:
+    """Whether one factor alone is what other rules return, or project."""
+    if role_of(site.node.left) == "weights":
+        return isinstance(site.holder, ast.Return)
+    return bool(role_of(site.node.right))
+
+
 def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
     """The factors in the other order, only one of them, or their products not added up."""
     make = partial(put, site)
@@ -71,16 +80,15 @@ def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
     right = scope.phrase(turned or site.node.right) or "the second factor"
     if right != left:
         sentence = f"{capital(left)} and {right} are in the other order in their product."
-        yield mistake("factors_exchanged", make("RIGHT @ LEFT"), sentence)
-        named_otherwise = role_of(site.node.left) == "weights" or role_of(site.node.right)
-        if turned is not None or not named_otherwise:  # what is returned, or not projected
+        sentence, group = (sentence, "") if turned is None else (FEATURES, FEATURES)
+        yield mistake("factors_exchanged", make("RIGHT @ LEFT"), sentence, group=group)
+        if turned is not None or not _is_named_otherwise(site):
             sentence = f"{capital(left)} are not multiplied by {right}: there is no product."
             sentence = sentence.replace("` are not", "` is not")
             yield mistake("step_missing", make("LEFT"), sentence)
     if turned is not None:
         text = "LEFT.transpose(-2, -1) @ RIGHT.transpose(-2, -1)"
-        sentence = "Features are compared with features, not tokens with tokens."
-        yield mistake("wrong_axis", make(text), sentence)
+        yield mistake("wrong_axis", make(text), FEATURES, group=FEATURES)
         text = "LEFT.unsqueeze(-2) * RIGHT.transpose(-2, -1).unsqueeze(-3)"
         sentence = "The features are multiplied one by one, and their products are not added up."
         yield mistake("wrong_reduction", make(text), sentence)

@@ -70,6 +70,7 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
                 ),
                 *_exchange(*roles),
             )
+            yield from _other_layers(scope, one, other)
     for site in scope.of(ast.Call):
         call = site.node
         own = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "self"
@@ -85,6 +86,19 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
             group = f"inputs for {role}" if role in PROJECTIONS else ""
             yield mistake(kind, put(site, "FIRST"), sentence, group=group)
     yield from _other_inputs(scope)
+
+
+def _other_layers(scope: Scope, one: Site, other: Site) -> Iterator[Rewrite]:
+    """One of two layers makes both quantities, from different inputs."""
+    calls = {id(site.node.func): site.node.args for site in scope.of(ast.Call)}
+    given = [ast.unparse(calls.get(id(site.node), [])) for site in (one, other)]
+    if given[0] == given[1]:
+        return  # then one quantity is used for the other
+    for site, instead in ((one, other), (other, one)):
+        used, unused = name_of(instead.node), name_of(site.node)
+        sentence = f"`{used}` makes the {role_of(site.node)} as well: `{unused}` has no effect."
+        edit = put(site, "NEW", NEW=instead.node)
+        yield mistake("projection_exchanged", edit, sentence)
 
 
 def _exchange(one: str, other: str) -> tuple[str, str, str]:

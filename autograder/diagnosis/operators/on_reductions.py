@@ -17,6 +17,7 @@ from autograder.diagnosis.operators.rewrites import (
     restate,
 )
 from autograder.diagnosis.operators.scopes import Scope
+from autograder.diagnosis.operators.vocabulary import ORDINALS, axis_of, other_axes
 
 REDUCTIONS = ("sum", "mean", "amax", "max", "prod")
 
@@ -27,10 +28,17 @@ OTHERS = {
     "max": ("min",),
 }
 
-OPERATIONS: dict[type[ast.operator], tuple[str, ...]] = {
-    ast.Add: ("LEFT - RIGHT", "LEFT"),
-    ast.Sub: ("LEFT + RIGHT",),
-    ast.Mult: ("LEFT + RIGHT", "LEFT", "LEFT / RIGHT"),
+OPERATIONS: dict[type[ast.operator], dict[str, str]] = {
+    ast.Add: {
+        "LEFT - RIGHT": "A difference stands where a sum must be.",
+        "LEFT": "The second term of a sum is left out.",
+    },
+    ast.Sub: {"LEFT + RIGHT": "A sum stands where a difference must be."},
+    ast.Mult: {
+        "LEFT + RIGHT": "A sum stands where a product must be.",
+        "LEFT": "The second factor of a product is left out.",
+        "LEFT / RIGHT": "A quotient stands where a product must be.",
+    },
 }
 
 
@@ -50,10 +58,13 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
         keeps = ", keepdim=True" if any(one.arg == "keepdim" for one in call.keywords) else ""
         make = partial(put, site, X=source, D=dim)
         if dim is not None:
-            for axis in (0, 1, -1, -2):
-                sentence = f"The {what} is taken along another axis."
+            for axis in other_axes(dim, (0, 1, -1, -2, 2)):
+                along = f"along the {ORDINALS[axis]} axis, not along {axis_of(dim)}"
+                sentence = f"The {what} is taken {along}."
                 text = f"X.{name}(dim={axis}{keeps})"
                 yield mistake(kind, make(text), sentence, group=f"{kind} axis")
+            if not divides:
+                yield mistake("step_missing", make("X"), f"No {what} is taken.")
             sentence = f"The {what} is taken over everything, not along one axis."
             yield mistake(kind, make(f"X.{name}()"), sentence)
             if keeps:
@@ -119,8 +130,9 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
             sentence = "Quotients are rounded down to whole numbers."
             question = "What is the difference between / and // in Python?"
             yield mistake("wrong_operation", put(site, "LEFT // RIGHT"), sentence, question)
-        for template in OPERATIONS.get(type(node.op), ()) if id(node) not in bounds else ():
-            yield mistake("wrong_operation", put(site, template), group="wrong_operation")
+        others = OPERATIONS.get(type(node.op), {}) if id(node) not in bounds else {}
+        for template, sentence in others.items():
+            yield mistake("wrong_operation", put(site, template), sentence)
     for site in scope.of(ast.AugAssign):
         yield mistake(
             "wrong_reduction",
@@ -144,4 +156,17 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake("wrong_reduction", more, sentence, question)
 
 
-RULES = (reductions, operations)
+def shares(scope: Scope) -> Iterator[Rewrite]:
+    """A size that is not divided by another one, or multiplied by it."""
+    for site in scope.of(ast.BinOp):
+        if not isinstance(site.node.op, ast.FloorDiv):
+            continue
+        name = name_of(site.node.right)
+        what = f"`{name}`" if name in scope.argument_names else "another one"
+        for text, how in (("LEFT", "not divided"), ("LEFT * RIGHT", "multiplied, not divided,")):
+            sentence = f"A size is {how} by {what}."
+            question = "How many features does each head get?"
+            yield mistake("wrong_operation", put(site, text), sentence, question)
+
+
+RULES = (reductions, operations, shares)

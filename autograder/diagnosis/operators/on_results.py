@@ -13,7 +13,7 @@ from autograder.diagnosis.operators.rewrites import (
     site_of,
 )
 from autograder.diagnosis.operators.scopes import Scope
-from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
+from autograder.diagnosis.operators.vocabulary import ORDINALS, PROJECTIONS, role_of
 
 
 def results(scope: Scope) -> Iterator[Rewrite]:
@@ -65,8 +65,8 @@ def forms(scope: Scope) -> Iterator[Rewrite]:
             order = list(range(_length(value)))
             order[first], order[second] = order[second], order[first]
             text = f"({', '.join(f'OLD[{index}]' for index in order)})"
-            sentence = "The results are returned in another order than documented."
-            yield mistake("wrong_return", make(text), sentence, group="order of results")
+            two = f"The {ORDINALS[first]} and the {ORDINALS[second]} result"
+            yield mistake("wrong_return", make(text), f"{two} are exchanged.")
 
 
 def _length(value: ast.expr | None) -> int:

@@ -47,7 +47,10 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
         if scores is None or dim is None:
             continue
         for axis, sentence in (
-            ("-2", "The weights of one key sum to one over all queries; those of a query must."),
+            (
+                "-2",
+                "The softmax runs over the queries, not over the keys: each column sums to one.",
+            ),
             ("0", "The softmax runs over the first axis, that of queries or items, not of keys."),
             (
                 "1",

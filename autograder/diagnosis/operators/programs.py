@@ -27,6 +27,7 @@ from autograder.diagnosis.operators import (
     on_extras,
     on_layers,
     on_masks,
+    on_missing,
     on_parameters,
     on_products,
     on_projections,
@@ -69,6 +70,7 @@ PARTS = (
     on_shapes,
     on_parameters,
     on_extras,
+    on_missing,
 )
 RULES = tuple(rule for part in PARTS for rule in part.RULES)
 MAX_TABLES = 200  # of samples, each of at most some hundred programs

@@ -8,7 +8,7 @@ from types import CodeType
 from typing import Any
 
 from autograder.diagnosis.operators.rewrites import Rewrite, Site, name_of
-from autograder.diagnosis.operators.vocabulary import role_of
+from autograder.diagnosis.operators.vocabulary import is_parameter, role_of
 
 PLAIN = {"int", "float"}  # annotations of arguments that are numbers
 
@@ -52,13 +52,29 @@ class Scope:
         }
 
     @cached_property
+    def sources(self) -> dict[str, ast.expr]:
+        """What each name comes from, alone or as one of several."""
+        assigned = [site.node for site in self.of(ast.Assign)]
+        return {
+            node.id: one.value
+            for one in assigned
+            for node in ast.walk(one.targets[0])
+            if isinstance(node, ast.Name)
+        }
+
+    @cached_property
     def by_role(self) -> dict[str, str]:
         """The name of the first quantity of each role."""
         found: dict[str, str] = {}
-        for name in (*self.tensors, *self.locals):
+        for name in sorted((*self.tensors, *self.locals), key=is_parameter):
             if role := role_of(ast.Name(name)):
                 found.setdefault(role, name)
         return found
+
+    @property
+    def argument_names(self) -> frozenset[str]:
+        """The names of the arguments of this method and of the others of its class."""
+        return frozenset(name for method in self.methods for name in method.arguments)
 
     @property
     def start(self) -> Site:

@@ -17,6 +17,17 @@ ROLES: Final = {
 BY_NAME: Final = {name: role for role, names in ROLES.items() for name in names}
 
 PROJECTIONS: Final = ("queries", "keys", "values")
+ORDINALS: Final = {
+    0: "first",
+    1: "second",
+    2: "third",
+    3: "fourth",
+    -1: "last",
+    -2: "second last",
+    -3: "third last",
+}
+COUNTED: Final = {"B": "items", "T": "tokens", "H": "heads", "num_heads": "heads"}
+COUNTED_BY_HEAD: Final = {"d": "features of a head", "D": "features"}
 
 
 def role_of_name(name: str) -> str:
@@ -53,8 +64,42 @@ def _is_parameter(node: ast.expr) -> bool:
         case ast.Attribute(ast.Name("self")):
             return True
         case ast.Name(name):
-            return name.startswith("W")
+            return is_parameter(name)
     return False
+
+
+def is_parameter(name: str) -> bool:
+    """Whether *name* is that of a matrix which makes queries, keys or values, not of these."""
+    return name.startswith("W")
+
+
+def axis_of(dim: ast.expr | None) -> str:
+    """Say which axis *dim* means: "the last axis", or the argument that says it."""
+    match dim:
+        case ast.Name(name) | ast.Attribute(_, name):
+            return f"`{name}`"
+        case ast.Constant(int(axis)):
+            return f"the {ORDINALS[axis]} axis"
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(axis))):
+            return f"the {ORDINALS[-axis]} axis"
+    return "another one"
+
+
+def other_axes(dim: ast.expr | None, axes: Sequence[int]) -> list[int]:
+    """List those of *axes* that are not literally *dim*."""
+    return [axis for axis in axes if f"the {ORDINALS[axis]} axis" != axis_of(dim)]
+
+
+def counted(size: ast.expr | None) -> str:
+    """Say what a size of heads and their inputs counts, "tokens" for example, or return ""."""
+    match size:
+        case ast.Name(name) | ast.Attribute(_, name):
+            return {**COUNTED, **COUNTED_BY_HEAD}.get(name, "")
+        case ast.BinOp(_, ast.FloorDiv()):
+            return "features of a head"
+        case ast.BinOp(_, ast.Mult()):
+            return "features of all heads"
+    return ""
 
 
 def alternatives(texts: Sequence[str], gap: str, *, more: bool) -> str:

@@ -249,6 +249,14 @@ def test_a_text_of_the_students_own_is_not_explained():
     assert explain_exception(raised(f"assert False, '{text}'"), shows_values=True) is None
 
 
+def test_a_refusal_of_the_students_own_is_explained():
+    """Where the solution answers, the arguments are allowed."""
+    found = explain_exception(raised("raise ValueError('3 tokens')"), shows_values=True)
+
+    assert found is not None
+    assert found.name == "refuses_right_arguments"
+
+
 def test_an_unknown_text_is_not_explained():
     """Nothing is guessed."""
     assert explain_exception(raised("1 / 0"), shows_values=True) is None

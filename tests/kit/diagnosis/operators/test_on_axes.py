@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.diagnosis.operators import on_axes
-from tests.kit.diagnosis.operators.conftest import kinds_of
+from tests.kit.diagnosis.operators.conftest import kinds_of, sentences_of
 
 F = "def wanted(x: Tensor):\n"
 SPLIT = """
@@ -28,6 +28,14 @@ def wanted(x: Tensor):
 def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
     """Each rule fits a step of the solution, and every program that it makes compiles."""
     assert expected <= kinds_of(on_axes, code)
+
+
+def test_axes_are_said_by_their_places():
+    """Which two axes must be exchanged is seen in the solution."""
+    said = sentences_of(on_axes, SPLIT)
+
+    assert "The second and the third axis are not exchanged although they must be." in said
+    assert "The queries are not split into heads." in said
 
 
 def test_other_code_has_none():

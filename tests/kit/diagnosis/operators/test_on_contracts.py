@@ -55,6 +55,23 @@ def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
     assert "The first position is left out." in mask
 
 
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        pytest.param("if n < 0:", "A wrong value of `n` is not refused.", id="argument"),
+        pytest.param(
+            "T = x.shape[0]\n    if self.n < T:", "A wrong size of `x` is not refused.", id="size"
+        ),
+        pytest.param("if self.n:", "A case that must be refused is not refused.", id="neither"),
+    ],
+)
+def test_a_check_is_said_by_what_it_is_about(code: str, sentence: str):
+    """What a name comes from says which argument is checked."""
+    code = F + f"    {code}\n        raise ValueError\n"
+
+    assert sentence in sentences_of(on_contracts, code)
+
+
 def test_other_code_has_none():
     """No rule fits what it does not know."""
     assert kinds_of(on_contracts, "def wanted(n: int):\n    pass\n") == set()

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.diagnosis.operators import on_projections
-from tests.kit.diagnosis.operators.conftest import kinds_of
+from tests.kit.diagnosis.operators.conftest import kinds_of, sentences_of
 
 SPLIT = """
 def wanted(x: Tensor):
@@ -32,6 +32,15 @@ class wanted:
 def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
     """Each rule fits a step of the solution, and every program that it makes compiles."""
     assert expected <= kinds_of(on_projections, code)
+
+
+def test_one_layer_makes_two_quantities_of_different_inputs():
+    """Of one input, one quantity is used for another."""
+    code = LAYERS.replace("x: Tensor", "x: Tensor, y: Tensor").replace("W_key(x)", "W_key(y)")
+    sentence = "`W_key` makes the queries as well: `W_query` has no effect."
+
+    assert sentence in sentences_of(on_projections, code)
+    assert sentence not in sentences_of(on_projections, LAYERS)
 
 
 def test_other_code_has_none():
