@@ -28,9 +28,7 @@ from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
 MAX_SCREENS = 4  # failed checks, the smallest, in which every single mistake is tried
 ALL: frozenset[str] = frozenset()  # verbs, where all count
-SPECIFIC = re.compile(
-    r"\d|'|Tensor|Variable|got \("
-)  # in the text of an exception: more than its kind
+SPECIFIC = re.compile(r"\d|'|buffer|Variable|got \(")  # in the text of an exception
 
 
 class Comparison:
@@ -118,7 +116,7 @@ class Comparison:
         if replayed.error is None:
             return Match.NO
         match = compare(replayed, seen, self.script(failure.item).solved)
-        if match is Match.NO and in_other_words(replayed.error, seen.error):
+        if match is not Match.YES and in_other_words(replayed.error, seen.error):
             return Match.TEXT_ONLY
         if match is Match.TEXT_ONLY:
             numbers = isinstance(seen.error, NoGradients)

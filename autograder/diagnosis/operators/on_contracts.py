@@ -131,7 +131,9 @@ def checks(scope: Scope) -> Iterator[Rewrite]:
         wrong = f"A wrong {subject[0]}" if subject else ""
         right = f"Right {subject[1]} are" if subject else "Right values are"
         group = f"check_wrong {subject}"
-        yield mistake("check_missing", leave_out(site), wrong and f"{wrong} is not refused.")
+        sentence = wrong and f"{wrong} is not refused."
+        missing = f"check_missing {subject}"
+        yield mistake("check_missing", leave_out(site), sentence, group=missing)
         test = site_of(site, node, "test")
         sentence = f"{right} refused."
         always = constant(test, value=True)
@@ -140,7 +142,7 @@ def checks(scope: Scope) -> Iterator[Rewrite]:
         reversed_check = put(test, "not (OLD)")
         yield mistake("check_wrong", reversed_check, sentence, group=group)
         for other in scope.calls("any", "all"):
-            if other.node is node.test:
+            if other.node is node.test and isinstance(other.node.func, ast.Attribute):
                 sentence = "A check of arguments takes a whole tensor for one condition."
                 question = "Is the question about one entry, or about each of them?"
                 yield mistake("check_wrong", put(other, "OBJECT"), sentence, question)
@@ -149,7 +151,8 @@ def checks(scope: Scope) -> Iterator[Rewrite]:
             if inside and isinstance(getattr(other.node, "op", None), ast.BitOr | ast.Or):
                 for index in (0, 1):
                     sentence = f"Some wrong {subject[1] if subject else 'values'} are not refused."
-                    yield mistake("check_missing", Edit(other, partial(_part, index)), sentence)
+                    edit = Edit(other, partial(_part, index))
+                    yield mistake("check_missing", edit, sentence, group=missing)
 
 
 def _subject(scope: Scope, test: ast.expr) -> tuple[str, str] | None:

@@ -171,7 +171,7 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
         if isinstance(site.node.value, ast.Compare):
             yield from _forms(site_of(site, site.node, "value"))
     for site in scope.of(ast.BinOp):
-        if isinstance(site.node.op, ast.Mult) and _is_triangle(site.node.right):
+        if isinstance(site.node.op, ast.Mult) and is_triangle(site.node.right):
             yield mistake("mask_missing", put(site, "LEFT"))
 
 
@@ -183,7 +183,8 @@ def _forms(site: Site) -> Iterator[Rewrite]:
     yield mistake("mask_inverted", put(site, "(OLD).flip(-1)"), sentence)
 
 
-def _is_triangle(node: ast.expr) -> bool:
+def is_triangle(node: ast.expr) -> bool:
+    """Whether *node* is a tensor of which one triangle is kept."""
     return isinstance(node, ast.Call) and name_of(node.func) in TRIANGLES
 
 

@@ -12,7 +12,7 @@ from autograder.diagnosis.operators.rewrites import (
     put,
 )
 from autograder.diagnosis.operators.scopes import Scope
-from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
+from autograder.diagnosis.operators.vocabulary import PROJECTIONS, is_parameter, role_of
 
 
 def projections(scope: Scope) -> Iterator[Rewrite]:
@@ -20,9 +20,12 @@ def projections(scope: Scope) -> Iterator[Rewrite]:
     if scope.is_constructor:
         return
     shapes = {id(site.node.value) for site in scope.of(ast.Attribute) if site.node.attr == "shape"}
-    known = {role: scope.by_role[role] for role in PROJECTIONS if role in scope.by_role}
+    tensors = {str(role): name for role, name in scope.by_role.items() if role in PROJECTIONS}
+    names = (*scope.tensors, *scope.locals)
+    matrices = {role_of(ast.Name(name)): name for name in names if is_parameter(name)}
     for site in scope.of(ast.Name):
         role = role_of(site.node)
+        known = matrices if is_parameter(site.node.id) else tensors
         loaded = isinstance(site.node.ctx, ast.Load) and id(site.node) not in shapes
         if role not in known or not loaded:
             continue

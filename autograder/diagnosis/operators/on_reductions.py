@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from autograder.diagnosis.operators.on_masks import is_triangle
 from autograder.diagnosis.operators.rewrites import (
     Edit,
     Rewrite,
@@ -130,7 +131,8 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
             sentence = "Quotients are rounded down to whole numbers."
             question = "What is the difference between / and // in Python?"
             yield mistake("wrong_operation", put(site, "LEFT // RIGHT"), sentence, question)
-        others = OPERATIONS.get(type(node.op), {}) if id(node) not in bounds else {}
+        known = id(node) in bounds or is_triangle(node.right)  # other rules say what these hide
+        others = OPERATIONS.get(type(node.op), {}) if not known else {}
         for template, sentence in others.items():
             yield mistake("wrong_operation", put(site, template), sentence)
     for site in scope.of(ast.AugAssign):

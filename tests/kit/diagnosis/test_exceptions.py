@@ -179,6 +179,8 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("arguments_of_a_call", "nothing(A, x=A)", "hands over x twice"),
     ("name_not_defined", "W_q(A)", "W_q is not defined."),
     ("used_before_it_has_a_value", "late()", "total is used before it gets a value"),
+    ("object_as_tensor", "A @ Layer(3)", "such as a module itself"),
+    ("object_as_tensor", "Layer(3) @ A", "such as a module itself"),
     ("module_of_python", "A @ torch", "such as torch itself"),
     ("module_of_python", "torch.tril(torch)", "such as torch itself"),
     ("module_of_python", "nn(3, 2)", "such as torch itself"),
