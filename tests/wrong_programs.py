@@ -4,7 +4,7 @@ from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.operators.programs import rewrites_of
-from autograder.diagnosis.operators.rewrites import Exercise
+from autograder.diagnosis.operators.scopes import Exercise
 
 
 def with_misconception(stage: Stage, text: str, name: str) -> str:

@@ -173,6 +173,13 @@ PYTHON = (
         "What goes into the layer, and what comes out?",
     ),
     ErrorText.of(
+        "object_as_tensor",
+        r"unsupported operand type\(s\) for [^:]{1,12}: (?:'[A-Z]\w{0,80}' and 'Tensor'"
+        r"|'Tensor' and '[A-Z]\w{0,80}')",
+        "Something that is no tensor, such as a module itself, stands where a tensor is needed.",
+        "What must be called here, and with what, to get a tensor?",
+    ),
+    ErrorText.of(
         "list_as_tensor",
         r"unsupported operand type\(s\) for [^:]{1,12}: (?:'(?:list|tuple)' and"
         r"|'\w+' and '(?:list|tuple)')"

@@ -7,9 +7,15 @@ an explanation.
 
 from autograder.diagnosis.code_errors import CODE_ERRORS
 from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
+from autograder.diagnosis.operators.answers import refuses
 from autograder.diagnosis.shape_errors import SHAPE_ERRORS
 from autograder.sandbox.faults import Raised
 
+REFUSED = WrongAnswerPattern(
+    "refuses_right_arguments",
+    "Your own code raises this ValueError, but the arguments are allowed here.",
+    "Which values does the condition compare, and on which side is the allowed one?",
+)
 ERROR_TEXTS = (*SHAPE_ERRORS, *CODE_ERRORS)  # the first that fits is meant
 
 
@@ -20,6 +26,8 @@ def explain_exception(error: BaseException | None, *, shows_values: bool) -> Pat
     """
     if not isinstance(error, Raised) or _has_own_text(error):
         return None
+    if refuses(error):
+        return REFUSED
     for row in ERROR_TEXTS:
         if found := row.pattern.match(error.text):
             shown = row.shown.format(**found.groupdict()) if shows_values else ""

@@ -20,8 +20,8 @@ from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
 from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation, status_of
+from autograder.diagnosis.operators.kinds import KINDS
 from autograder.diagnosis.operators.search import Tried
-from autograder.diagnosis.operators.vocabulary import KINDS
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext

@@ -42,10 +42,11 @@ def explanations(grade_class: GradeClass, code: str, number: str) -> str:
 
 
 def test_an_intermediate_step_is_recognised(grade_class: GradeClass):
-    """A product that no misconception computes is an intermediate step of the solution."""
+    """What is returned too early is named by what it is."""
     code = "def self_attention(inputs, W_query, W_key, W_value):\n    return inputs @ W_value\n"
 
-    assert "intermediate_step" in named(grade_class, code)
+    assert named(grade_class, code) == {"wrong_return"}
+    assert "The values are returned" in explanations(grade_class, code, "03")
 
 
 def test_a_detached_result_is_recognised(grade_class: GradeClass):

@@ -147,8 +147,22 @@ def refuses(error: BaseException | None) -> bool:
 
 
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:
-    """Whether two runs ended alike; each may refuse in its own words."""
-    return ended_alike(left, right) or (refuses(left) and refuses(right))
+    """Whether two runs ended alike, if each may use its own words."""
+    return ended_alike(left, right) or in_other_words(left, right)
+
+
+def in_other_words(left: BaseException | None, right: BaseException | None) -> bool:
+    """Whether both refuse, or both lack the same quantity: its name in the code is free."""
+    missing = _missing_role(left)
+    return (refuses(left) and refuses(right)) or (bool(missing) and missing == _missing_role(right))
+
+
+def _missing_role(error: BaseException | None) -> str:
+    """Return what has no value where it is used, if an exception says so and its name tells."""
+    if isinstance(error, Raised) and error.kind in {"NameError", "UnboundLocalError"}:
+        found = re.search(r"'(\w+)'", error.text)
+        return role_of_name(found[1]) if found else ""
+    return ""
 
 
 def may_be_same_line(left: BaseException | None, right: BaseException | None) -> bool:

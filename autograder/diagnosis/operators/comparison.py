@@ -13,6 +13,7 @@ from autograder.diagnosis.observation import (
 from autograder.diagnosis.operators.answers import (
     Sought,
     entries,
+    in_other_words,
     last_answer,
     may_be_same_line,
     refuses,
@@ -27,7 +28,7 @@ from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
 MAX_SCREENS = 4  # failed checks, the smallest, in which every single mistake is tried
 ALL: frozenset[str] = frozenset()  # verbs, where all count
-SPECIFIC = re.compile(r"\d|'")  # in the text of an exception: a size, a place or a name
+SPECIFIC = re.compile(r"\d|'|buffer|Variable|got \(")  # in the text of an exception
 
 
 class Comparison:
@@ -115,8 +116,8 @@ class Comparison:
         if replayed.error is None:
             return Match.NO
         match = compare(replayed, seen, self.script(failure.item).solved)
-        if match is Match.NO and refuses(replayed.error) and refuses(seen.error):
-            return Match.TEXT_ONLY  # each refuses in its own words
+        if match is not Match.YES and in_other_words(replayed.error, seen.error):
+            return Match.TEXT_ONLY
         if match is Match.TEXT_ONLY:
             numbers = isinstance(seen.error, NoGradients)
             same = not numbers and may_be_same_line(replayed.error, seen.error)

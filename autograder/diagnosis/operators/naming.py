@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from autograder.diagnosis.operators.kinds import KINDS
 from autograder.diagnosis.operators.programs import Key
 from autograder.diagnosis.operators.rewrites import Rewrite
-from autograder.diagnosis.operators.vocabulary import KINDS, alternatives
+from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # kinds in one sentence; of more the sentence would be no help

@@ -1,46 +1,31 @@
-"""Mistakes in sums, comparisons, slices, checks of arguments, and in what is left unchanged."""
+"""Mistakes in comparisons, slices, checks of arguments, and in what is left unchanged."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from autograder.diagnosis.operators.rewrites import (
     Edit,
     Rewrite,
-    Scope,
     Site,
     constant,
-    input_site,
     is_module,
     leave_out,
     mistake,
     name_of,
-    option,
     put,
-    restate,
     site_of,
 )
+from autograder.diagnosis.operators.scopes import Scope
 from autograder.diagnosis.operators.vocabulary import PROJECTIONS, role_of
 
-REDUCTIONS = ("sum", "mean", "amax", "max", "prod")
-OTHERS = {
-    "sum": ("mean",),
-    "mean": ("sum", "amax"),
-    "amax": ("amin", "mean"),
-    "max": ("min",),
-}
 COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.Lt: ("<=",),
     ast.LtE: ("<",),
     ast.Gt: (">=",),
     ast.GtE: (">",),
 }
-SYMBOLS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-OPERATIONS: dict[type[ast.operator], tuple[str, ...]] = {
-    ast.Add: ("LEFT - RIGHT", "LEFT"),
-    ast.Sub: ("LEFT + RIGHT",),
-    ast.Mult: ("LEFT + RIGHT", "LEFT", "LEFT / RIGHT"),
-}
+
 IN_PLACE: dict[type[ast.operator], str] = {
     ast.Div: "div_",
     ast.Mult: "mul_",
@@ -49,121 +34,15 @@ IN_PLACE: dict[type[ast.operator], str] = {
 }
 
 
-def reductions(scope: Scope) -> Iterator[Rewrite]:
-    """Sums and means: along another axis, over everything, without the axis, or another one."""
-    divisors = {id(node) for site in scope.of(ast.BinOp) for node in _divisor(site.node)}
-    for site in scope.calls(*REDUCTIONS):
-        call = site.node
-        source = input_site(site)
-        name = name_of(call.func)
-        if source is None or not isinstance(call.func, ast.Attribute) or name in scope.locals:
-            continue
-        dim = option(call, "dim", 1)
-        divides = id(call) in divisors
-        kind = "wrong_divisor" if divides else "wrong_axis"
-        what = "divisor" if divides else {"sum": "sum", "mean": "mean"}.get(name, "maximum")
-        keeps = ", keepdim=True" if any(one.arg == "keepdim" for one in call.keywords) else ""
-        make = partial(put, site, X=source, D=dim)
-        if dim is not None:
-            for axis in (0, 1, -1, -2):
-                sentence = f"The {what} is taken along another axis."
-                text = f"X.{name}(dim={axis}{keeps})"
-                yield mistake(kind, make(text), sentence, group=f"{kind} axis")
-            sentence = f"The {what} is taken over everything, not along one axis."
-            yield mistake(kind, make(f"X.{name}()"), sentence)
-            if keeps:
-                sentence = (
-                    f"The {what} loses its axis, so broadcasting lines it up with another one."
-                )
-                question = f"Which shape has the {what}, and which entries does each number meet?"
-                yield mistake(kind, make(f"X.{name}(dim=D)"), sentence, question)
-        yield from _other_divisors(make, name, dim, keeps) if divides or name == "mean" else ()
-        for other in OTHERS.get(name, ()):
-            text = f"X.{other}(dim=D{keeps})" if dim is not None else f"X.{other}()"
-            words = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
-            old, new = words.get(name, name), words.get(other, other)
-            sentence = f"A {new} stands where a {old} must be."
-            sentence = f"The divisor is a {new}, not a {old}." if divides else sentence
-            yield mistake("wrong_divisor" if divides else "wrong_reduction", make(text), sentence)
-
-
-def _other_divisors(
-    make: Callable[[str], Edit], name: str, dim: ast.expr | None, keeps: str
-) -> Iterator[Rewrite]:
-    """Something else than the sum that divides; *keeps* is the option that keeps the axis."""
-    along = f"dim=D{keeps}" if dim is not None else ""
-    if name == "mean":
-        sentence = "The sum is divided by one less than the number of its terms."
-        if dim is not None:
-            yield mistake("wrong_divisor", make("X.sum(dim=D) / (X.shape[D] - 1)"), sentence)
-        return
-    for text, sentence in (
-        (f"X.amax({along})", "The divisor is the largest entry, not the sum."),
-        (
-            f"X.abs().sum({along})",
-            "The divisor is the sum of the absolute values: their signs must count.",
-        ),
-        ("X.shape[-1]", "The divisor is the number of entries, not their sum."),
-        ("X.norm()", "The divisor is the length of the vector, not its sum."),
-    ):
-        yield mistake("wrong_divisor", make(text), sentence)
-
-
-def _divisor(node: ast.BinOp) -> Iterator[ast.expr]:
-    if isinstance(node.op, ast.Div):
-        yield node.right
-
-
-def operations(scope: Scope) -> Iterator[Rewrite]:
-    """Two numbers that are combined by another operation, or of which one has no effect."""
-    slices = [site.node for site in scope.of(ast.Slice)]
-    bounds = {id(bound) for one in slices for bound in (one.lower, one.upper)}  # see `positions`
-    for site in scope.of(ast.BinOp):
-        node = site.node
-        divides = isinstance(node.op, ast.Div) and isinstance(node.right, ast.Call | ast.Name)
-        if divides and "sqrt" not in ast.unparse(node.right):
-            sentence = "What must be normalised is not divided."
-            yield mistake("wrong_divisor", put(site, "LEFT"), sentence)
-            for text, sentence in (
-                ("LEFT * RIGHT", "What must be normalised is multiplied by its sum, not divided."),
-                ("LEFT / LEFT", "What must be normalised is divided by itself, not by its sum."),
-                ("torch.softmax(LEFT, dim=-1)", "A softmax is taken where a sum must divide."),
-            ):
-                yield mistake("wrong_divisor", put(site, text), sentence)
-        elif isinstance(node.op, ast.Div):
-            sentence = "Quotients are rounded down to whole numbers."
-            question = "What is the difference between / and // in Python?"
-            yield mistake("wrong_operation", put(site, "LEFT // RIGHT"), sentence, question)
-        for template in OPERATIONS.get(type(node.op), ()) if id(node) not in bounds else ():
-            yield mistake("wrong_operation", put(site, template), group="wrong_operation")
-    for site in scope.of(ast.AugAssign):
-        yield mistake(
-            "wrong_reduction",
-            restate(site, "T = V", T=site.node.target, V=site.node.value),
-            "Only the last term is kept: the terms are not added up.",
-            "What happens to the earlier terms?",
-        )
-        yield mistake(
-            "wrong_reduction",
-            leave_out(site),
-            "The terms are not added up: the sum stays as it was.",
-        )
-        sentence = "The terms are multiplied with each other, not added up."
-        times = restate(site, "T *= V", T=site.node.target, V=site.node.value)
-        yield mistake("wrong_reduction", times, sentence)
-    for site in scope.of(ast.Constant):
-        if isinstance(site.node.value, float) and not isinstance(site.holder, ast.BinOp):
-            sentence, question = "The sum does not start at zero.", "What must a sum of zeros be?"
-            if isinstance(site.holder, ast.Assign):
-                more = constant(site, site.node.value + 1)
-                yield mistake("wrong_reduction", more, sentence, question)
-
-
 def limits(scope: Scope) -> Iterator[Rewrite]:
     """Comparisons that are off by one."""
     for site in scope.of(ast.Compare):
         if len(site.node.ops) != 1:
             continue
+        if isinstance(site.holder, ast.Return) and type(site.node.ops[0]) in COMPARISONS:
+            sentence = "A comparison is the wrong way round."
+            question = "Which side must be the smaller one?"
+            yield mistake("boundary", Edit(site, _reversed), sentence, question)
         for symbol in COMPARISONS.get(type(site.node.ops[0]), ()):
             yield mistake(
                 "boundary",
@@ -171,6 +50,10 @@ def limits(scope: Scope) -> Iterator[Rewrite]:
                 "A limit itself is on the wrong side of its comparison.",
                 "What must happen exactly at the limit?",
             )
+
+
+def _reversed(old: ast.Compare) -> ast.expr:
+    return ast.copy_location(ast.Compare(old.comparators[0], old.ops, [old.left]), old)
 
 
 def positions(scope: Scope) -> Iterator[Rewrite]:
@@ -244,30 +127,46 @@ def checks(scope: Scope) -> Iterator[Rewrite]:
         node = site.node
         if not (node.body and isinstance(node.body[-1], ast.Raise)):
             continue
-        named = [
-            item.id
-            for item in ast.walk(node.test)
-            if isinstance(item, ast.Name) and item.id in scope.arguments
-        ]
-        about = f" of `{named[0]}`" if named else ""
-        yield mistake(
-            "check_missing",
-            leave_out(site),
-            f"A wrong value{about} is not refused." if named else "",
-        )
+        subject = _subject(scope, node.test)
+        wrong = f"A wrong {subject[0]}" if subject else ""
+        right = f"Right {subject[1]} are" if subject else "Right values are"
+        group = f"check_wrong {subject}"
+        sentence = wrong and f"{wrong} is not refused."
+        missing = f"check_missing {subject}"
+        yield mistake("check_missing", leave_out(site), sentence, group=missing)
         test = site_of(site, node, "test")
-        sentence = f"Right values{about} are refused."
+        sentence = f"{right} refused."
         always = constant(test, value=True)
-        yield mistake("check_wrong", always, sentence, group=f"check_wrong {about}")
-        sentence = f"Right values{about} are refused, and wrong ones are not."
+        yield mistake("check_wrong", always, sentence, group=group)
+        sentence = f"{right} refused, and wrong ones are not."
         reversed_check = put(test, "not (OLD)")
-        yield mistake("check_wrong", reversed_check, sentence, group=f"check_wrong {about}")
+        yield mistake("check_wrong", reversed_check, sentence, group=group)
+        for other in scope.calls("any", "all"):
+            if other.node is node.test and isinstance(other.node.func, ast.Attribute):
+                sentence = "A check of arguments takes a whole tensor for one condition."
+                question = "Is the question about one entry, or about each of them?"
+                yield mistake("check_wrong", put(other, "OBJECT"), sentence, question)
         for other in scope.of((ast.BoolOp, ast.BinOp)):
             inside = any(item is other.node for item in ast.walk(node.test))
             if inside and isinstance(getattr(other.node, "op", None), ast.BitOr | ast.Or):
                 for index in (0, 1):
-                    sentence = f"Some wrong values{about} are not refused."
-                    yield mistake("check_missing", Edit(other, partial(_part, index)), sentence)
+                    sentence = f"Some wrong {subject[1] if subject else 'values'} are not refused."
+                    edit = Edit(other, partial(_part, index))
+                    yield mistake("check_missing", edit, sentence, group=missing)
+
+
+def _subject(scope: Scope, test: ast.expr) -> tuple[str, str] | None:
+    """Say what *test* is about, one and many: values or sizes of arguments, or what they hold."""
+    names = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
+    for name in names:
+        if name in scope.arguments:
+            return f"value of `{name}`", f"values of `{name}`"
+    for source in filter(None, map(scope.sources.get, names)):
+        for node in ast.walk(source):
+            if isinstance(node, ast.Name) and node.id in scope.arguments:
+                what = "size" if ".shape" in ast.unparse(source) else "value"
+                return f"{what} of `{node.id}`", f"{what}s of `{node.id}`"
+    return None
 
 
 def _part(index: int, old: ast.BoolOp | ast.BinOp) -> ast.expr:
@@ -294,6 +193,7 @@ def effects(scope: Scope) -> Iterator[Rewrite]:
 def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
     """Another of the parallel attributes stands in an argument of *call*, or two are exchanged."""
     found = [one for one in _parallel(scope) if _inside(one, scope) is site.node]
+    yield from _targets(scope, site)
     others = [one for one in _parallel(scope) if _inside(one, scope) is not site.node]
     for one in found:
         for name in sorted({other.node.attr for other in others} - {one.node.attr}):
@@ -305,6 +205,26 @@ def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
                     edits = (put(one, f"OBJECT.{name}"), put(other, f"OBJECT.{was}"))
                     sentence = f"`{was}` and `{name}` are exchanged."
                     yield mistake("projection_exchanged", edits, sentence)
+
+
+def _targets(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """Another of the parallel attributes is written in the place of that of *site*."""
+    target = _written(site)
+    before = (one for one in scope.of(ast.Expr) if one.node.lineno < site.node.lineno)
+    others = filter(None, map(_written, before))  # of a later one nothing is seen
+    for name in sorted({other.node.attr for other in others}) if target else ():
+        if target is not None and target.node.attr != name:
+            sentence = f"`{name}` is written twice, and `{target.node.attr}` not at all."
+            yield mistake("projection_exchanged", put(target, f"OBJECT.{name}"), sentence)
+
+
+def _written(site: Site) -> Site | None:
+    """Return the place of the projection's attribute that the statement at *site* writes into."""
+    func = getattr(site.node.value, "func", None)
+    target = getattr(func, "value", None)
+    if isinstance(target, ast.Attribute) and role_of(ast.Name(target.attr)) in PROJECTIONS:
+        return Site(func, "value", site.depth + 2)
+    return None
 
 
 def _parallel(scope: Scope) -> list[Site]:
@@ -327,4 +247,4 @@ def _inside(site: Site, scope: Scope) -> ast.Expr | None:
     return None
 
 
-RULES = (reductions, operations, limits, positions, optional_arguments, checks, effects)
+RULES = (limits, positions, optional_arguments, checks, effects)

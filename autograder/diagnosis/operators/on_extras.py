@@ -4,10 +4,10 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from autograder.diagnosis.operators.on_scores import SOFTMAX
+from autograder.diagnosis.operators.on_softmax import SOFTMAX
 from autograder.diagnosis.operators.rewrites import (
+    Edit,
     Rewrite,
-    Scope,
     Site,
     constant,
     mistake,
@@ -15,9 +15,16 @@ from autograder.diagnosis.operators.rewrites import (
     put,
     site_of,
 )
-from autograder.diagnosis.operators.vocabulary import role_of
+from autograder.diagnosis.operators.scopes import Scope
+from autograder.diagnosis.operators.vocabulary import (
+    COUNTED,
+    ORDINALS,
+    axis_of,
+    other_axes,
+    role_of,
+)
 
-FIXED_SIZES = (2, 3, 4, 6, 8, 16)  # those of the documents, and common choices
+FIXED_SIZES = (2, 3, 4, 6, 8)  # those of the documents, and common choices
 FIXED_SHARES = (0.5, 0.1, 0.2)
 FIXED_AXES = (-1, 0, 1)
 DIGITS = (4, 3, 2)
@@ -121,7 +128,7 @@ def exponentials(scope: Scope) -> Iterator[Rewrite]:
 
 
 def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
-    """Arguments and sizes in whose place the same number always stands."""
+    """Arguments in whose place the same number always stands."""
     for name in (one for one in scope.plain if one not in scope.optional):
         loads = [site for site in scope.of(ast.Name) if site.node.id == name]
         loads = [site for site in loads if isinstance(site.node.ctx, ast.Load)]
@@ -131,17 +138,39 @@ def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
             edits = [constant(site, number) for site in loads]
             sentence = f"`{name}` has no effect."
             yield mistake("argument_ignored", edits, sentence, group=f"{name} is fixed")
+
+
+def other_sizes(scope: Scope) -> Iterator[Rewrite]:
+    """Sizes that are always the same number, or come from another axis."""
+    for site in scope.of(ast.BinOp):
+        left = site.node.left
+        if isinstance(site.node.op, ast.FloorDiv) and isinstance(left, ast.Subscript):
+            for axis in (0, 1):
+                edit = put(site, f"SHAPE[{axis}] // RIGHT", SHAPE=left.value)
+                yield _from_axis(scope, edit, left, axis, "A size")
     for site in scope.of(ast.Assign):
         value = site.node.value
         sized = isinstance(value, ast.Subscript) and name_of(value.value) == "shape"
         if not sized or not isinstance(value.slice, ast.Constant | ast.UnaryOp):
             continue
         make = partial(put, site_of(site, site.node, "value"))
+        name = name_of(site.node.targets[0])
+        what = f"`{name}`" if name in scope.argument_names else "A size"
+        what = f"The number of {COUNTED[name]}" if name in COUNTED else what
         for number in FIXED_SIZES:
-            yield mistake("size_fixed", make(str(number)), group="size_fixed")
-        for axis in (0, 1, 2, -1):
+            sentence = f"{what} is always the same number, whatever the input is."
+            yield mistake("size_fixed", make(str(number)), sentence)
+        for axis in other_axes(value.slice, (0, 1, -1)):
             edit = make(f"SHAPE[{axis}]", SHAPE=value.value)
-            yield mistake("size_of_another_axis", edit, group="size_of_another_axis")
+            yield _from_axis(scope, edit, value, axis, what)
 
 
-RULES = (extra_steps, lengths, weights, exponentials, fixed_sizes)
+def _from_axis(scope: Scope, edit: Edit, size: ast.Subscript, axis: int, what: str) -> Rewrite:
+    of = scope.phrase(getattr(size.value, "value", None)) or "the input"
+    sentence = (
+        f"{what} is read from the {ORDINALS[axis]} axis of {of}, not from {axis_of(size.slice)}."
+    )
+    return mistake("size_of_another_axis", edit, sentence)
+
+
+RULES = (extra_steps, lengths, weights, exponentials, fixed_sizes, other_sizes)

@@ -1,17 +1,13 @@
-"""Mistakes in parameters, layers, arguments and dropout."""
+"""Mistakes in what a constructor makes: parameters, layers, buffers."""
 
 import ast
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import permutations
 
 from autograder.diagnosis.operators.rewrites import (
-    Edit,
     Rewrite,
-    Scope,
     Site,
     before,
-    constant,
     is_module,
     mistake,
     name_of,
@@ -19,13 +15,16 @@ from autograder.diagnosis.operators.rewrites import (
     restate,
     site_of,
 )
-from autograder.diagnosis.operators.vocabulary import role_of
+from autograder.diagnosis.operators.scopes import Scope
 
 SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
+
 DRAWS = ("rand", "randn")
+
 CREATES = ("Linear", "Parameter", *DRAWS, "draw")
+
 MAX_ORDERED = 3  # all orders of more are too many; then only pairs are exchanged
-COMMON_SIZES = (3, 4, 8, 16)
+
 NAMES = {"rand": "uniform", "randn": "normal"}
 
 
@@ -213,121 +212,4 @@ def _layer_name(scope: Scope, site: Site) -> str:
     return "A layer"
 
 
-def arguments(scope: Scope) -> Iterator[Rewrite]:
-    """Arguments that have no effect, and defaults that differ."""
-    defaults = scope.node.args.defaults
-    names = [arg.arg for arg in scope.node.args.args][len(scope.node.args.args) - len(defaults) :]
-    for index, (name, default) in enumerate(zip(names, defaults, strict=True)):
-        if not isinstance(default, ast.Constant):
-            continue
-        for value in (*_other_values(default.value), *_other_sizes(default.value)):
-            sentence = f"`{name}` has another default value than documented."
-            site = Site(defaults, index, 1)
-            yield mistake("default_changed", constant(site, value), sentence, group=sentence)
-        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
-        for value in (default.value, *_other_values(default.value)):
-            if loads and default.value is not None:
-                sentence = f"`{name}` has no effect: its value is always the same."
-                edits = [constant(site, value) for site in loads]
-                yield mistake("argument_ignored", edits, sentence, group=f"{name} is {value}")
-    yield from _handed_on(scope)
-    for site in scope.of(ast.IfExp):
-        tested = [node.id for node in ast.walk(site.node.test) if isinstance(node, ast.Name)]
-        if tested and tested[0] in scope.arguments:
-            for part in (site.node.body, site.node.orelse):
-                sentence = f"`{tested[0]}` has no effect: its value is always the same."
-                yield mistake("argument_ignored", put(site, "PART", PART=part), sentence)
-            parts = {"A": site.node.orelse, "T": site.node.test, "B": site.node.body}
-            swap = put(site, "A if T else B", **parts)
-            sentence = f"The two cases of `{tested[0]}` are exchanged."
-            yield mistake("check_wrong", swap, sentence, "Which value means which case?")
-
-
-def _handed_on(scope: Scope) -> Iterator[Rewrite]:
-    """Arguments that are not handed on, so that another function takes its own default."""
-    for site in scope.of(ast.Call):
-        args = site.node.args
-        for count in range(1, len(args)):
-            last = args[-count]
-            if not isinstance(last, ast.Name) or last.id not in scope.arguments:
-                break
-            less = partial(_with_fewer, count)
-            sentence = f"`{last.id}` is not handed on, so it has no effect."
-            yield mistake("argument_ignored", Edit(site, less), sentence)
-    for name in scope.numbers:
-        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
-        if scope.is_constructor and "dropout" in name and loads and not any(scope.calls("Dropout")):
-            sentence = f"`{name}` has no effect: nothing is dropped."
-            edits = [constant(site, 0.0) for site in loads]
-            yield mistake("argument_ignored", edits, sentence, group="nothing is dropped")
-
-
-def _with_fewer(count: int, old: ast.Call) -> ast.expr:
-    new = ast.Call(old.func, old.args[:-count], old.keywords)
-    return ast.copy_location(new, old)
-
-
-def _other_values(value: object) -> tuple[object, ...]:
-    if isinstance(value, bool):
-        return (not value,)
-    if isinstance(value, int):
-        return (value + 1, value - 1)
-    if isinstance(value, str) and value in DRAWS:
-        return (DRAWS[1 - DRAWS.index(value)],)
-    return ()
-
-
-def _other_sizes(value: object) -> tuple[object, ...]:
-    return COMMON_SIZES if isinstance(value, int) and not isinstance(value, bool) else ()
-
-
-def dropout(scope: Scope) -> Iterator[Rewrite]:
-    """Dropout: missing, always on, on something else, or without the new scale."""
-    for site in scope.of(ast.Call):
-        call = site.node
-        if "dropout" not in name_of(call.func).lower() or not call.args:
-            continue
-        if scope.is_constructor:
-            keep = put(site_of(site, call.args, 0), "1 - OLD")
-            sentence = "The probability of being kept is used as that of being dropped."
-            yield mistake(
-                "dropout_not_rescaled",
-                keep,
-                sentence,
-                "Is it the probability of losing a weight or of keeping it?",
-            )
-            continue
-        drop = put(site, "FIRST")
-        yield mistake("dropout_missing", drop, group="nothing is dropped")
-        again = f"torch.nn.functional.dropout(FIRST, {ast.unparse(call.func)}.p, training=True)"
-        yield mistake("dropout_always", put(site, again))
-        kept = f"OLD * (1 - {ast.unparse(call.func)}.p if self.training else 1)"
-        yield mistake("dropout_not_rescaled", put(site, kept))
-        yield from _misplaced(scope, call, drop)
-
-
-def _misplaced(scope: Scope, call: ast.Call, drop: Edit) -> Iterator[Rewrite]:
-    for place, what in _places(scope):
-        sentence = f"Dropout applies to {what}; it belongs to the attention weights."
-        edits = (drop, put(place, "DROP(OLD)", DROP=call.func))
-        group = f"dropout on {what.split(',')[0]}"
-        yield mistake("dropout_misplaced", edits, sentence, group=group)
-
-
-def _places(scope: Scope) -> Iterator[tuple[Site, str]]:
-    """Yield what else dropout may be applied to."""
-    for softmax in scope.calls("softmax"):
-        if softmax.node.args:
-            yield site_of(softmax, softmax.node.args, 0), "the scores, before the softmax"
-    for filled in scope.calls("masked_fill"):
-        yield site_of(filled, filled.node.func, "value"), "the scores, before the mask"
-    for result in scope.of(ast.Return):
-        if result.node.value is not None:
-            yield site_of(result, result.node, "value"), "the result"
-    for step in scope.of(ast.Assign):
-        role = role_of(step.node.targets[0])
-        if role in {"queries", "keys", "values", "context vectors", "scores"}:
-            yield site_of(step, step.node, "value"), f"the {role}"
-
-
-RULES = (order, draws, kinds_of_parameters, biases_and_sizes, arguments, dropout)
+RULES = (order, draws, kinds_of_parameters, biases_and_sizes)

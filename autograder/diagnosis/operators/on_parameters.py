@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from autograder.diagnosis.operators.on_layers import CREATES, NAMES
 from autograder.diagnosis.operators.rewrites import (
     Rewrite,
-    Scope,
     Site,
     is_module,
     leave_out,
@@ -16,6 +15,7 @@ from autograder.diagnosis.operators.rewrites import (
     restate,
     site_of,
 )
+from autograder.diagnosis.operators.scopes import Scope
 
 DRAWN = ("rand", "randn", "draw")
 

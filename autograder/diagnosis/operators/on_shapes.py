@@ -7,13 +7,13 @@ from functools import partial
 from autograder.diagnosis.operators.rewrites import (
     Edit,
     Rewrite,
-    Scope,
     mistake,
     name_of,
     put,
     site_of,
 )
-from autograder.diagnosis.operators.vocabulary import role_of
+from autograder.diagnosis.operators.scopes import Scope
+from autograder.diagnosis.operators.vocabulary import ORDINALS, counted, role_of
 
 PAIRED = ("Linear", "rand", "randn", "draw", "transpose", "view", "reshape", "softmax")
 JOINED = (  # of a tensor (..., heads, features) whose last two axes must become one
@@ -40,9 +40,10 @@ def new_shapes(scope: Scope) -> Iterator[Rewrite]:
         what = scope.phrase(call.func.value)
         of = f" of {what}" if what else ""
         for first in range(len(call.args) - 1):
-            sentence = f"The sizes of the new shape{of} are in another order."
-            edit = Edit(site, partial(_swapped, first))
-            yield mistake("sizes_exchanged", edit, sentence, group=f"sizes {of}")
+            names = [counted(size) for size in call.args[first : first + 2]]
+            sentence = f"The numbers of {' and of '.join(names)} are exchanged in the shape{of}."
+            sentence = sentence if all(names) else f"Two sizes of the shape{of} are exchanged."
+            yield mistake("sizes_exchanged", Edit(site, partial(_swapped, first)), sentence)
         if _is_product(call):
             for text, sentence in JOINED:
                 yield mistake("heads_mixed", put(site, text), sentence)
@@ -53,7 +54,10 @@ def new_shapes(scope: Scope) -> Iterator[Rewrite]:
         value = site.node.value
         if isinstance(value, ast.Tuple) and len(value.elts) == 2:  # noqa: PLR2004  # two to exchange
             edit = put(site_of(site, site.node, "value"), "(OLD[1], OLD[0])")
-            yield mistake("sizes_exchanged", edit, "Two sizes are exchanged.")
+            names = [counted(size) for size in getattr(site.node.targets[0], "elts", [None])]
+            sentence = f"The numbers of {' and of '.join(names)} are exchanged."
+            sentence = sentence if all(names) else "Two sizes are exchanged."
+            yield mistake("sizes_exchanged", edit, sentence)
 
 
 def _is_product(call: ast.Call) -> bool:
@@ -87,15 +91,23 @@ def forms_of_results(scope: Scope) -> Iterator[Rewrite]:
     if scope.is_constructor:
         return
     for site in scope.of(ast.Return):
-        if site.node.value is None or isinstance(site.node.value, ast.Tuple):
+        if site.node.value is None:
             continue
         make = partial(put, site_of(site, site.node, "value"))
         yield mistake("nothing_returned", make("None"))
-        for text in ("OLD[0]", "OLD[1]", "OLD[-1]", "OLD[:1]"):
-            yield mistake("part_returned", make(text), group="part_returned")
-        for text in ("OLD.unsqueeze(0)", "OLD.unsqueeze(1)", "OLD.unsqueeze(-1)"):
-            yield mistake("axis_too_many", make(text), group="axis_too_many")
-        yield mistake("axis_too_many", make("torch.atleast_2d(OLD)"), group="axis_too_many")
+        if isinstance(site.node.value, ast.Tuple):
+            continue
+        for text, which in (("[0]", 0), ("[1]", 1), ("[-1]", -1), ("[:1]", 0)):
+            sentence = f"Only the {ORDINALS[which]} entry of the result's first axis is returned."
+            yield mistake("part_returned", make(f"OLD{text}"), sentence)
+        for text, where in (
+            ("OLD.unsqueeze(0)", "in front"),
+            ("OLD.unsqueeze(1)", "in the second place"),
+            ("OLD.unsqueeze(-1)", "at the end"),
+            ("torch.atleast_2d(OLD)", "in front"),
+        ):
+            sentence = f"The result has one axis too many, of size one, {where}."
+            yield mistake("axis_too_many", make(text), sentence, group="axis_too_many")
         sentence = "The result is transposed: its last two axes are exchanged."
         edit = make("OLD.transpose(-2, -1)")
         yield mistake("transposed", edit, sentence, group="transposed result")

@@ -20,13 +20,22 @@ from autograder.diagnosis.observation import (
     same_step,
 )
 from autograder.diagnosis.operators import (
+    on_arguments,
+    on_axes,
     on_contracts,
+    on_dropout,
     on_extras,
     on_layers,
-    on_operands,
+    on_masks,
+    on_missing,
     on_parameters,
-    on_scores,
+    on_products,
+    on_projections,
+    on_reductions,
+    on_results,
+    on_scale,
     on_shapes,
+    on_softmax,
 )
 from autograder.diagnosis.operators.answers import (
     Sample,
@@ -37,21 +46,31 @@ from autograder.diagnosis.operators.answers import (
     sample,
     sought,
 )
-from autograder.diagnosis.operators.rewrites import Exercise, Rewrite
-from autograder.diagnosis.operators.vocabulary import UNLIKELY, wording
+from autograder.diagnosis.operators.kinds import UNLIKELY, wording
+from autograder.diagnosis.operators.rewrites import Rewrite
+from autograder.diagnosis.operators.scopes import Exercise
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.tensors import decode
 from autograder.suite.in_process import Exchange, LocalChannel
 from autograder.suite.student_proxy import RemoteModule, Student, fault_of
 
 PARTS = (
-    on_scores,
-    on_operands,
+    on_scale,
+    on_softmax,
+    on_masks,
+    on_products,
+    on_projections,
+    on_axes,
+    on_results,
     on_layers,
+    on_arguments,
+    on_dropout,
+    on_reductions,
     on_contracts,
     on_shapes,
     on_parameters,
     on_extras,
+    on_missing,
 )
 RULES = tuple(rule for part in PARTS for rule in part.RULES)
 MAX_TABLES = 200  # of samples, each of at most some hundred programs
@@ -260,7 +279,7 @@ def rewrites_of(exercise: Exercise, words: Words) -> list[Rewrite]:
                 explanation=said.explanation, question=said.question, group=rewrite.kind
             )
             rewrite = reworded if rewrite.kind in words else rewrite  # noqa: PLW2901  # the same
-            found += [rewrite, *on_scores.with_large_fills(scope, rewrite)]
+            found += [rewrite, *on_masks.with_large_fills(scope, rewrite)]
     return found
 
 

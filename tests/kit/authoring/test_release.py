@@ -301,6 +301,14 @@ def test_fingerprints_are_built_once_and_released(tiny):
     assert release.build(tiny) == ()
 
 
+def test_fingerprints_come_from_every_module_that_makes_programs():
+    """A sentence or a rule that changes makes them stale; how kinds are searched does not."""
+    made_by = {path.stem for path in release._rules_of_kinds()}
+
+    assert {"kinds", "on_missing", "programs", "rewrites", "scopes", "vocabulary"} <= made_by
+    assert not {"comparison", "naming", "search"} & made_by
+
+
 @pytest.mark.parametrize("changed", ["solution", "misconceptions", "hidden_suite", "documented"])
 def test_fingerprints_are_stale_when_a_source_changes(tiny, changed):
     """The digest of the sources differs; nothing has to run to see that."""

@@ -179,6 +179,8 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("arguments_of_a_call", "nothing(A, x=A)", "hands over x twice"),
     ("name_not_defined", "W_q(A)", "W_q is not defined."),
     ("used_before_it_has_a_value", "late()", "total is used before it gets a value"),
+    ("object_as_tensor", "A @ Layer(3)", "such as a module itself"),
+    ("object_as_tensor", "Layer(3) @ A", "such as a module itself"),
     ("module_of_python", "A @ torch", "such as torch itself"),
     ("module_of_python", "torch.tril(torch)", "such as torch itself"),
     ("module_of_python", "nn(3, 2)", "such as torch itself"),
@@ -247,6 +249,14 @@ def test_a_text_of_the_students_own_is_not_explained():
 
     assert explain_exception(raised(f"raise RuntimeError('{text}')"), shows_values=True) is None
     assert explain_exception(raised(f"assert False, '{text}'"), shows_values=True) is None
+
+
+def test_a_refusal_of_the_students_own_is_explained():
+    """Where the solution answers, the arguments are allowed."""
+    found = explain_exception(raised("raise ValueError('3 tokens')"), shows_values=True)
+
+    assert found is not None
+    assert found.name == "refuses_right_arguments"
 
 
 def test_an_unknown_text_is_not_explained():

@@ -8,7 +8,8 @@ import torch
 
 from autograder.diagnosis.matcher import MisconceptionMatcher, explain
 from autograder.diagnosis.observation import Failure, Observation
-from autograder.diagnosis.operators.rewrites import Exercise, Rewrite
+from autograder.diagnosis.operators.rewrites import Rewrite
+from autograder.diagnosis.operators.scopes import Exercise
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
 from autograder.suite.checks import WrongAnswer, check, expect

@@ -95,3 +95,26 @@ def test_an_exception_of_another_step_is_another_one(line: str, *, expected: boo
     other = raised("sizes", "e = q @ k", "RuntimeError")
 
     assert may_be_same_line(raised("sizes", line, "RuntimeError"), other) is expected
+
+
+def undefined(name: str, kind: str = "NameError") -> Raised:
+    """Raise what Python raises where *name* has no value."""
+    text = f"name '{name}' is not defined"
+    return Raised(kind, text, f"f raised {kind}\n{text}", public="f raised an exception.")
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param(undefined("keys"), True, id="same-quantity"),
+        pytest.param(undefined("K", "UnboundLocalError"), True, id="used-before-it-is-set"),
+        pytest.param(undefined("v"), False, id="other-quantity"),
+        pytest.param(undefined("anything"), False, id="name-that-says-nothing"),
+        pytest.param(None, False, id="no-exception"),
+    ],
+)
+def test_the_same_quantity_may_be_missing_under_another_name(
+    other: Raised | None, *, expected: bool
+):
+    """Names in the code are free; what they stand for is known."""
+    assert same_end(undefined("k"), other) is expected

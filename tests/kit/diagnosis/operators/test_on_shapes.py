@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.diagnosis.operators import on_shapes
-from tests.kit.diagnosis.operators.conftest import kinds_of
+from tests.kit.diagnosis.operators.conftest import kinds_of, sentences_of
 
 SPLIT = """
 def wanted(x: Tensor):
@@ -41,6 +41,14 @@ def wanted(x: Tensor, y: Tensor, rows: int, columns: int):
 def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
     """Each rule fits a step of the solution, and every program that it makes compiles."""
     assert expected <= kinds_of(on_shapes, code)
+
+
+def test_sizes_are_said_by_what_they_count():
+    """A size that no name explains is one of two."""
+    said = sentences_of(on_shapes, SPLIT)
+
+    assert "The numbers of heads and of features of a head are exchanged." in said
+    assert "Two sizes of the shape of `x` are exchanged." in said
 
 
 def test_other_code_has_none():

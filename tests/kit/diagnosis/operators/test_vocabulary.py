@@ -1,17 +1,16 @@
-"""The words for quantities and kinds of mistake."""
+"""The words for quantities."""
 
 import ast
 
 import pytest
 
 from autograder.diagnosis.operators.vocabulary import (
-    KINDS,
     alternatives,
-    require_known,
+    axis_of,
+    counted,
+    other_axes,
     role_of,
-    wording,
 )
-from autograder.errors import CourseError
 
 
 @pytest.mark.parametrize(
@@ -34,29 +33,27 @@ def test_a_quantity_is_known_by_its_name(code: str, role: str):
     assert role_of(ast.parse(code, mode="eval").body) == role
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_has_a_sentence_and_a_question(kind: str):
-    """No sentence holds code: it says what shows, and never what to type."""
-    words = KINDS[kind]
-
-    assert words.explanation.endswith(".")
-    assert words.question.endswith("?")
-    assert not set("()[]@=*") & set(words.explanation + words.question)
-
-
-def test_a_stage_rewords_a_kind():
-    """The words of the stage replace those of the course; None silences the kind."""
-    words = {"dtype": None, "scale_missing": ("Not scaled.", "By what?")}
-
-    assert wording("dtype", words) is None
-    assert wording("scale_missing", words) == ("Not scaled.", "By what?")
-    assert wording("softmax_axis", words) == KINDS["softmax_axis"]
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("1", "the second axis"), ("-1", "the last axis"), ("self.col_dim", "`col_dim`")],
+)
+def test_an_axis_is_known_by_its_number_or_its_argument(code: str, said: str):
+    """Readers count axes from the first or the last one."""
+    assert axis_of(ast.parse(code, mode="eval").body) == said
 
 
-def test_an_unknown_kind_is_refused():
-    """A typing error would silence nothing."""
-    with pytest.raises(CourseError, match="scale_mising"):
-        require_known({"scale_mising": None})
+def test_an_axis_is_none_of_the_others():
+    """The axis of the solution is no mistake."""
+    assert other_axes(ast.Constant(1), (0, 1, -1)) == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("T", "tokens"), ("self.num_heads", "heads"), ("D // H", "features of a head"), ("n", "")],
+)
+def test_a_size_is_known_by_its_name(code: str, said: str):
+    """Texts about attention use the same letters."""
+    assert counted(ast.parse(code, mode="eval").body) == said
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""Mistakes between scores and weights."""
+"""Mistakes in masks."""
 
 import pytest
 
-from autograder.diagnosis.operators import on_scores
+from autograder.diagnosis.operators import on_masks
 from tests.kit.diagnosis.operators.conftest import kinds_of
 
 F = "def wanted(scores: Tensor, keys: Tensor):\n"
@@ -18,23 +18,6 @@ def wanted(scores: Tensor, keys: Tensor):
     ("code", "expected"),
     [
         pytest.param(
-            F + "    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)\n",
-            {
-                "scale_missing",
-                "scale_wrong_power",
-                "scale_wrong_size",
-                "scale_misplaced",
-                "softmax_axis",
-                "softmax_missing",
-                "softmax_twice",
-                "mask_extra",
-            },
-            id="scale-and-softmax",
-        ),
-        pytest.param(
-            F + "    return torch.softmax(scores, dim=-1)\n", {"scale_extra"}, id="needless-scale"
-        ),
-        pytest.param(
             MASKED,
             {
                 "mask_missing",
@@ -48,17 +31,17 @@ def wanted(scores: Tensor, keys: Tensor):
             id="mask",
         ),
         pytest.param(
-            F + "    shifted = scores - scores.amax(dim=-1)\n    return shifted.exp()\n",
-            {"softmax_unstable"},
-            id="stable-softmax",
+            F + "    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)\n",
+            {"mask_extra"},
+            id="needless-mask",
         ),
     ],
 )
 def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
     """Each rule fits a step of the solution, and every program that it makes compiles."""
-    assert expected <= kinds_of(on_scores, code)
+    assert expected <= kinds_of(on_masks, code)
 
 
 def test_other_code_has_none():
     """No rule fits what it does not know."""
-    assert kinds_of(on_scores, "def wanted(n: int):\n    pass\n") == set()
+    assert kinds_of(on_masks, "def wanted(n: int):\n    pass\n") == set()

@@ -1,0 +1,93 @@
+"""The tree of an exercise: rewrites are applied together, compiled, and undone."""
+
+import ast
+
+import pytest
+
+from autograder.diagnosis.operators.rewrites import (
+    mistake,
+    put,
+)
+from autograder.diagnosis.operators.scopes import Exercise
+
+SOLUTION = '''
+def helper(x):
+    """Help."""
+    return x + 1
+
+
+def other(x):
+    return x - 1
+
+
+def wanted(x: Tensor, n: int = 2) -> Tensor:
+    """Do it."""
+    if n > 3:
+        raise ValueError("too large")
+    y = helper(x) / n ** 0.5
+    return other(y)
+'''
+
+
+@pytest.fixture
+def exercise() -> Exercise:
+    """The exercise `wanted`, beside another one that it uses."""
+    return Exercise(SOLUTION, "wanted", ["wanted", "other"])
+
+
+def changed(exercise: Exercise, *edits) -> str:
+    """Return the last function with these edits, each a mistake of its own."""
+    text = exercise.text([mistake("scale_missing", edit) for edit in edits])
+    return ast.unparse(ast.parse(text).body[-1])
+
+
+def only(exercise: Exercise, kind: type):
+    """Return the place of the only node of *kind* in the exercise."""
+    (site,) = exercise.scopes[-1].of(kind)
+    return site
+
+
+def division(exercise: Exercise):
+    """Return the place of the division."""
+    return next(
+        site for site in exercise.scopes[-1].of(ast.BinOp) if isinstance(site.node.op, ast.Div)
+    )
+
+
+def test_an_exercise_has_its_helpers_but_no_other_exercise(exercise: Exercise):
+    """A mistake in another exercise is named there."""
+    assert exercise.names == ["helper", "wanted"]
+
+
+def test_arguments_are_tensors_by_their_annotations(exercise: Exercise):
+    """What is no tensor is a number or a switch."""
+    assert exercise.scopes[-1].tensors == ("x",)
+    assert exercise.scopes[-1].numbers == ("n",)
+
+
+def test_the_inner_edit_comes_first(exercise: Exercise):
+    """Two mistakes in one expression show together."""
+    power = next(
+        site for site in exercise.scopes[-1].of(ast.BinOp) if isinstance(site.node.op, ast.Pow)
+    )
+    edits = put(division(exercise), "LEFT * RIGHT"), put(power, "LEFT")
+
+    assert "y = helper(x) * n\n" in changed(exercise, *edits)
+
+
+def test_edits_are_undone(exercise: Exercise):
+    """The next mistake starts from the solution."""
+    right = exercise.text([])
+    changed(exercise, put(division(exercise), "LEFT"))
+
+    assert exercise.text([]) == right
+
+
+def test_a_program_is_compiled_without_docstrings(exercise: Exercise):
+    """What is compiled defines the exercise and its helpers."""
+    namespace: dict[str, object] = {"other": lambda y: y}
+    code = exercise.compile([mistake("scale_missing", put(division(exercise), "LEFT"))], "x.py")
+    exec(code, namespace)  # noqa: S102  # the code of this test
+
+    assert namespace["wanted"](4) == 5
+    assert namespace["wanted"].__doc__ is None
