@@ -47,6 +47,7 @@ class OperatorSearch:
         require_known(words)
         self._words = words
         self._programs: dict[str, Programs] = {}
+        self._pairs: dict[str, PairSearch] = {}
         self._scripts: dict[str, Script] = {}
         self.tried: list[Tried] = []  # of the programs that ran every failed check
         self._behind: dict[tuple[str, str], Misconception] = {}  # by exercise and explanation
@@ -63,7 +64,7 @@ class OperatorSearch:
             stopped = compared.stopped()
             self.tried += _tried(exercise, compared)
             return self._keep(exercise, stopped, _diagnose_stopped(compared, stopped))
-        found = compared.singles() or PairSearch(compared).find()
+        found = compared.singles() or self._pairs[exercise].find(compared)
         self.tried += _tried(exercise, compared)
         return self._keep(exercise, found, _diagnose(compared, found))
 
@@ -110,7 +111,8 @@ class OperatorSearch:
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> Comparison:
         if exercise not in self._programs:
-            self._programs[exercise] = Programs(self._stage, exercise, self._solution, self._words)
+            programs = Programs(self._stage, exercise, self._solution, self._words)
+            self._programs[exercise], self._pairs[exercise] = programs, PairSearch(programs)
         return Comparison(self._programs[exercise], self.script, self._run, failures, passed)
 
 
