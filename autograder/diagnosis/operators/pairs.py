@@ -5,7 +5,7 @@ depends on the programs and on the form of the wrong answers alone is worked out
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from autograder.diagnosis.operators.answers import (
     same_answers,
     tells,
 )
-from autograder.diagnosis.operators.comparison import ALL, Comparison
+from autograder.diagnosis.operators.comparison import ALL, MAX_SCREENS, Comparison
 from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.programs import Key, Programs, Script
 from autograder.suite.checks import Layer, layer_of
@@ -58,14 +58,16 @@ class PairSearch:
 
     def find(self, compared: Comparison) -> list[Found]:
         """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
-        unexplained = _least_explained(compared)
+        alone = _alone(compared)
+        unexplained = _least_explained(compared) or _unexplained_by(alone, compared)
         first = unexplained or compared.wrong[0]
         if not tells(last_answer(first)):
             return []
         name, halves = self._halves_for(compared, first)
-        wanted = _wanted(compared, unexplained)
+        screens = list({one.item.name: one for one in (*compared.screens, first)}.values())
+        wanted = _wanted(compared, screens, unexplained, alone)
         if (name, wanted) not in self._pairs:
-            pairs = islice(self._able(compared, halves, wanted), MAX_PAIRS)
+            pairs = islice(self._able(compared, halves, screens, wanted), MAX_PAIRS)
             _keep(self._pairs, (name, wanted), tuple(pairs))
         found: list[Found] = []
         for key in compared.matching(self._pairs[name, wanted], first):
@@ -74,13 +76,13 @@ class PairSearch:
         complete = [one for one in found if compared.is_complete(one)]
         return complete or _nearly_complete(compared, found)
 
-    def _able(self, compared: Comparison, halves: Halves, wanted: Wanted) -> Iterator[Key]:
+    def _able(
+        self, compared: Comparison, halves: Halves, screens: Sequence[Failure], wanted: Wanted
+    ) -> Iterator[Key]:
         """Yield the pairs that can explain every wrong answer, the likeliest first."""
         differs = {
             number: frozenset(
-                one.item.name
-                for one in compared.screens
-                if not compared.like_the_solution((number,), one)
+                one.item.name for one in screens if not compared.like_the_solution((number,), one)
             )
             for number in halves
         }
@@ -134,8 +136,31 @@ def _asks_gradients(failure: Failure) -> bool:
     return any(verb == "gradients" for verb, _ in failure.observation.answers)
 
 
-def _wanted(compared: Comparison, unexplained: Failure | None) -> Wanted:
-    screens = compared.screens
+def _alone(compared: Comparison) -> frozenset[int]:
+    """Return the programs that alone give one of the wrong answers."""
+    return frozenset(
+        key[0]
+        for one in compared.screens
+        if tells(last_answer(one))
+        for key in compared.matching(compared.programs.keys, one)
+        if not compared.like_the_solution(key, one)
+    )
+
+
+def _unexplained_by(alone: Iterable[int], compared: Comparison) -> Failure | None:
+    """Return the first wrong answer that none of these programs gives, where a second one shows."""
+    for failure in compared.wrong[MAX_SCREENS:]:
+        if not any(compared.shows((number,), failure) for number in alone):
+            return failure
+    return None
+
+
+def _wanted(
+    compared: Comparison,
+    screens: Sequence[Failure],
+    unexplained: Failure | None,
+    alone: frozenset[int],
+) -> Wanted:
     return Wanted(
         screens=tuple((one.item.nodeid, len(one.observation.answers)) for one in screens),
         differing=frozenset(
@@ -144,13 +169,7 @@ def _wanted(compared: Comparison, unexplained: Failure | None) -> Wanted:
             if not same_answers(one.observation, compared.script(one.item).solved)
         ),
         needed=frozenset({unexplained.item.name} if unexplained else ()),
-        alone=frozenset(
-            key[0]
-            for one in screens
-            if tells(last_answer(one))
-            for key in compared.matching(compared.programs.keys, one)
-            if not compared.like_the_solution(key, one)
-        ),
+        alone=alone,
     )
 
 

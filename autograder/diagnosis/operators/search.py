@@ -71,8 +71,14 @@ class OperatorSearch:
     def find_some(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> dict[str, Diagnosis]:
-        """Explain as many of the wrong answers as one mistake can; name it by check."""
+        """Explain as many of the wrong answers as one mistake can; name it by check.
+
+        Where none is left, explain all exceptions by one.
+        """
         compared = self._compare(exercise, failures, passed)
+        if not compared.wrong:
+            stopped = compared.stopped()
+            return self._keep(exercise, stopped, _diagnose_stopped(compared, stopped))
         found = compared.partial()
         return self._keep(exercise, found, _diagnose(compared, found))
 
