@@ -1,7 +1,7 @@
 """Compares the programs of one exercise with one submission's checks of it."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -9,6 +9,7 @@ from autograder.diagnosis.observation import (
     Failure,
     Match,
     compare,
+    is_coincidence,
 )
 from autograder.diagnosis.operators.answers import (
     Sought,
@@ -52,11 +53,15 @@ class Comparison:
         self.checked: dict[Key, Found] = {}
         self._sought: dict[str, Sought] = {}
 
-    def singles(self) -> list[Found]:
-        """Return the single mistakes that explain every wrong answer."""
+    def of(self, programs: Programs) -> "Comparison":
+        """Compare other programs with the same submission."""
+        return Comparison(programs, self.script, self._run, self.failures, self.passed)
+
+    def singles(self, keys: tuple[Key, ...] | None = None) -> list[Found]:
+        """Return the single mistakes, of all or of *keys*, that explain every wrong answer."""
         if not self.wrong:
             return []
-        left = self.matching(self.programs.keys, self.wrong[0])
+        left = self.matching(self.programs.keys if keys is None else keys, self.wrong[0])
         return [one for one in map(self.check, left) if self.is_complete(one)]
 
     def stopped(self) -> list[Found]:
@@ -74,8 +79,9 @@ class Comparison:
         telling = [one for one in self.screens if tells(last_answer(one))]
         left = {key for one in telling for key in self.matching(self.programs.keys, one)}
         found = [one for one in map(self.check, sorted(left)) if one.explained]
-        layers = {one.item.name: layer_of(one.item) for one in self.wrong}
-        found = [one for one in found if not is_coincidence(layers, one.explained)]
+        layers = {one.item.name: layer_of(one.item) for one in self.failures}
+        wrong = [one.item.name for one in self.wrong]
+        found = [one for one in found if not is_coincidence(one.explained, layers, wrong)]
         most = max((len(one.explained) for one in found), default=0)
         return [one for one in found if len(one.explained) == most]
 
@@ -189,13 +195,3 @@ def _is_specific(failure: Failure) -> bool:
     """Whether an exception says more than what kind it is: its text, or that it is a refusal."""
     error = failure.observation.error
     return refuses(error) or bool(SPECIFIC.search(str(getattr(error, "text", ""))))
-
-
-def is_coincidence(layers: Mapping[str, Layer | None], explained: Collection[str]) -> bool:
-    """Whether only documented values agree, and those for other sizes do not.
-
-    *layers* are those of the checks with a wrong answer, by name.
-    """
-    return all(layers[name] is Layer.DOCUMENTED for name in explained if name in layers) and any(
-        layer is Layer.PROBE for name, layer in layers.items() if name not in explained
-    )

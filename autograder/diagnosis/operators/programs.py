@@ -82,11 +82,16 @@ class Answer(NamedTuple):
 
 
 class Programs:
-    """The programs of one exercise: solutions with one rewrite, or several."""
+    """The programs of one exercise: solutions with one rewrite, or several.
 
-    def __init__(self, stage: Stage, exercise: str, solution: LocalChannel, words: Words) -> None:
+    *text* is what is rewritten, if not the solution.
+    """
+
+    def __init__(
+        self, stage: Stage, exercise: str, solution: LocalChannel, words: Words, text: str = ""
+    ) -> None:
         names = [one.name for one in stage.exercises]
-        self._text = stage.solution.read_text("utf-8")
+        self._text = text or stage.solution.read_text("utf-8")
         self._exercise = Exercise(self._text, exercise, names)
         self._solution = solution
         self.rewrites = tuple(rewrites_of(self._exercise, words))
