@@ -52,6 +52,7 @@ class Comparison:
         self.raised = sorted(filter(_is_raised, failures), key=self._effort)
         self.checked: dict[Key, Found] = {}
         self._sought: dict[str, Sought] = {}
+        self._alike: dict[str, list[Key]] = {}
 
     def of(self, programs: Programs) -> "Comparison":
         """Compare other programs with the same submission."""
@@ -61,7 +62,7 @@ class Comparison:
         """Return the single mistakes, of all or of *keys*, that explain every wrong answer."""
         if not self.wrong:
             return []
-        left = self.matching(self.programs.keys if keys is None else keys, self.wrong[0])
+        left = self.alike(self.wrong[0]) if keys is None else self.matching(keys, self.wrong[0])
         return [one for one in map(self.check, left) if self.is_complete(one)]
 
     def stopped(self) -> list[Found]:
@@ -71,13 +72,13 @@ class Comparison:
         """
         if self.wrong or not any(map(_is_specific, self.raised)):
             return []
-        left = self.matching(self.programs.keys, self.raised[0])
+        left = self.alike(self.raised[0])
         return [one for one in map(self.check, left) if self._stops_alike(one)]
 
     def partial(self) -> list[Found]:
         """Return the single mistakes that explain most of the wrong answers."""
         telling = [one for one in self.screens if tells(last_answer(one))]
-        left = {key for one in telling for key in self.matching(self.programs.keys, one)}
+        left = {key for one in telling for key in self.alike(one)}
         found = [one for one in map(self.check, sorted(left)) if one.explained]
         layers = {one.item.name: layer_of(one.item) for one in self.failures}
         wrong = [one.item.name for one in self.wrong]
@@ -89,8 +90,15 @@ class Comparison:
         """Whether the program answers like the code in a failed check, as far as this went."""
         return self.programs.shows(key, self.script(failure.item), self._seen(failure))
 
+    def alike(self, failure: Failure) -> list[Key]:
+        """List the programs with one mistake that answer like the code in a failed check."""
+        name = failure.item.nodeid
+        if name not in self._alike:
+            self._alike[name] = self.matching(self.programs.keys, failure)
+        return self._alike[name]
+
     def matching(self, keys: tuple[Key, ...], failure: Failure) -> list[Key]:
-        """List the programs that answer like the code in a failed check."""
+        """List those of *keys* that answer like the code in a failed check."""
         return self.programs.matching(keys, self.script(failure.item), self._seen(failure))
 
     def _seen(self, failure: Failure) -> Sought:

@@ -128,7 +128,7 @@ def _least_explained(compared: Comparison) -> Failure | None:
 
     Without gradients if possible: the way back to them takes as long as all other requests.
     """
-    both = [one for one in compared.screens if not compared.matching(compared.programs.keys, one)]
+    both = [one for one in compared.screens if not compared.alike(one)]
     return min(both, key=_asks_gradients, default=None)
 
 
@@ -142,7 +142,7 @@ def _alone(compared: Comparison) -> frozenset[int]:
         key[0]
         for one in compared.screens
         if tells(last_answer(one))
-        for key in compared.matching(compared.programs.keys, one)
+        for key in compared.alike(one)
         if not compared.like_the_solution(key, one)
     )
 
