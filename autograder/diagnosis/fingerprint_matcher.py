@@ -15,9 +15,9 @@ from autograder.course import Stage
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.fingerprints import Fingerprints, from_json, shown_by
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Failure, Match, Observation
+from autograder.diagnosis.observation import Failure, Match, Observation, is_coincidence
 from autograder.diagnosis.operators.answers import tells
-from autograder.diagnosis.operators.comparison import MAX_SCREENS, is_coincidence
+from autograder.diagnosis.operators.comparison import MAX_SCREENS
 from autograder.diagnosis.operators.naming import name_one
 from autograder.diagnosis.operators.search import Tried
 from autograder.results import Diagnosis
@@ -77,6 +77,17 @@ class FingerprintMatcher:
     ) -> dict[str, Diagnosis]:
         """Explain as many of the wrong answers as one kind of mistake can."""
         return explain_some(self._known, self._failed_checks(failures))
+
+    def search_beside(
+        self,
+        items: Sequence[Misconception],  # noqa: ARG002  # as in ``Matcher``
+        failures: Sequence[Failure],  # noqa: ARG002  # likewise
+        passed: Sequence[pytest.Item],  # noqa: ARG002  # likewise
+        *,
+        shown: bool,  # noqa: ARG002  # likewise
+    ) -> dict[str, Diagnosis]:
+        """Explain nothing: pairs have no fingerprints."""
+        return {}
 
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Explain an exception; the solution, with which heuristics compare, is not here."""
@@ -150,13 +161,16 @@ def explain_some(known: Fingerprints, failed: Sequence[FailedCheck]) -> dict[str
     """Name the kind of mistake that explains most of the wrong answers."""
     wrong = [one for one in failed if one.wrong]
     telling = [one.numbers for one in wrong[:MAX_SCREENS] if one.tells]
-    layers = {one.name: one.layer for one in wrong}
+    layers = {one.name: one.layer for one in failed}
+    names_of_wrong = [one.name for one in wrong]
     explained = {
         number: {one.name for one in failed if number in one.numbers}
         for number in sorted(_kinds(known, frozenset().union(*telling)))
     }
     found = {
-        number: names for number, names in explained.items() if not is_coincidence(layers, names)
+        number: names
+        for number, names in explained.items()
+        if not is_coincidence(names, layers, names_of_wrong)
     }
     most = max(map(len, found.values()), default=0)
     best = [number for number, names in found.items() if len(names) == most]

@@ -352,10 +352,13 @@ def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  #
     """Recognise values that torch draws with another seed, distribution or order."""
     if answer.ndim != 2 or not MIN_ENTRIES <= answer.numel() <= MAX_DRAWN:  # noqa: PLR2004  # weight matrices
         return None
-    for seed, (name, draw), turn in itertools.product(SEEDS, _DRAWS.items(), range(4)):
-        if _close(answer, _draw(seed, draw, turn, tuple(answer.shape))):
-            return WrongAnswerPattern.of("other_draw", name, seed, _nth(turn))
-    return None
+    rows, columns = answer.shape
+    drawn = _drawn((rows, columns))
+    alike = torch.isclose(drawn, answer, rtol=CLOSE, atol=CLOSE).flatten(1).all(1)
+    if not alike.any():
+        return None
+    seed, name, turn = DRAWN_BY[int(alike.nonzero()[0])]
+    return WrongAnswerPattern.of("other_draw", name, seed, _nth(turn))
 
 
 FINITE: tuple[Heuristic, ...] = (  # for results, in the order in which they are tried
@@ -383,8 +386,16 @@ _DRAWS: dict[str, Callable[..., Tensor]] = {
 }
 
 
-@functools.lru_cache(maxsize=720)  # ten shapes, each of at most `MAX_DRAWN` numbers
-def _draw(seed: int, draw: Callable[..., Tensor], turn: int, shape: tuple[int, ...]) -> Tensor:
+DRAWN_BY = tuple(itertools.product(SEEDS, _DRAWS, range(4)))  # seeds, functions and their turns
+
+
+@functools.lru_cache(maxsize=10)  # shapes, each of at most `MAX_DRAWN` numbers
+def _drawn(shape: tuple[int, int]) -> Tensor:
+    """Draw with each of ``DRAWN_BY``, along the first axis."""
+    return torch.stack([_draw(seed, _DRAWS[name], turn, shape) for seed, name, turn in DRAWN_BY])
+
+
+def _draw(seed: int, draw: Callable[..., Tensor], turn: int, shape: tuple[int, int]) -> Tensor:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # `torch.manual_seed` formats stack traces
         for _ in range(turn):

@@ -16,14 +16,20 @@ from autograder.course import Stage
 from autograder.diagnosis import conventions, heuristics, misconceptions
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Failure, Match, Observation, compare
+from autograder.diagnosis.observation import (
+    Failure,
+    Match,
+    Observation,
+    compare,
+    is_coincidence,
+)
 from autograder.diagnosis.operators.answers import tells
 from autograder.diagnosis.operators.programs import REFUSED
 from autograder.diagnosis.operators.search import OperatorSearch, Tried
 from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
 from autograder.sandbox.faults import Fault, Raised
-from autograder.suite.checks import Layer, WrongAnswer, layer_of
+from autograder.suite.checks import WrongAnswer, layer_of
 from autograder.suite.in_process import Exchange, LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
@@ -58,6 +64,19 @@ class Matcher(Protocol):
     ) -> dict[str, Diagnosis]:
         """Explain as many of these wrong answers as one kind of mistake can."""
 
+    def search_beside(
+        self,
+        items: Sequence[Misconception],
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+        *,
+        shown: bool,
+    ) -> dict[str, Diagnosis]:
+        """Explain all wrong answers by one of *items*, and one kind of mistake beside it.
+
+        One of the two must show alone in a check: one of *items* if they have *shown* so.
+        """
+
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Describe a failure that no mistake explains, if something is certain about it."""
 
@@ -82,6 +101,11 @@ def explain(
     is_open = any(isinstance(failure.observation.error, kinds_of_ends) for failure in left)
     if is_open or (chosen and not consistent):
         searched = matcher.search(exercise, failures, passed)
+        items = [one.item for one in chosen[:MAX_BESIDE]] or [
+            one for one in matcher.misconceptions if one.exercise == exercise
+        ]
+        if not searched and items:
+            searched = matcher.search_beside(items, failures, passed, shown=bool(chosen))
         chosen = [] if searched else chosen
         searched = searched or _search_rest(matcher, exercise, left, passed)
     diagnoses: dict[str, Diagnosis] = {}
@@ -159,17 +183,12 @@ class Candidate:
 
     @property
     def is_coincidence(self) -> bool:
-        """Whether documented values alone agree, and the values for inputs of other sizes do not.
-
-        Two mistakes may show the same for the sizes of one document.
-        """
-        explained = set(self.explained)
-        agreeing = [one for one in self.failures if one.item.name in explained]
-        others = [one for one in self.failures if one.item.name not in explained]
-        return all(layer_of(one.item) is Layer.DOCUMENTED for one in agreeing) and any(
-            layer_of(one.item) is Layer.PROBE and isinstance(one.observation.error, WrongAnswer)
-            for one in others  # a request without an answer says nothing about values
+        """Whether documented values alone agree, and values for other sizes do not."""
+        layers = {one.item.name: layer_of(one.item) for one in self.failures}
+        wrong = (
+            one.item.name for one in self.failures if isinstance(one.observation.error, WrongAnswer)
         )
+        return is_coincidence(self.explained, layers, wrong)
 
     @property
     def potential(self) -> int:
@@ -280,6 +299,17 @@ class MisconceptionMatcher:
     ) -> dict[str, Diagnosis]:
         """Try each kind of mistake on the solution."""
         return self.operators.find_some(exercise, failures, passed)
+
+    def search_beside(
+        self,
+        items: Sequence[Misconception],
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+        *,
+        shown: bool,
+    ) -> dict[str, Diagnosis]:
+        """Try kinds of mistake on the solution with one of *items* in it."""
+        return self.operators.find_beside(items, failures, passed, shown=shown)
 
     def replay(self, item: Misconception, check: pytest.Item) -> Observation:
         """Run *check* on *item*, once."""

@@ -6,6 +6,7 @@
 import itertools
 import math
 import re
+from collections.abc import Collection, Iterable, Mapping
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from autograder.sandbox.faults import NoGradients, Raised
+from autograder.suite.checks import Layer
 from autograder.suite.student_proxy import RemoteModule
 
 SAME_ATOL = 1e-5  # two spellings of one formula in float32 differ by about 1e-6; two formulas, on
@@ -103,6 +105,20 @@ def same_step(verb: str, left: Any, right: Any, solution: tuple[str, Any] | None
         return True
     parts = (_comparable_part(verb, answer, solution) for answer in (left, right))
     return same_answer(*parts)
+
+
+def is_coincidence(
+    explained: Collection[str], layers: Mapping[str, Layer | None], wrong: Iterable[str]
+) -> bool:
+    """Whether only documented values agree, and an answer for other sizes does not.
+
+    Two mistakes may show the same for the sizes of one document. *layers* are those of the failed
+    checks, by name; of the others only *wrong* answers count, since an exception says nothing
+    about values.
+    """
+    return all(layers[name] is Layer.DOCUMENTED for name in explained) and any(
+        layers[name] is Layer.PROBE for name in wrong if name not in explained
+    )
 
 
 def status_of(error: BaseException | None) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -28,6 +28,13 @@ class Sample(NamedTuple):
 
     shape: tuple[Any, ...]
     numbers: tuple[float, ...]
+
+
+class Form(NamedTuple):
+    """The shape of a tensor, and a byte for each entry that says whether it is NaN, if one is."""
+
+    shape: tuple[int, ...]
+    nan: bytes
 
 
 class Sought(NamedTuple):
@@ -68,17 +75,19 @@ def differ(left: Sample | None, right: Sample | None) -> bool:
 
 
 class SampleTable:
-    """The samples of many programs' answers, by the places of the programs."""
+    """The samples of many programs' answers, by the places of the programs that gave one."""
 
-    def __init__(self, samples: Sequence[Sample | None]) -> None:
-        self._always = [place for place, one in enumerate(samples) if one is None]  # nothing tells
-        self._places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-        for place, one in enumerate(samples):
+    def __init__(self, samples: Mapping[int, Sample | None]) -> None:
+        self._always = [place for place, one in samples.items() if one is None]  # nothing tells
+        places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        numbers: dict[tuple[Any, ...], list[tuple[float, ...]]] = defaultdict(list)
+        for place, one in samples.items():
             if one is not None:
-                self._places[one.shape].append(place)
+                places[one.shape].append(place)
+                numbers[one.shape].append(one.numbers)
+        self._places = places
         self._numbers = {
-            shape: torch.tensor([samples[place].numbers for place in places], dtype=torch.double)  # type: ignore[union-attr]  # none is missing here
-            for shape, places in self._places.items()
+            shape: torch.tensor(rows, dtype=torch.double) for shape, rows in numbers.items()
         }
 
     def like(self, wanted: Sample) -> list[int]:
@@ -122,16 +131,31 @@ def same_answers(seen: Observation, solved: Observation) -> bool:
     )
 
 
-def same_form(mine: Any, theirs: Any) -> bool:
-    """Whether two answers have the same form: types, shapes, and NaN only where both have it."""
-    match mine, theirs:
-        case Tensor(), Tensor():
-            if mine.shape != theirs.shape:
-                return False
-            return not (mine.isnan().any() and (mine.isnan() & ~theirs.isnan()).any())
-        case dict(), dict():
-            return all(same_form(mine[key], theirs[key]) for key in mine.keys() & theirs.keys())
-    return None in (mine, theirs) or type(mine) is type(theirs)  # of no gradient there is no form
+def form_of(answer: Any) -> Any:
+    """Return the form of *answer*, which can be the key of a table: types, shapes, NaN."""
+    match answer:
+        case Tensor():
+            nan = answer.detach().isnan()
+            return Form(tuple(answer.shape), nan.numpy().tobytes() if nan.any() else b"")
+        case dict():
+            return tuple((key, form_of(answer[key])) for key in sorted(answer))
+    return None if answer is None else type(answer)
+
+
+def has_form(answer: Any, form: Any) -> bool:
+    """Whether *answer* has *form*; it may lack NaN, but not have it elsewhere."""
+    mine = form_of(answer)
+    match mine, form:
+        case Form(), Form():
+            return mine.shape == form.shape and _within(mine.nan, form.nan)
+        case tuple(), tuple():
+            wanted = dict(form)
+            return all(has_form(answer[key], wanted[key]) for key in answer.keys() & wanted.keys())
+    return None in (mine, form) or mine == form  # of no gradient there is no form
+
+
+def _within(places: bytes, others: bytes) -> bool:
+    return not places or int.from_bytes(places) & ~int.from_bytes(others) == 0
 
 
 def entries(answer: Any) -> int:

@@ -1,7 +1,7 @@
 """Compares the programs of one exercise with one submission's checks of it."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -9,6 +9,7 @@ from autograder.diagnosis.observation import (
     Failure,
     Match,
     compare,
+    is_coincidence,
 )
 from autograder.diagnosis.operators.answers import (
     Sought,
@@ -52,12 +53,17 @@ class Comparison:
         self.raised = sorted(filter(_is_raised, failures), key=self._effort)
         self.checked: dict[Key, Found] = {}
         self._sought: dict[str, Sought] = {}
+        self._alike: dict[str, list[Key]] = {}
 
-    def singles(self) -> list[Found]:
-        """Return the single mistakes that explain every wrong answer."""
+    def of(self, programs: Programs) -> "Comparison":
+        """Compare other programs with the same submission."""
+        return Comparison(programs, self.script, self._run, self.failures, self.passed)
+
+    def singles(self, keys: tuple[Key, ...] | None = None) -> list[Found]:
+        """Return the single mistakes, of all or of *keys*, that explain every wrong answer."""
         if not self.wrong:
             return []
-        left = self.matching(self.programs.keys, self.wrong[0])
+        left = self.alike(self.wrong[0]) if keys is None else self.matching(keys, self.wrong[0])
         return [one for one in map(self.check, left) if self.is_complete(one)]
 
     def stopped(self) -> list[Found]:
@@ -67,16 +73,17 @@ class Comparison:
         """
         if self.wrong or not any(map(_is_specific, self.raised)):
             return []
-        left = self.matching(self.programs.keys, self.raised[0])
+        left = self.alike(self.raised[0])
         return [one for one in map(self.check, left) if self._stops_alike(one)]
 
     def partial(self) -> list[Found]:
         """Return the single mistakes that explain most of the wrong answers."""
         telling = [one for one in self.screens if tells(last_answer(one))]
-        left = {key for one in telling for key in self.matching(self.programs.keys, one)}
+        left = {key for one in telling for key in self.alike(one)}
         found = [one for one in map(self.check, sorted(left)) if one.explained]
-        layers = {one.item.name: layer_of(one.item) for one in self.wrong}
-        found = [one for one in found if not is_coincidence(layers, one.explained)]
+        layers = {one.item.name: layer_of(one.item) for one in self.failures}
+        wrong = [one.item.name for one in self.wrong]
+        found = [one for one in found if not is_coincidence(one.explained, layers, wrong)]
         most = max((len(one.explained) for one in found), default=0)
         return [one for one in found if len(one.explained) == most]
 
@@ -84,8 +91,15 @@ class Comparison:
         """Whether the program answers like the code in a failed check, as far as this went."""
         return self.programs.shows(key, self.script(failure.item), self._seen(failure))
 
+    def alike(self, failure: Failure) -> list[Key]:
+        """List the programs with one mistake that answer like the code in a failed check."""
+        name = failure.item.nodeid
+        if name not in self._alike:
+            self._alike[name] = self.matching(self.programs.keys, failure)
+        return self._alike[name]
+
     def matching(self, keys: tuple[Key, ...], failure: Failure) -> list[Key]:
-        """List the programs that answer like the code in a failed check."""
+        """List those of *keys* that answer like the code in a failed check."""
         return self.programs.matching(keys, self.script(failure.item), self._seen(failure))
 
     def _seen(self, failure: Failure) -> Sought:
@@ -190,13 +204,3 @@ def _is_specific(failure: Failure) -> bool:
     """Whether an exception says more than what kind it is: its text, or that it is a refusal."""
     error = failure.observation.error
     return refuses(error) or bool(SPECIFIC.search(str(getattr(error, "text", ""))))
-
-
-def is_coincidence(layers: Mapping[str, Layer | None], explained: Collection[str]) -> bool:
-    """Whether only documented values agree, and those for other sizes do not.
-
-    *layers* are those of the checks with a wrong answer, by name.
-    """
-    return all(layers[name] is Layer.DOCUMENTED for name in explained if name in layers) and any(
-        layer is Layer.PROBE for name, layer in layers.items() if name not in explained
-    )

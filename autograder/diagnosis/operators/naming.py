@@ -1,8 +1,9 @@
 """Turns programs that explain failed checks into diagnoses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.operators.kinds import KINDS
 from autograder.diagnosis.operators.programs import Key
 from autograder.diagnosis.operators.rewrites import Rewrite
@@ -58,32 +59,35 @@ def name_stopped(found: Sequence[Rewrite]) -> Diagnosis | None:
     return Diagnosis(named.misconception, sentence, named.hint, f"Same error as: {named.title}")
 
 
-def merge(same: Sequence[Rewrite]) -> Rewrite | None:
-    """Return one mistake with the sentences of all of *same*; ``None`` if they are too many."""
-    named = name_one(list({one.group: one for one in same}.values()))
-    if named is None:
-        return None
-    return same[0]._replace(
-        kind=named.misconception, explanation=named.explanation, question=named.hint
-    )
+def name_misconception(item: Misconception) -> Diagnosis:
+    """Name one misconception."""
+    return Diagnosis(item.id, item.explanation, item.question, item.title)
 
 
-def name_alone(rewrite: Rewrite) -> Diagnosis:
-    """Name a single mistake."""
-    return Diagnosis(
-        rewrite.kind, rewrite.explanation, rewrite.question, title_of(rewrite.explanation)
-    )
+def merge(same: Sequence[Rewrite]) -> Diagnosis | None:
+    """Name one mistake with the sentences of all of *same*; ``None`` if they are too many."""
+    return name_one(list({one.group: one for one in same}.values()))
 
 
-def name_both(pair: Iterable[Rewrite]) -> Diagnosis:
+def name_each(
+    names: Iterable[str], pair: Sequence[Diagnosis], alone: Sequence[Collection[str]]
+) -> dict[str, Diagnosis]:
+    """Name both mistakes in each of these checks, or the one that *alone* explains it."""
+    both = name_both(*pair)
+    named = {}
+    for name in names:
+        single = [one for one, explained in zip(pair, alone, strict=True) if name in explained]
+        named[name] = single[0] if len(single) == 1 else both
+    return named
+
+
+def name_both(first: Diagnosis, second: Diagnosis) -> Diagnosis:
     """Name two mistakes, the one to mend first in front."""
-    first, second = pair
-    titles = [title_of(one.explanation) for one in (first, second)]
     return Diagnosis(
-        TOGETHER.join((first.kind, second.kind)),
+        TOGETHER.join((first.misconception, second.misconception)),
         f"Two mistakes show here together. First: {first.explanation} Then: {second.explanation}",
-        first.question,
-        f"Two mistakes: {titles[0]}. {titles[1]}",
+        first.hint,
+        f"Two mistakes: {first.title}. {second.title}",
     )
 
 

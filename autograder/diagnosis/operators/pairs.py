@@ -1,142 +1,188 @@
 """Finds two mistakes that together explain what no single one explains.
 
-Two are tried only where each of them passes what the code passed, a bounded number of them.
+Two are tried only where each of them passes what the code passed, a bounded number of them. What
+depends on the programs and on the form of the wrong answers alone is worked out once for the class.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
+from typing import Any, NamedTuple
 
 from autograder.diagnosis.observation import Failure
-from autograder.diagnosis.operators.answers import last_answer, same_answers, same_form, tells
-from autograder.diagnosis.operators.comparison import ALL, Comparison
+from autograder.diagnosis.operators.answers import (
+    form_of,
+    has_form,
+    last_answer,
+    same_answers,
+    tells,
+)
+from autograder.diagnosis.operators.comparison import ALL, MAX_SCREENS, Comparison
 from autograder.diagnosis.operators.naming import Found
-from autograder.diagnosis.operators.programs import Key, Script
+from autograder.diagnosis.operators.programs import Key, Programs, Script
 from autograder.suite.checks import Layer, layer_of
 
 MAX_PAIRS = 800  # that are tried for one submission; most are known from others of the class
 MAX_SIEVES = 2  # passed checks in which every mistake of a pair must give right answers
+MAX_KEPT = 500  # lists of pairs, and of their halves, of one exercise
 EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # where only right numbers pass
 # Verbs that show no result: where parameters are compared, results are only there for comparison.
 STATE = frozenset({"parameters", "shapes", "buffers", "state", "draw"})
 NEARLY, LEAST = 0.75, 3  # of the wrong answers, by which two mistakes are certain enough
 
+# The programs that may be half of a pair, each with all that answer the first check alike.
+Halves = Mapping[int, Sequence[int]]
+
+
+class Wanted(NamedTuple):
+    """What pairs must show that can explain a submission.
+
+    *screens* are failed checks, by name, and how many answers the code gave there; in *differing*
+    one of these is not the solution's, and *needed* is one in which no single mistake explains it.
+    *alone* are the programs that alone give one of the wrong answers: one is in every pair.
+    """
+
+    screens: tuple[tuple[str, int], ...]
+    differing: frozenset[str]
+    needed: frozenset[str]
+    alone: frozenset[int]
+
 
 class PairSearch:
-    """The search for two mistakes in one submission."""
+    """The search for two mistakes in one exercise."""
 
-    def __init__(self, comparison: Comparison) -> None:
-        self._compared = comparison
-        self._programs = comparison.programs
-        unexplained = self._least_explained()
-        self._needs_both = unexplained is not None  # both must have an effect there
-        self._first = unexplained or comparison.wrong[0]
-        self._equal: dict[Key, list[int]] = defaultdict(list)  # programs that answer alike
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
+        self._halves: dict[Any, Halves] = {}
+        self._pairs: dict[Any, tuple[Key, ...]] = {}
 
-    def find(self) -> list[Found]:
+    def find(self, compared: Comparison) -> list[Found]:
         """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
-        if not tells(last_answer(self._first)):
+        alone = _alone(compared)
+        unexplained = _least_explained(compared) or _unexplained_by(alone, compared)
+        first = unexplained or compared.wrong[0]
+        if not tells(last_answer(first)):
             return []
+        name, halves = self._halves_for(compared, first)
+        screens = list({one.item.name: one for one in (*compared.screens, first)}.values())
+        wanted = _wanted(compared, screens, unexplained, alone)
+        if (name, wanted) not in self._pairs:
+            pairs = islice(self._able(compared, halves, screens, wanted), MAX_PAIRS)
+            _keep(self._pairs, (name, wanted), tuple(pairs))
         found: list[Found] = []
-        for key in self._compared.matching(tuple(islice(self._pairs(), MAX_PAIRS)), self._first):
-            equal = product(*(self._equal_to(number) for number in key))
-            compatible = (one for one in equal if self._programs.compatible(one))
-            found += map(self._compared.check, compatible)
-        complete = [one for one in found if self._compared.is_complete(one)]
-        return complete or self._nearly_complete(found)
+        for key in compared.matching(self._pairs[name, wanted], first):
+            equal = product(*(halves[number] for number in key))
+            found += [compared.check(one) for one in equal if self._programs.compatible(one)]
+        complete = [one for one in found if compared.is_complete(one)]
+        return complete or _nearly_complete(compared, found)
 
-    def _equal_to(self, number: int) -> list[int]:
-        """List the usable programs that answer the first check like this one."""
-        return next(some for some in self._equal.values() if some[0] == number)
-
-    def _least_explained(self) -> Failure | None:
-        """Return the first screen whose answers no single mistake gives, if there is one."""
-        both = (
-            one
-            for one in self._compared.screens
-            if not self._compared.matching(self._programs.keys, one)
-        )
-        return next(both, None)
-
-    def _nearly_complete(self, found: Sequence[Found]) -> list[Found]:
-        """Keep those that explain most, more than any single mistake does, and pass what passed."""
-        checked = self._compared.checked.items()
-        alone = (len(one.explained) for key, one in checked if len(key) == 1)
-        nearly = NEARLY * len(self._compared.wrong)
-        least = max(LEAST, nearly, max(alone, default=0) + 1)
-        kept = [one for one in found if len(one.explained) >= least]
-        most = max((len(one.explained) for one in kept), default=0)
-        return [one for one in kept if len(one.explained) == most and self._compared.passes(one)]
-
-    def _pairs(self) -> Iterator[Key]:
+    def _able(
+        self, compared: Comparison, halves: Halves, screens: Sequence[Failure], wanted: Wanted
+    ) -> Iterator[Key]:
         """Yield the pairs that can explain every wrong answer, the likeliest first."""
-        programs, script = self._programs, self._compared.script
-        usable = self._usable()
         differs = {
-            key[0]: frozenset(
-                one.item.name
-                for one in self._compared.screens
-                if not self._compared.like_the_solution(key, one)
+            number: frozenset(
+                one.item.name for one in screens if not compared.like_the_solution((number,), one)
             )
-            for key in usable
+            for number in halves
         }
-        names = frozenset(
-            one.item.name
-            for one in self._compared.screens
-            if not same_answers(one.observation, script(one.item).solved)
-        )
-        partly = self._parts()
-        needed = {self._first.item.name} if self._needs_both else set()
-        able = tuple(number for number in differs if differs[number] and needed <= differs[number])
-        for one, other in programs.pairs(able):
-            all_differ = differs[one] | differs[other] >= names
-            if all_differ and (not partly or one in partly or other in partly):
+        able = tuple(one for one, names in differs.items() if names and names >= wanted.needed)
+        for one, other in self._programs.pairs(able):
+            all_differ = differs[one] | differs[other] >= wanted.differing
+            if all_differ and (not wanted.alone or not wanted.alone.isdisjoint((one, other))):
                 yield one, other
 
-    def _usable(self) -> list[Key]:
-        """List the programs that may be half of a pair, each standing for all that answer alike."""
-        layers = [(layer_of(one), self._compared.script(one)) for one in self._compared.passed]
+    def _halves_for(self, compared: Comparison, first: Failure) -> tuple[Any, Halves]:
+        """Return the programs that may be half of a pair, and a name for them."""
+        layers = [(layer_of(one), compared.script(one)) for one in compared.passed]
         sieves = [
             (STATE if layer is Layer.PARAMETERS else ALL, script)
             for layer, script in layers
             if layer in EXACT
         ][:MAX_SIEVES]
-        usable: list[Key] = []
-        for key in self._programs.keys:
-            alike = self._may_be_half(key)
-            if alike and all(self._solves(key, script, verbs) for verbs, script in sieves):
-                usable += [] if self._is_equal(key) else [key]
-        return usable
+        last, script = len(first.observation.answers) - 1, compared.script(first.item)
+        form = form_of(last_answer(first))
+        name = script.check, last, form, tuple((verbs, one.check) for verbs, one in sieves)
+        if name not in self._halves:
+            equal: dict[Key, list[int]] = defaultdict(list)  # by the first that answers so
+            for key in self._programs.keys:
+                if self._has_form(key, script, last, form) and all(
+                    self._programs.solves(key, one, len(one.solved.answers), verbs)
+                    for verbs, one in sieves
+                ):
+                    equal[self._programs.alike(key, script, last)].append(key[0])
+            _keep(self._halves, name, {some[0]: some for some in equal.values()})
+        return name, self._halves[name]
 
-    def _solves(self, key: Key, script: Script, verbs: frozenset[str]) -> bool:
-        """Whether the program gives the right answers where only these pass."""
-        return self._programs.solves(key, script, len(script.solved.answers), verbs)
-
-    def _is_equal(self, key: Key) -> bool:
-        """Whether the program answers the first check like a usable one, which stands for both."""
-        check, seen, _ = self._first
-        first = self._programs.alike(key, self._compared.script(check), len(seen.answers) - 1)
-        self._equal[first].append(key[0])
-        return len(self._equal[first]) > 1
-
-    def _may_be_half(self, key: Key) -> bool:
+    def _has_form(self, key: Key, script: Script, last: int, form: Any) -> bool:
         """Whether an answer of the program has the form of the code's.
 
         What has another shape, or NaN elsewhere, is not repaired by a second mistake.
         """
-        check, seen, _ = self._first
-        last = len(seen.answers) - 1
-        given = self._programs.answer(key, self._compared.script(check), last)
-        if given is None or given.fault is not None:
-            return False
-        return same_form(given.value, seen.answers[last][1])
+        given = self._programs.answer(key, script, last)
+        return given is not None and given.fault is None and has_form(given.value, form)
 
-    def _parts(self) -> set[int]:
-        """Return the programs that alone give one of the wrong answers: one is in every pair."""
-        return {
-            key[0]
-            for one in self._compared.screens
-            if tells(last_answer(one))
-            for key in self._compared.matching(self._programs.keys, one)
-            if not self._compared.like_the_solution(key, one)
-        }
+
+def _least_explained(compared: Comparison) -> Failure | None:
+    """Return a screen whose answers no single mistake gives, if there is one.
+
+    Without gradients if possible: the way back to them takes as long as all other requests.
+    """
+    both = [one for one in compared.screens if not compared.alike(one)]
+    return min(both, key=_asks_gradients, default=None)
+
+
+def _asks_gradients(failure: Failure) -> bool:
+    return any(verb == "gradients" for verb, _ in failure.observation.answers)
+
+
+def _alone(compared: Comparison) -> frozenset[int]:
+    """Return the programs that alone give one of the wrong answers."""
+    return frozenset(
+        key[0]
+        for one in compared.screens
+        if tells(last_answer(one))
+        for key in compared.alike(one)
+        if not compared.like_the_solution(key, one)
+    )
+
+
+def _unexplained_by(alone: Iterable[int], compared: Comparison) -> Failure | None:
+    """Return the first wrong answer that none of these programs gives, where a second one shows."""
+    for failure in compared.wrong[MAX_SCREENS:]:
+        if not any(compared.shows((number,), failure) for number in alone):
+            return failure
+    return None
+
+
+def _wanted(
+    compared: Comparison,
+    screens: Sequence[Failure],
+    unexplained: Failure | None,
+    alone: frozenset[int],
+) -> Wanted:
+    return Wanted(
+        screens=tuple((one.item.nodeid, len(one.observation.answers)) for one in screens),
+        differing=frozenset(
+            one.item.name
+            for one in screens
+            if not same_answers(one.observation, compared.script(one.item).solved)
+        ),
+        needed=frozenset({unexplained.item.name} if unexplained else ()),
+        alone=alone,
+    )
+
+
+def _nearly_complete(compared: Comparison, found: Sequence[Found]) -> list[Found]:
+    """Keep those that explain most, more than any single mistake does, and pass what passed."""
+    alone = (len(one.explained) for key, one in compared.checked.items() if len(key) == 1)
+    least = max(LEAST, NEARLY * len(compared.wrong), max(alone, default=0) + 1)
+    kept = [one for one in found if len(one.explained) >= least]
+    most = max((len(one.explained) for one in kept), default=0)
+    return [one for one in kept if len(one.explained) == most and compared.passes(one)]
+
+
+def _keep(table: dict[Any, Any], name: Any, value: Any) -> None:
+    if len(table) >= MAX_KEPT:
+        table.clear()
+    table[name] = value

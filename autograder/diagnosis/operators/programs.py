@@ -101,11 +101,16 @@ class Answer(NamedTuple):
 
 
 class Programs:
-    """The programs of one exercise: solutions with one rewrite, or several."""
+    """The programs of one exercise: solutions with one rewrite, or several.
 
-    def __init__(self, stage: Stage, exercise: str, solution: LocalChannel, words: Words) -> None:
+    *text* is what is rewritten, if not the solution.
+    """
+
+    def __init__(
+        self, stage: Stage, exercise: str, solution: LocalChannel, words: Words, text: str = ""
+    ) -> None:
         names = [one.name for one in stage.exercises]
-        self._text = stage.solution.read_text("utf-8")
+        self._text = text or stage.solution.read_text("utf-8")
         self._exercise = Exercise(self._text, exercise, names)
         self._solution = solution
         self.rewrites = tuple(rewrites_of(self._exercise, words))
@@ -139,14 +144,15 @@ class Programs:
         return [key for key in left if self.shows(key, script, seen)]
 
     def _table(self, keys: tuple[Key, ...], script: Script, index: int) -> SampleTable:
-        """Return the samples of one answer of many programs, made once."""
+        """Return the samples of one answer of many programs, made once; a fault is no answer."""
         name = keys, script.check, index
         if name not in self._tables:
             if len(self._tables) >= MAX_TABLES:
                 self._tables.clear()
             self._asked = None
-            found = [self.answer(key, script, index) for key in keys]
-            self._tables[name] = SampleTable([one.sample if one else None for one in found])
+            found = {place: self.answer(key, script, index) for place, key in enumerate(keys)}
+            given = {place: one for place, one in found.items() if one and not one.fault}
+            self._tables[name] = SampleTable({place: one.sample for place, one in given.items()})
         return self._tables[name]
 
     def shows(self, key: Key, script: Script, seen: Sought) -> bool:

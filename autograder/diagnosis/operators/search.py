@@ -6,7 +6,7 @@ only where no single one explains everything. Where the code gave no wrong answe
 the exceptions are compared.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -48,6 +48,8 @@ class OperatorSearch:
         require_known(words)
         self._words = words
         self._programs: dict[str, Programs] = {}
+        self._pairs: dict[str, PairSearch] = {}
+        self._beside: dict[str, Programs] = {}  # by the misconception that is in them
         self._scripts: dict[str, Script] = {}
         self.tried: list[Tried] = []  # of the programs that ran every failed check
         self._behind: dict[tuple[str, str], Misconception] = {}  # by exercise and explanation
@@ -64,17 +66,77 @@ class OperatorSearch:
             stopped = compared.stopped()
             self.tried += _tried(exercise, compared)
             return self._keep(exercise, stopped, _diagnose_stopped(compared, stopped))
-        found = compared.singles() or PairSearch(compared).find()
+        found = compared.singles() or self._pairs[exercise].find(compared)
         self.tried += _tried(exercise, compared)
         return self._keep(exercise, found, _diagnose(compared, found))
 
     def find_some(
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> dict[str, Diagnosis]:
-        """Explain as many of the wrong answers as one mistake can; name it by check."""
+        """Explain as many of the wrong answers as one mistake can; name it by check.
+
+        Where none is left, explain all exceptions by one.
+        """
         compared = self._compare(exercise, failures, passed)
+        if not compared.wrong:
+            stopped = compared.stopped()
+            return self._keep(exercise, stopped, _diagnose_stopped(compared, stopped))
         found = compared.partial()
         return self._keep(exercise, found, _diagnose(compared, found))
+
+    def find_beside(
+        self,
+        items: Sequence[Misconception],
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+        *,
+        shown: bool,
+    ) -> dict[str, Diagnosis]:
+        """Explain all wrong answers by just one of *items* and a kind of mistake elsewhere.
+
+        Unless these misconceptions have *shown* alone in a check, the kind of mistake must have.
+        """
+        alone = self._compare(items[0].exercise, failures, passed)
+        groups = {one.group: number for number, one in enumerate(alone.programs.rewrites)}
+        if not shown:
+            seen = {one.key[0] for one in alone.partial()}
+            groups = {group: number for group, number in groups.items() if number in seen}
+        found = [
+            named
+            for item in (items if groups else ())
+            if (named := self._find_with(item, alone, groups))
+        ]
+        return found[0] if len(found) == 1 else {}
+
+    def _find_with(
+        self, item: Misconception, alone: Comparison, groups: Mapping[str, int]
+    ) -> dict[str, Diagnosis]:
+        """Explain all wrong answers by *item* and a kind of mistake of *groups*.
+
+        These are groups of the solution's rewrites, with their numbers, which are compared *alone*:
+        what does not fit the solution may change what the misconception changed.
+        """
+        compared = alone.of(self._programs_beside(item))
+        rewrites = compared.programs.rewrites
+        keys = tuple(key for key in compared.programs.keys if rewrites[key[0]].group in groups)
+        found = compared.singles(keys)
+        self.tried += _tried(item.exercise, compared, item)
+        kind = naming.merge([rewrites[one.key[0]] for one in found]) if found else None
+        if kind is None:
+            return {}
+        number = groups[rewrites[found[0].key[0]].group]
+        explained = compared.check(()).explained, alone.check((number,)).explained
+        pair = naming.name_misconception(item), kind
+        return naming.name_each(found[0].explained, pair, explained)
+
+    def _programs_beside(self, mistake: Misconception) -> Programs:
+        """Return the programs with *mistake* and a kind of mistake."""
+        if mistake.id not in self._beside:
+            text = mistake.module(self._stage.solution.read_text("utf-8"))
+            self._beside[mistake.id] = Programs(
+                self._stage, mistake.exercise, self._solution, self._words, text
+            )
+        return self._beside[mistake.id]
 
     def mistakes(self, exercise: str, diagnoses: Iterable[Diagnosis]) -> tuple[Misconception, ...]:
         """Return the one mistake that *diagnoses* name, as a change to the solution."""
@@ -111,7 +173,8 @@ class OperatorSearch:
         self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
     ) -> Comparison:
         if exercise not in self._programs:
-            self._programs[exercise] = Programs(self._stage, exercise, self._solution, self._words)
+            programs = Programs(self._stage, exercise, self._solution, self._words)
+            self._programs[exercise], self._pairs[exercise] = programs, PairSearch(programs)
         return Comparison(self._programs[exercise], self.script, self._run, failures, passed)
 
 
@@ -157,26 +220,24 @@ def _diagnose_both(compared: Comparison, found: Sequence[Found]) -> dict[str, Di
     different = [{one.group for one in same} for same in zip(*pairs, strict=True)]
     if len(pair) < len(merged) or all(len(groups) > 1 for groups in different):
         return {}  # too many fit
-    both = naming.name_both(pair)
-    named = {}
-    for name in found[0].explained:
-        alone = [
-            one
-            for number, one in zip(found[0].key, pair, strict=True)
-            if name in compared.check((number,)).explained
-        ]
-        named[name] = naming.name_alone(alone[0]) if len(alone) == 1 else both
-    return named
+    alone = [compared.check((number,)).explained for number in found[0].key]
+    return naming.name_each(found[0].explained, pair, alone)
 
 
-def _tried(exercise: str, compared: Comparison) -> Iterator[Tried]:
-    """Yield what was compared with all failed checks of *exercise*."""
+def _tried(
+    exercise: str, compared: Comparison, beside: Misconception | None = None
+) -> Iterator[Tried]:
+    """Yield what was compared with all failed checks of *exercise*, and was *beside* it."""
     for key, one in compared.checked.items():
         rewrites = [compared.programs.rewrites[number] for number in key]
+        names = [rewrite.kind for rewrite in rewrites]
+        sentences = [rewrite.explanation for rewrite in rewrites]
+        if beside is not None:
+            names, sentences = [beside.id, *names], [beside.explanation, *sentences]
         yield Tried(
             exercise,
-            TOGETHER.join(rewrite.kind for rewrite in rewrites),
-            " ".join(rewrite.explanation for rewrite in rewrites),
+            TOGETHER.join(names),
+            " ".join(sentences),
             len(one.explained | one.stopped),
             len(compared.failures),
         )

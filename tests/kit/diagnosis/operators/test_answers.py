@@ -6,10 +6,11 @@ import torch
 from autograder.diagnosis.operators.answers import (
     SampleTable,
     differ,
+    form_of,
+    has_form,
     may_be_same_line,
     refuses,
     same_end,
-    same_form,
     sample,
     tells,
 )
@@ -55,18 +56,28 @@ def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expecte
 
 
 def test_a_table_keeps_what_may_agree():
-    """In the order of the programs; without numbers a program is always kept."""
-    table = SampleTable([sample(one) for one in (NUMBERS + 1, "text", NUMBERS, NUMBERS.T)])
+    """In the order of the programs; an answer without numbers is always kept."""
+    answers = {0: NUMBERS + 1, 2: "text", 3: NUMBERS, 4: NUMBERS.T}  # program 1 gave no answer
+    table = SampleTable({place: sample(answer) for place, answer in answers.items()})
 
-    assert table.like(sample(NUMBERS)) == [1, 2]
-    assert table.like(sample(torch.ones(2))) == [1]
+    assert table.like(sample(NUMBERS)) == [2, 3]
+    assert table.like(sample(torch.ones(2))) == [2]
 
 
 def test_another_shape_or_nan_is_another_form():
     """What only one of two answers has is not repaired by a second mistake."""
-    assert same_form(NUMBERS, NUMBERS * 2)
-    assert not same_form(NUMBERS, NUMBERS.T)
-    assert not same_form(NUMBERS * torch.nan, NUMBERS)
+    assert has_form(NUMBERS, form_of(NUMBERS * 2))
+    assert has_form(NUMBERS, form_of(NUMBERS * torch.nan))
+    assert not has_form(NUMBERS, form_of(NUMBERS.T))
+    assert not has_form(NUMBERS * torch.nan, form_of(NUMBERS))
+
+
+def test_the_form_of_gradients_is_that_of_each():
+    """Where no gradient arrives, there is no form to compare."""
+    form = form_of({"a": NUMBERS, "b": None})
+
+    assert has_form({"a": NUMBERS, "b": NUMBERS}, form)
+    assert not has_form({"a": NUMBERS.T, "b": None}, form)
 
 
 def test_two_refusals_end_alike_in_their_own_words():

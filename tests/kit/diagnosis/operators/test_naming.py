@@ -57,7 +57,10 @@ def test_a_mistake_known_by_its_exception_is_said_to_end_in_it():
 
 def test_two_mistakes_are_said_one_after_the_other():
     """The one to mend first stands in front, and its question is asked."""
-    named = name_both([SCALE, AXIS])
+    scale, axis = name_one([SCALE]), name_one([AXIS])
+    assert scale is not None
+    assert axis is not None
+    named = name_both(scale, axis)
 
     assert named.misconception == "scale_missing + softmax_axis"
     assert named.explanation.endswith("First: Not scaled. Then: Another axis.")

@@ -121,6 +121,40 @@ def test_two_mistakes_are_no_single_change(grader: Grader):
     assert grader.matcher.operators.mistakes("attend", found.values()) == ()
 
 
+DRAWS_FIRST = """
+from autograder.diagnosis.misconceptions import Misconception
+
+MISCONCEPTIONS = (
+    Misconception(
+        id="draws_first",
+        exercise="Causal",
+        explanation="A number is drawn before the layers.",
+        question="What is drawn?",
+        swaps=(("self.W_query = nn", "torch.rand(1)\\n        self.W_query = nn"),),
+    ),
+)
+"""
+BOTH = CAUSAL.replace("__init__()", "__init__()\n        torch.rand(3)[0]", 1)
+
+
+def test_a_misconception_and_a_kind_are_both_named(write_stage):
+    """Where the misconception alone shows, it is named alone."""
+    grader = Grader(write_stage(DRAWS_FIRST))
+    code = BOTH.replace("rand(3)[0]", "rand(1)").replace(" / k.shape[-1] ** 0.5", "")
+    found = {check: one.misconception for check, one in grader.diagnose("Causal", code).items()}
+
+    assert found["makes_layers"] == "draws_first"
+    assert found["attends_to_the_past"] == "draws_first + scale_missing"
+
+
+def test_another_mistake_than_the_misconception_is_not_named_with_it(write_stage):
+    """All answers must be those of the two mistakes."""
+    grader = Grader(write_stage(DRAWS_FIRST))
+    named = grader.kinds("Causal", BOTH.replace(" / k.shape[-1] ** 0.5", ""))
+
+    assert not any("draws_first" in name for name in named)
+
+
 def test_what_no_mistake_explains_has_no_kind(grader: Grader):
     """A result that is nearly that of a known mistake is none."""
     assert grader.kinds("attend", ATTEND.format(f"{E}.softmax(-1) @ values + 1e-3")) == set()
