@@ -5,7 +5,8 @@ changes (``changed_calls``); only what one of them notices and the other does no
 only with a margin: no difference at all on one side, and one that no rounding makes on the other.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,17 +16,23 @@ from torch import Tensor
 from autograder.course import Stage
 from autograder.diagnosis.changed_calls import (
     LAST,
+    MAX_ROWS,
     REPEATED,
     UNCHANGED,
     BatchChannel,
     Call,
     Change,
     Subject,
+    all_changes,
     find_call,
+    item_changes,
+    row_changes,
 )
 from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
+from autograder.diagnosis.matching_change import matching_change
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.diagnosis.operators.programs import Solve
+from autograder.diagnosis.single_changes import Pair, RightCall
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import WrongAnswer
@@ -38,7 +45,7 @@ NOTICED = 1e-4  # a thousand times that, and above what rounding makes
 ROUNDING = 1e-5  # of sums and exponentials that give the same in another way
 BROKEN = 1e-3  # a hundred times that: a law does not hold
 MIN_ROWS = 3  # with two tokens, an inverted mask takes the effect of queries and keys away
-MAX_ROWS = 8  # whose changes are tried
+MAX_OTHERS = 2  # calls with other sizes, which show what a number is the size of
 MAX_CHECKS = 2  # of one exercise whose last calls are repeated
 
 SENTENCES = {
@@ -102,7 +109,7 @@ class CausalReader:
     def __init__(self, stage: Stage, solve: Solve) -> None:
         self._solution = solution_channel(stage.solution)
         self._solve = solve
-        self._ours: dict[tuple[str, int], tuple[Call, Subject] | None] = {}
+        self._right: dict[tuple[str, int], RightCall | None] = {}
 
     def read(self, channel: BatchChannel, failures: Sequence[Failure]) -> dict[str, Diagnosis]:
         """Describe the *failures* of one exercise by the names of their checks.
@@ -120,93 +127,46 @@ class CausalReader:
             elif _is_wrong_number(failure.observation, solved):
                 wrong.append(Wrong(failure.item, exchanges[:last], solved))
         calls = [prepared for one in wrong if (prepared := self._prepare(one))]
-        for call, ours in sorted(calls, key=lambda prepared: _vagueness(prepared[0]))[:MAX_CHECKS]:
-            if reading := _compare(channel, call, ours):
+        calls.sort(key=lambda prepared: _vagueness(prepared.call))
+        pairs = [Pair(right, Subject(channel, right.call)) for right in calls]
+        for number, pair in enumerate(pairs[:MAX_CHECKS]):
+            others = [*pairs[:number], *pairs[number + 1 :]]
+            if reading := _compare(pair, others[:MAX_OTHERS]):
                 return found | {other.item.name: Diagnosis(*reading) for other in wrong}
         return found
 
-    def _prepare(self, wrong: Wrong) -> tuple[Call, Subject] | None:
+    def _prepare(self, wrong: Wrong) -> RightCall | None:
         """Return the last call of a check and the solution, which answers it."""
         key = wrong.item.nodeid, len(wrong.exchanges)  # not all code fails at the same call
-        if key not in self._ours:
+        if key not in self._right:
             handles = [_handle(answer) for _, answer in wrong.solved.answers]
             call = find_call(self._solution, [one.request for one in wrong.exchanges], handles)
-            self._ours[key] = (call, Subject(self._solution, call)) if call else None
-        return self._ours[key]
+            self._right[key] = RightCall(self._solution, call) if call else None
+        return self._right[key]
 
 
-class Pair(NamedTuple):
-    """The solution and a student's code, with the same call."""
-
-    call: Call
-    ours: Subject
-    theirs: Subject
-
-    def ask(self, changes: Sequence[Change]) -> None:
-        """Ask both for their results under *changes*."""
-        self.ours.ask(changes)
-        self.theirs.ask(changes)
-
-    def differences(self, change: Change, times: int = 1) -> tuple[Tensor, Tensor] | None:
-        """Return how much *change* moves the two results; ``None`` if one of them is unusable.
-
-        *times* is the factor by which it should change them.
-        """
-        ours, theirs = (one.difference(change, times) for one in (self.ours, self.theirs))
-        return None if ours is None or theirs is None else (ours, theirs)
-
-    def arguments(self) -> Iterator[tuple[str, Tensor]]:
-        """Yield the tensors of numbers that are passed, by name."""
-        for name, tensor in self.call.tensors.items():
-            if name not in self.call.parameters:
-                yield name, tensor
-
-
-def compare_effects(call: Call, ours: Subject, theirs: Subject) -> Pattern:
+def compare_effects(pair: Pair, others: Sequence[Pair] = ()) -> Pattern:
     """Say what one of the results depends on and the other does not.
 
     Nothing is read where the solution draws numbers, or where the student's result is right.
+    *others* are calls with other sizes.
     """
-    pair = Pair(call, ours, theirs)
-    pair.ask(list(all_changes(call)))
-    right, answer = ours.answer(UNCHANGED), theirs.answer(UNCHANGED)
+    pair.ask(list(all_changes(pair.call)))
+    right, answer = pair.ours.answer(UNCHANGED), pair.theirs.answer(UNCHANGED)
     again, last = pair.differences(REPEATED), pair.differences(LAST)
     if right is None or answer is None or again is None or last is None or not _none(again[0]):
         return None
     if not _none(again[1]):
-        mode = ", also in evaluation mode" if call.new else ""
+        mode = ", also in evaluation mode" if pair.call.new else ""
         return _pattern("differs_each_time", mode) if _noticed(again[1]) else None
     if not _none(last[1]):  # the code remembers what it was given
         return None
     if right.shape != answer.shape or not _noticed((right - answer).abs() / right.abs().max()):
         return None
-    return first_reading(pair)
+    return first_reading(pair, others)
 
 
-def all_changes(call: Call) -> Iterator[Change]:
-    """Yield the changes that the readings compare, all but those that confirm one."""
-    yield from (UNCHANGED, REPEATED)
-    for name in call.masks:
-        yield from (Change("filled", name, value) for value in (0, 1))
-    for name, tensor in call.tensors.items():
-        if name not in call.parameters:
-            yield from _item_changes(name, tensor)
-            yield from _row_changes(name, tensor)
-        yield from (Change(kind, name) for kind in ("other", "doubled", "plus_one"))
-    yield LAST
-
-
-def _item_changes(name: str, tensor: Tensor) -> list[Change]:
-    several = tensor.ndim > 2 and len(tensor) > 1  # noqa: PLR2004  # a batch of matrices
-    return [Change("item", name, index) for index in range(2)] if several else []
-
-
-def _row_changes(name: str, tensor: Tensor) -> list[Change]:
-    few = tensor.ndim > 1 and 1 < tensor.shape[-2] <= MAX_ROWS
-    return [Change("row", name, index) for index in range(tensor.shape[-2])] if few else []
-
-
-def first_reading(pair: Pair) -> Pattern:
+def first_reading(pair: Pair, others: Sequence[Pair] = ()) -> Pattern:
     """Return the first reading in which the two results depend on something else.
 
     What depends on what may be another matter with another mask, so the sentence names the mask.
@@ -214,7 +174,8 @@ def first_reading(pair: Pair) -> Pattern:
     found = _masks(pair)
     if found is not None:
         return found
-    readings = (_items, _effects, _rows, _laws)
+    change = partial(matching_change, others=others)
+    readings = (change, _items, _effects, _rows, _laws)
     found = next((found for reading in readings if (found := reading(pair))), None)
     if found is None or not pair.call.masks:
         return found
@@ -229,10 +190,10 @@ def _vagueness(call: Call) -> tuple[bool, bool]:
     return not all(MIN_ROWS <= count <= MAX_ROWS for count in rows), bool(call.masks)
 
 
-def _compare(channel: BatchChannel, call: Call, ours: Subject) -> Pattern:
+def _compare(pair: Pair, others: Sequence[Pair]) -> Pattern:
     """Compare with the student's code; nothing is said once it no longer answers."""
     try:
-        return compare_effects(call, ours, Subject(channel, call))
+        return compare_effects(pair, others)
     except Fault:
         return None
 
@@ -258,7 +219,7 @@ def _items(pair: Pair) -> Pattern:
     for name, tensor in pair.arguments():
         if right is None or right.ndim < 3 or len(tensor) != len(right):  # noqa: PLR2004  # a batch of matrices
             continue
-        for change, nth in zip(_item_changes(name, tensor), ("first", "second"), strict=False):
+        for change, nth in zip(item_changes(name, tensor), ("first", "second"), strict=False):
             found, index = pair.differences(change), change.number
             if found is None:
                 continue
@@ -315,7 +276,7 @@ def _masks(pair: Pair) -> Pattern:
 def _rows(pair: Pair) -> Pattern:
     """Compare which rows of the arguments change which rows of the result."""
     for name, tensor in pair.arguments():
-        found = [pair.differences(change) for change in _row_changes(name, tensor)]
+        found = [pair.differences(change) for change in row_changes(name, tensor)]
         both = [one for one in found if one is not None]
         if not both or len(both) < len(found) or both[0][0].ndim < 2:  # noqa: PLR2004  # rows and columns
             continue
@@ -352,10 +313,11 @@ def _row_pattern(ours: Tensor, theirs: Tensor, name: str) -> Pattern:
 
 def _laws(pair: Pair) -> Pattern:
     """Compare what doubling a tensor, and adding one to it, does to the results."""
-    laws = (("doubled", "doubled", 2), ("same_when_doubled", "doubled", 1))
     for name in pair.call.tensors:
-        for law, kind, times in (*laws, ("same_when_shifted", "plus_one", 1)):
-            found = pair.differences(Change(kind, name), times)
+        doubled, shifted = Change("times", name, 2), Change("plus_one", name)
+        laws = (("doubled", doubled, 2), ("same_when_doubled", doubled, 1))
+        for law, change, times in (*laws, ("same_when_shifted", shifted, 1)):
+            found = pair.differences(change, times)
             if found is not None and float(found[0].max()) <= ROUNDING < BROKEN < found[1].max():
                 return _pattern(law, name)
     return None

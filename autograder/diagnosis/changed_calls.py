@@ -36,12 +36,13 @@ SEED = 20  # of the numbers that are drawn; any will do
 SCALE = 0.3
 FULL_SIZE = 4  # of a parameter; larger ones get smaller numbers, so that sums over them stay small
 MAX_ENTRIES = 1 << 12  # of one tensor; those of checks have some hundreds
+MAX_ROWS = 8  # whose changes are tried
 MODULE = 0  # the number of the module that is created first
 SMALLEST = 1e-3  # of the largest number of a result; of a smaller one nothing is certain
 
 
 class Change(NamedTuple):
-    """What is changed in the tensor *name*; *number* is that of a row, an item or a draw."""
+    """What is changed in the tensor *name*; *number* is a factor, or which row, item or draw."""
 
     kind: str  # one of KINDS
     name: str = ""
@@ -62,7 +63,7 @@ def _replaced(tensor: Tensor, index: int, axis: int) -> Tensor:
 KINDS: Mapping[str, Callable[[Tensor, int], Tensor]] = {
     "none": lambda tensor, _index: tensor,
     "other": lambda tensor, index: _draw(tensor, SEED + 1 + index),
-    "doubled": lambda tensor, _index: 2 * tensor,
+    "times": lambda tensor, number: number * tensor,
     "plus_one": lambda tensor, _index: tensor + 1,
     "row": lambda tensor, index: _replaced(tensor, index, -2),
     "item": lambda tensor, index: _replaced(tensor, index, 0),
@@ -75,7 +76,7 @@ class Call:
     """A call of a function, or of a module after its construction by *new*.
 
     *tensors* are the numbers of arguments and parameters by name, *masks* arguments of ones and
-    zeros, *parameters* says which of the names are parameters.
+    zeros, *parameters* says which of the names are parameters. *then* changes tensors further.
     """
 
     request: Request
@@ -84,6 +85,7 @@ class Call:
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     masks: Mapping[str, Tensor] = field(default_factory=dict)
     parameters: frozenset[str] = frozenset()
+    then: Mapping[str, Callable[[Tensor], Tensor]] = field(default_factory=dict)
 
     @functools.cached_property
     def start(self) -> tuple[Request, ...]:
@@ -93,7 +95,7 @@ class Call:
         created = replace(
             self.new, fresh=True, seed=SEED if self.new.seed is None else self.new.seed
         )
-        parameters = {name: self.tensors[name] for name in self.parameters}
+        parameters = {name: self.changed(name, UNCHANGED) for name in self.parameters}
         return created, Request(verb="mode", name="eval", handle=MODULE), _load(parameters)
 
     def requests(self, change: Change) -> tuple[Request, ...]:
@@ -102,12 +104,12 @@ class Call:
             self._requests[change] = tuple(self._requests_of(change))
         return self._requests[change]
 
-    def changed(self, change: Change) -> Tensor:
-        """Return the tensor that *change* changes."""
-        tensor = (
-            self.tensors[change.name] if change.name in self.tensors else self.masks[change.name]
-        )
-        return KINDS[change.kind](tensor, change.number)
+    def changed(self, name: str, change: Change) -> Tensor:
+        """Return the tensor *name* after *change*."""
+        tensor = self.tensors[name] if name in self.tensors else self.masks[name]
+        if name == change.name:
+            tensor = KINDS[change.kind](tensor, change.number)
+        return self.then[name](tensor) if name in self.then else tensor
 
     @functools.cached_property
     def _requests(self) -> dict[Change, tuple[Request, ...]]:
@@ -116,7 +118,7 @@ class Call:
     def _requests_of(self, change: Change) -> Iterator[Request]:
         own = change.name in self.parameters
         if own:
-            yield _load({change.name: self.changed(change)})
+            yield _load({change.name: self.changed(change.name, change)})
         positional = zip(self.names, self.request.args, strict=False)
         named = self.request.kwargs.items()
         yield replace(
@@ -128,13 +130,12 @@ class Call:
             fresh=self.new is None,
         )
         if own:
-            yield _load({change.name: self.tensors[change.name]})
+            yield _load({change.name: self.changed(change.name, UNCHANGED)})
 
     def _value(self, name: str, value: Value, change: Change) -> Value:
-        known = self.tensors.get(name, self.masks.get(name))
-        if known is None or name in self.parameters:
+        if name in self.parameters or not (name in self.tensors or name in self.masks):
             return value
-        return encode_tensor(self.changed(change) if change.name == name else known, SEND_BYTES)
+        return encode_tensor(self.changed(name, change), SEND_BYTES)
 
 
 def _load(values: Mapping[str, Tensor]) -> Request:
@@ -142,6 +143,32 @@ def _load(values: Mapping[str, Tensor]) -> Request:
         name: encode_tensor(value, SEND_BYTES) for name, value in values.items()
     }
     return Request(verb="load", handle=MODULE, kwargs=encoded)
+
+
+def all_changes(call: Call) -> Iterator[Change]:
+    """Yield the changes that the readings compare, all but those that confirm one."""
+    yield from (UNCHANGED, REPEATED)
+    for name in call.masks:
+        yield from (Change("filled", name, value) for value in (0, 1))
+    for name, tensor in call.tensors.items():
+        if name not in call.parameters:
+            yield from item_changes(name, tensor)
+            yield from row_changes(name, tensor)
+        yield from (Change(kind, name) for kind in ("other", "plus_one"))
+        yield Change("times", name, 2)
+    yield LAST
+
+
+def item_changes(name: str, tensor: Tensor) -> list[Change]:
+    """List the changes of the first items of a batch of matrices."""
+    several = tensor.ndim > 2 and len(tensor) > 1  # noqa: PLR2004  # a batch of matrices
+    return [Change("item", name, index) for index in range(2)] if several else []
+
+
+def row_changes(name: str, tensor: Tensor) -> list[Change]:
+    """List the changes of each row."""
+    few = tensor.ndim > 1 and 1 < tensor.shape[-2] <= MAX_ROWS
+    return [Change("row", name, index) for index in range(tensor.shape[-2])] if few else []
 
 
 def find_call(

@@ -97,7 +97,7 @@ def test_a_changed_parameter_is_put_back():
     """So the next change starts from the same module."""
     call = last_call(lambda student: student.new("Layer", 2, 3)(HIDDEN))
     assert call is not None
-    change = Change("doubled", "weight")
+    change = Change("times", "weight", 2)
     changing, _, undoing = call.requests(change)
 
     assert torch.equal(tensor(changing.kwargs["weight"]), 2 * call.tensors["weight"])
@@ -111,7 +111,7 @@ def test_all_changes_are_asked_in_one_message():
     channel = CountingChannel("counted", SOLUTION)
     subject = Subject(channel, call)
     for _ in range(2):
-        subject.ask([UNCHANGED, Change("doubled", "weight"), Change("row", "input", 1)])
+        subject.ask([UNCHANGED, Change("times", "weight", 2), Change("row", "input", 1)])
     before, after = subject.answer(UNCHANGED), subject.answer(Change("row", "input", 1))
 
     assert channel.messages == 1

@@ -1,0 +1,212 @@
+"""Finds the change to the right computation that gives a student's wrong result.
+
+Only what gives the student's result for all inputs that were tried, small and large, to rounding,
+is stated.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from autograder.diagnosis.changed_calls import UNCHANGED, Call, Change, all_changes
+from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
+from autograder.diagnosis.single_changes import Answers, Knob, Pair, RightCall
+
+ROUNDING = 1e-5  # of the largest number of a result, in float32 and in any order of steps
+VISIBLE = 1e-3  # a hundred times that: so much the change must matter for some input
+MIN_INPUTS = 4  # for which a change is confirmed; most calls have some twenty
+NEAR = 0.1  # of a segment: how far from it a result may be to be worth a closer look
+STEPS = 8  # of Newton's method, which doubles the digits with each
+EXACT = 2e-4  # of a factor: how close it must be to a size to be called so
+LARGE = 6  # times as large as the other inputs, so that a function is no longer almost linear
+
+
+SENTENCES = {
+    "other_scaling": "Your result is what the right computation gives if it {} where it should {}.",
+    "other_numbers": "Your result is what the right computation gives if {}.",
+}
+QUESTIONS = {
+    "other_scaling": "By which number do you divide or multiply, how often, and of which tensor is "
+    "it a size?",
+    "other_numbers": "Which of your steps does that, or leaves out what would prevent it?",
+}
+
+
+class Fit(NamedTuple):
+    """The number of *knob* that gives a student's results."""
+
+    right: RightCall
+    knob: Knob
+    number: float
+
+
+def matching_change(pair: Pair, others: Sequence[Pair]) -> Pattern:
+    """Say which change gives the student's results.
+
+    A number is called a size where that holds in *others*, too, which have other sizes.
+    """
+    answer = pair.theirs.answer(UNCHANGED)
+    right = pair.ours.answer(UNCHANGED)
+    if answer is None or right is None or answer.shape != right.shape:
+        return None
+    far = (pair.right.varied_results - answer).abs().flatten(1).amax(1)
+    for index in (far <= ROUNDING * float(answer.abs().max())).nonzero().flatten().tolist():
+        answers, phrase = pair.right.variations[index]
+        if _confirmed(answers, pair):
+            return _pattern("other_numbers", phrase)
+    fit = _fit(pair)
+    return _say([fit, *_fits(fit.knob, others)]) if fit else None
+
+
+def _fit(pair: Pair, like: Knob | None = None) -> Fit | None:
+    """Return the first knob with a number that gives the student's results, or that *like* it."""
+    answer = pair.theirs.answer(UNCHANGED)
+    for knob, table in pair.right.knobs if answer is not None else ():
+        if answer is None or (like and (like.kind, like.name) != (knob.kind, knob.name)):
+            continue
+        for start in _starts(table, answer):
+            number = _fitted(knob, start, [(UNCHANGED, answer)])
+            if number is None or not _close(knob.at(number).answer(UNCHANGED), answer):
+                continue
+            for exact in _numbers(knob, _sharpened(knob, number, pair)):
+                if _confirmed(knob.at(exact), pair):
+                    return Fit(pair.right, knob, exact)
+    return None
+
+
+def _fits(knob: Knob, others: Sequence[Pair]) -> Iterator[Fit]:
+    """Yield what the same knob is in other calls."""
+    for other in others:
+        other.ask(list(all_changes(other.call)))
+        if fit := _fit(other, knob):
+            yield fit
+
+
+def _say(fits: Sequence[Fit]) -> WrongAnswerPattern:
+    """Describe the first of *fits*, which are the same in several calls."""
+    knob, number = fits[0].knob, fits[0].number
+    if knob.kind == "summand":
+        return _pattern("other_numbers", f"{number:.4g} is added to all numbers in {knob.name}")
+    verb, by = _operation([(fit.right, fit.knob.right * fit.number) for fit in fits])
+    if knob.kind == "factor":
+        done = {"divide": "divided", "multiply": "multiplied"}[verb]
+        return _pattern("other_numbers", f"{knob.name} is {done} by {by}")
+    right, right_by = _operation([(fit.right, fit.knob.right) for fit in fits])
+    if abs(knob.right * number - 1) <= EXACT:
+        return _pattern("other_numbers", f"it does not {right} by {right_by}")
+    does = {"divide": "divides", "multiply": "multiplies"}[verb]
+    return _pattern("other_scaling", f"{does} by {by}", f"{right} by {right_by}")
+
+
+def _operation(factors: Sequence[tuple[RightCall, float]]) -> tuple[str, str]:
+    """Return the verb and the number for the first of *factors*, which are those of some calls."""
+    divides = 0 < abs(factors[0][1]) < 1
+    numbers = [(right, 1 / one if divides and one else one) for right, one in factors]
+    first = numbers[0][1]
+    names = [words for words in numbers[0][0].sizes if all(_is(words, *each) for each in numbers)]
+    varies = any(abs(one - first) > EXACT * abs(first) for _, one in numbers)
+    by = f"{first:.4g} ({names[0]})" if names and varies else f"{first:.4g}"
+    return "divide" if divides else "multiply", by
+
+
+def _is(words: str, right: RightCall, number: float) -> bool:
+    """Whether *number* is the size in *right* that is called *words*."""
+    size = right.sizes.get(words, 0.0)
+    return abs(number - size) <= EXACT * size
+
+
+def _confirmed(answers: Answers, pair: Pair) -> bool:
+    """Whether *answers* are the student's for all inputs, some of which show the change."""
+    changes = [*all_changes(pair.call), *_large(pair.call)]
+    pair.ask(changes)
+    inputs = shown = 0
+    for change in changes:
+        ours, mine = pair.right.subject.answer(change), pair.theirs.answer(change)
+        if ours is None:
+            continue
+        if mine is None or not _close(answers.answer(change), mine):
+            return False
+        inputs += 1
+        shown += not _close(ours, mine, VISIBLE)
+    return inputs >= MIN_INPUTS and shown > 1
+
+
+def _large(call: Call) -> list[Change]:
+    return [Change("times", name, LARGE) for name in call.tensors]
+
+
+def _starts(table: Sequence[tuple[float, Tensor]], answer: Tensor) -> Iterator[float]:
+    """Yield numbers where a polygon through the results of *table* comes close to *answer*."""
+    if table[0][1].shape != answer.shape:
+        return
+    numbers = torch.tensor([number for number, _ in table], dtype=torch.float64)
+    points = torch.stack([result.flatten() for _, result in table])
+    sides, to = points[1:] - points[:-1], answer.flatten() - points[:-1]
+    lengths = (sides * sides).sum(1).clamp(min=1e-24)
+    shares = (to * sides).sum(1) / lengths
+    if len(table) > 2:  # noqa: PLR2004  # a straight line goes on
+        shares = shares.clamp(0, 1)
+    distances = (to - shares[:, None] * sides).norm(dim=1) / lengths.sqrt()
+    for index in distances.argsort()[:2].tolist():
+        if distances[index] <= NEAR:
+            yield float(numbers[index] + shares[index] * (numbers[index + 1] - numbers[index]))
+
+
+def _fitted(knob: Knob, number: float, targets: Sequence[tuple[Change, Tensor]]) -> float | None:
+    """Improve *number* until the results come as close to *targets* as they can."""
+    wanted = _joined([answer for _, answer in targets], targets)
+    for _ in range(STEPS):
+        width = 1e-3 * max(abs(number), 0.1)
+        here, there = (
+            _joined([knob.at(one).answer(change) for change, _ in targets], targets)
+            for one in (number, number + width)
+        )
+        if wanted is None or here is None or there is None:
+            return None
+        slope = (there - here) / width
+        if float(slope @ slope) <= 0:
+            return None
+        step = float((wanted - here) @ slope / (slope @ slope))
+        number += step
+        if abs(step) <= 1e-6 * max(abs(number), 0.1):
+            break
+    return number
+
+
+def _sharpened(knob: Knob, number: float, pair: Pair) -> float:
+    """Fit *number* to large inputs as well, where it matters more."""
+    changes = [UNCHANGED, *_large(pair.call)]
+    pair.theirs.ask(changes)
+    found = [(change, pair.theirs.answer(change)) for change in changes]
+    targets = [(change, answer) for change, answer in found if answer is not None]
+    return _fitted(knob, number, targets) or number
+
+
+def _joined(
+    answers: Sequence[Tensor | None], targets: Sequence[tuple[Change, Tensor]]
+) -> Tensor | None:
+    """Return all *answers* as one vector, each relative to the size of its target."""
+    parts = []
+    for answer, (_, target) in zip(answers, targets, strict=True):
+        if answer is None or answer.shape != target.shape:
+            return None
+        parts.append(answer.flatten() / target.abs().max().clamp(min=1e-12))
+    return torch.cat(parts)
+
+
+def _numbers(knob: Knob, number: float) -> list[float]:
+    """Return the exact numbers that *number* may be, then itself."""
+    close = [one for one in knob.exact if abs(one - number) <= EXACT * abs(one)]
+    return [*close[:1], number]
+
+
+def _close(left: Tensor | None, right: Tensor | None, share: float = ROUNDING) -> bool:
+    if left is None or right is None or left.shape != right.shape:
+        return False
+    return float((left - right).abs().max()) <= share * float(right.abs().max())
+
+
+def _pattern(name: str, *words: object) -> WrongAnswerPattern:
+    return WrongAnswerPattern(name, SENTENCES[name].format(*words), QUESTIONS[name])
