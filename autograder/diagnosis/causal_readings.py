@@ -5,9 +5,10 @@ changes (``changed_calls``); only what one of them notices and the other does no
 only with a margin: no difference at all on one side, and one that no rounding makes on the other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import torch
@@ -36,7 +37,7 @@ from autograder.diagnosis.single_changes import Pair, RightCall
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.in_process import Exchange, solution_channel
+from autograder.suite.in_process import solution_channel
 from autograder.suite.student_proxy import RemoteModule
 
 # Differences are relative to the largest number of a result.
@@ -44,8 +45,9 @@ NOTHING = 1e-7  # a difference that is none: what does not depend on a number is
 NOTICED = 1e-4  # a thousand times that, and above what rounding makes
 ROUNDING = 1e-5  # of sums and exponentials that give the same in another way
 BROKEN = 1e-3  # a hundred times that: a law does not hold
+DRAWS = 3  # of other numbers, before something is said to depend on them or not
 MIN_ROWS = 3  # with two tokens, an inverted mask takes the effect of queries and keys away
-MAX_OTHERS = 2  # calls with other sizes, which show what a number is the size of
+CALLS = ("call", "forward")
 MAX_CHECKS = 2  # of one exercise whose last calls are repeated
 
 SENTENCES = {
@@ -91,14 +93,6 @@ QUESTIONS = {
 }
 
 
-class Wrong(NamedTuple):
-    """A failed check whose last call gave wrong numbers, and the requests of the solution."""
-
-    item: pytest.Item
-    exchanges: Sequence[Exchange]
-    solved: Observation
-
-
 class CausalReader:
     """Reads what the wrong answers to the checks of one *stage* depend on.
 
@@ -111,45 +105,61 @@ class CausalReader:
         self._solve = solve
         self._right: dict[tuple[str, int], RightCall | None] = {}
 
-    def read(self, channel: BatchChannel, failures: Sequence[Failure]) -> dict[str, Diagnosis]:
-        """Describe the *failures* of one exercise by the names of their checks.
+    def read(
+        self, channel: BatchChannel, failures: Sequence[Failure], checks: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Describe the *failures* of one exercise, which has *checks*, by the names of the checks.
 
         *channel* answers for the student's code; when it no longer does, nothing more is said.
         """
         found: dict[str, Diagnosis] = {}
-        wrong: list[Wrong] = []
-        for failure in failures:
-            solved, exchanges = self._solve(failure.item)
-            last = len(failure.observation.answers)
-            pattern = missing_gradients(failure.observation, solved)
-            if pattern:
-                found[failure.item.name] = Diagnosis(*pattern)
-            elif _is_wrong_number(failure.observation, solved):
-                wrong.append(Wrong(failure.item, exchanges[:last], solved))
-        calls = [prepared for one in wrong if (prepared := self._prepare(one))]
-        calls.sort(key=lambda prepared: _vagueness(prepared.call))
-        pairs = [Pair(right, Subject(channel, right.call)) for right in calls]
-        for number, pair in enumerate(pairs[:MAX_CHECKS]):
-            others = [*pairs[:number], *pairs[number + 1 :]]
-            if reading := _compare(pair, others[:MAX_OTHERS]):
-                return found | {other.item.name: Diagnosis(*reading) for other in wrong}
+        wrong: list[tuple[str, RightCall | None]] = []
+        for name, seen in ((one.item.name, one) for one in failures):
+            solved, _ = self._solve(seen.item)
+            if pattern := missing_gradients(seen.observation, solved):
+                found[name] = Diagnosis(*pattern)
+            elif _is_wrong_number(seen.observation, solved):
+                wrong.append((name, self._call(seen.item, len(seen.observation.answers))))
+        calls = [right for _, right in wrong if right is not None]
+        for right in sorted(calls, key=lambda one: _vagueness(one.call))[:MAX_CHECKS]:
+            pair = Pair(right, Subject(channel, right.call))
+            if reading := _compare(pair, self._others(channel, right.call, checks)):
+                return found | {name: Diagnosis(*reading) for name, _ in wrong}
         return found
 
-    def _prepare(self, wrong: Wrong) -> RightCall | None:
-        """Return the last call of a check and the solution, which answers it."""
-        key = wrong.item.nodeid, len(wrong.exchanges)  # not all code fails at the same call
+    def _others(
+        self, channel: BatchChannel, call: Call, checks: Sequence[pytest.Item]
+    ) -> Iterator[Pair]:
+        """Yield the last calls of *checks*, as far as they call the same as *call*."""
+        for check in checks:
+            solved, exchanges = self._solve(check)
+            verbs = [one.request.verb for one in exchanges[: len(solved.answers)]]
+            last = max((place for place, verb in enumerate(verbs, 1) if verb in CALLS), default=0)
+            right = self._call(check, last) if last else None
+            if right and _called(right.call) == _called(call):
+                yield Pair(right, Subject(channel, right.call))
+
+    def _call(self, check: pytest.Item, last: int) -> RightCall | None:
+        """Return the request number *last* of a check, if it is a call that can be repeated."""
+        key = check.nodeid, last  # not all code fails at the same call
         if key not in self._right:
-            handles = [_handle(answer) for _, answer in wrong.solved.answers]
-            call = find_call(self._solution, [one.request for one in wrong.exchanges], handles)
+            solved, exchanges = self._solve(check)
+            handles = [_handle(answer) for _, answer in solved.answers]
+            requests = [one.request for one in exchanges[:last]]
+            call = find_call(self._solution, requests, handles)
             self._right[key] = RightCall(self._solution, call) if call else None
         return self._right[key]
 
 
-def compare_effects(pair: Pair, others: Sequence[Pair] = ()) -> Pattern:
+def _called(call: Call) -> tuple[str, str]:
+    return call.new.name if call.new else "", call.request.name
+
+
+def compare_effects(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
     """Say what one of the results depends on and the other does not.
 
     Nothing is read where the solution draws numbers, or where the student's result is right.
-    *others* are calls with other sizes.
+    *others* are other calls of the same function or class.
     """
     pair.ask(list(all_changes(pair.call)))
     right, answer = pair.ours.answer(UNCHANGED), pair.theirs.answer(UNCHANGED)
@@ -166,7 +176,7 @@ def compare_effects(pair: Pair, others: Sequence[Pair] = ()) -> Pattern:
     return first_reading(pair, others)
 
 
-def first_reading(pair: Pair, others: Sequence[Pair] = ()) -> Pattern:
+def first_reading(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
     """Return the first reading in which the two results depend on something else.
 
     What depends on what may be another matter with another mask, so the sentence names the mask.
@@ -190,7 +200,7 @@ def _vagueness(call: Call) -> tuple[bool, bool]:
     return not all(MIN_ROWS <= count <= MAX_ROWS for count in rows), bool(call.masks)
 
 
-def _compare(pair: Pair, others: Sequence[Pair]) -> Pattern:
+def _compare(pair: Pair, others: Iterable[Pair]) -> Pattern:
     """Compare with the student's code; nothing is said once it no longer answers."""
     try:
         return compare_effects(pair, others)
@@ -229,9 +239,17 @@ def _items(pair: Pair) -> Pattern:
                 continue
             if _noticed(theirs[others]):
                 return _pattern("items_mixed", nth, name)
-            if _none(theirs[index]):
+            if _none(theirs[index]) and _is_ignored(pair, change):
                 return _pattern("item_ignored", nth, name)
     return None
+
+
+def _is_ignored(pair: Pair, change: Change) -> bool:
+    """Whether no numbers in the item of *change* have an effect on it."""
+    more = [change._replace(draw=draw) for draw in range(1, DRAWS)]
+    pair.ask(more)
+    found = [pair.differences(one) for one in more]
+    return all(one is not None and _none(one[1][change.number]) for one in found)
 
 
 def _effects(pair: Pair) -> Pattern:
@@ -254,8 +272,8 @@ def _effects(pair: Pair) -> Pattern:
 def _differs_in_effect(
     pair: Pair, name: str, ours: Callable[[Tensor], bool], theirs: Callable[[Tensor], bool]
 ) -> bool:
-    """Whether two other draws of *name* each have one effect on *ours*, another on *theirs*."""
-    for change in (Change("other", name), Change("other", name, 1)):
+    """Whether other numbers in *name* each have one effect on *ours*, another on *theirs*."""
+    for change in (Change("other", name, draw=draw) for draw in range(DRAWS)):
         pair.ask([change])
         found = pair.differences(change)
         if found is None or not ours(found[0]) or not theirs(found[1]):
@@ -276,17 +294,25 @@ def _masks(pair: Pair) -> Pattern:
 def _rows(pair: Pair) -> Pattern:
     """Compare which rows of the arguments change which rows of the result."""
     for name, tensor in pair.arguments():
-        found = [pair.differences(change) for change in row_changes(name, tensor)]
-        both = [one for one in found if one is not None]
-        if not both or len(both) < len(found) or both[0][0].ndim < 2:  # noqa: PLR2004  # rows and columns
-            continue
-        # Entry (i, j): how much row j of the argument changes row i of the result.
-        ours, theirs = (
-            torch.stack([_by_row(one[side]) for one in both], dim=1) for side in range(2)
-        )
-        if pattern := _row_pattern(ours, theirs, name):
-            return pattern
+        rows = row_changes(name, tensor)
+        if rows and (found := _row_effects(pair, rows)) and _row_pattern(*found, name):
+            more = [[row._replace(draw=draw) for row in rows] for draw in range(1, DRAWS)]
+            pair.ask(list(itertools.chain(*more)))
+            again = [_row_effects(pair, drawn) for drawn in more]
+            every = [one for one in (found, *again) if one is not None]
+            ours, theirs = (torch.stack([one[side] for one in every]).amax(0) for side in range(2))
+            if len(every) == DRAWS and (pattern := _row_pattern(ours, theirs, name)):
+                return pattern
     return None
+
+
+def _row_effects(pair: Pair, rows: Sequence[Change]) -> tuple[Tensor, Tensor] | None:
+    """Return how much row j of an argument changes row i of the two results, as entries (i, j)."""
+    both = [one for row in rows if (one := pair.differences(row)) is not None]
+    if len(both) < len(rows) or both[0][0].ndim < 2:  # noqa: PLR2004  # rows and columns
+        return None
+    ours, theirs = (torch.stack([_by_row(one[side]) for one in both], dim=1) for side in range(2))
+    return ours, theirs
 
 
 def _row_pattern(ours: Tensor, theirs: Tensor, name: str) -> Pattern:
@@ -342,7 +368,7 @@ def _is_wrong_number(seen: Observation, solved: Observation) -> bool:
     if not isinstance(seen.error, WrongAnswer) or not 0 <= last < len(solved.answers):
         return False
     (verb, answer), (known, expected) = seen.answers[last], solved.answers[last]
-    if verb != known or verb not in {"call", "forward"}:
+    if verb != known or verb not in CALLS:
         return False
     mine, right = (one[0] if isinstance(one, tuple) and one else one for one in (answer, expected))
     if not isinstance(mine, Tensor) or not isinstance(right, Tensor) or mine.shape != right.shape:

@@ -42,32 +42,36 @@ SMALLEST = 1e-3  # of the largest number of a result; of a smaller one nothing i
 
 
 class Change(NamedTuple):
-    """What is changed in the tensor *name*; *number* is a factor, or which row, item or draw."""
+    """What is changed in the tensor *name*; *number* is a factor, or that of a row or an item.
+
+    *draw* is that of the numbers that are put there.
+    """
 
     kind: str  # one of KINDS
     name: str = ""
     number: int = 0
+    draw: int = 0
 
 
-UNCHANGED, REPEATED, LAST = (Change("none", number=number) for number in range(3))
+UNCHANGED, REPEATED, LAST = (Change("none", draw=draw) for draw in range(3))
 
 
-def _replaced(tensor: Tensor, index: int, axis: int) -> Tensor:
-    """Put other numbers into one entry of *axis*."""
+def _replaced(tensor: Tensor, change: Change, axis: int) -> Tensor:
+    """Put other numbers into one entry of *axis*, larger ones in later draws."""
     changed = tensor.clone()
-    part = changed.select(axis, index)
-    part.copy_(_draw(part, SEED + 1))
+    part = changed.select(axis, change.number)
+    part.copy_((1 + 2 * change.draw) * _draw(part, SEED + 1 + change.draw))
     return changed
 
 
-KINDS: Mapping[str, Callable[[Tensor, int], Tensor]] = {
-    "none": lambda tensor, _index: tensor,
-    "other": lambda tensor, index: _draw(tensor, SEED + 1 + index),
-    "times": lambda tensor, number: number * tensor,
-    "plus_one": lambda tensor, _index: tensor + 1,
-    "row": lambda tensor, index: _replaced(tensor, index, -2),
-    "item": lambda tensor, index: _replaced(tensor, index, 0),
-    "filled": torch.full_like,  # a mask
+KINDS: Mapping[str, Callable[[Tensor, Change], Tensor]] = {
+    "none": lambda tensor, _change: tensor,
+    "other": lambda tensor, change: _draw(tensor, SEED + 1 + change.draw),
+    "times": lambda tensor, change: change.number * tensor,
+    "plus_one": lambda tensor, _change: tensor + 1,
+    "row": lambda tensor, change: _replaced(tensor, change, -2),
+    "item": lambda tensor, change: _replaced(tensor, change, 0),
+    "filled": lambda tensor, change: torch.full_like(tensor, change.number),  # a mask
 }
 
 
@@ -76,7 +80,8 @@ class Call:
     """A call of a function, or of a module after its construction by *new*.
 
     *tensors* are the numbers of arguments and parameters by name, *masks* arguments of ones and
-    zeros, *parameters* says which of the names are parameters. *then* changes tensors further.
+    zeros, *parameters* says which of the names are parameters, *numbers* are whole numbers that the
+    call or the constructor gets. *then* changes tensors further.
     """
 
     request: Request
@@ -85,6 +90,7 @@ class Call:
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     masks: Mapping[str, Tensor] = field(default_factory=dict)
     parameters: frozenset[str] = frozenset()
+    numbers: Mapping[str, int] = field(default_factory=dict)
     then: Mapping[str, Callable[[Tensor], Tensor]] = field(default_factory=dict)
 
     @functools.cached_property
@@ -108,7 +114,7 @@ class Call:
         """Return the tensor *name* after *change*."""
         tensor = self.tensors[name] if name in self.tensors else self.masks[name]
         if name == change.name:
-            tensor = KINDS[change.kind](tensor, change.number)
+            tensor = KINDS[change.kind](tensor, change)
         return self.then[name](tensor) if name in self.then else tensor
 
     @functools.cached_property
@@ -126,7 +132,7 @@ class Call:
             handle=MODULE if self.new else -1,
             args=tuple(self._value(name, value, change) for name, value in positional),
             kwargs={name: self._value(name, value, change) for name, value in named},
-            seed=SEED + change.number if change.kind == "none" else SEED,
+            seed=SEED + change.draw if change.kind == "none" else SEED,
             fresh=self.new is None,
         )
         if own:
@@ -194,7 +200,10 @@ def find_call(
     if len(request.args) > len(names):
         return None
     drawn, masks = _tensors(names, request)
-    call = Call(request, new, names, drawn, masks)
+    numbers = _numbers(names, request) | (
+        _numbers(solution.arguments(new.name), new) if new else {}
+    )
+    call = Call(request, new, names, drawn, masks, numbers=numbers)
     return _with_parameters(solution, call) if new else call
 
 
@@ -225,6 +234,12 @@ def _plain(value: Value) -> Any:
 
 def _holds_module(request: Request) -> bool:
     return any(isinstance(one, ObjectValue) for one in (*request.args, *request.kwargs.values()))
+
+
+def _numbers(names: Iterable[str], request: Request) -> dict[str, int]:
+    """Return the whole numbers above one that are passed, by name."""
+    named = {**dict(zip(names, request.args, strict=False)), **request.kwargs}
+    return {name: value for name, value in named.items() if type(value) is int and value > 1}
 
 
 def _tensors(names: Sequence[str], request: Request) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

@@ -4,48 +4,30 @@ Only what gives the student's result for all inputs that were tried, small and l
 is stated.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from autograder.diagnosis.changed_calls import UNCHANGED, Call, Change, all_changes
-from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
-from autograder.diagnosis.single_changes import Answers, Knob, Pair, RightCall
+from autograder.diagnosis.factor_words import EXACT, Fit, pattern, say_fit
+from autograder.diagnosis.heuristics import Pattern
+from autograder.diagnosis.single_changes import Answers, Knob, Pair
 
 ROUNDING = 1e-5  # of the largest number of a result, in float32 and in any order of steps
 VISIBLE = 1e-3  # a hundred times that: so much the change must matter for some input
 MIN_INPUTS = 4  # for which a change is confirmed; most calls have some twenty
 NEAR = 0.1  # of a segment: how far from it a result may be to be worth a closer look
 STEPS = 8  # of Newton's method, which doubles the digits with each
-EXACT = 2e-4  # of a factor: how close it must be to a size to be called so
+MAX_OTHERS = 2  # calls with other sizes: enough that no two sizes are equal in all
 LARGE = 6  # times as large as the other inputs, so that a function is no longer almost linear
 
 
-SENTENCES = {
-    "other_scaling": "Your result is what the right computation gives if it {} where it should {}.",
-    "other_numbers": "Your result is what the right computation gives if {}.",
-}
-QUESTIONS = {
-    "other_scaling": "By which number do you divide or multiply, how often, and of which tensor is "
-    "it a size?",
-    "other_numbers": "Which of your steps does that, or leaves out what would prevent it?",
-}
-
-
-class Fit(NamedTuple):
-    """The number of *knob* that gives a student's results."""
-
-    right: RightCall
-    knob: Knob
-    number: float
-
-
-def matching_change(pair: Pair, others: Sequence[Pair]) -> Pattern:
+def matching_change(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
     """Say which change gives the student's results.
 
-    A number is called a size where that holds in *others*, too, which have other sizes.
+    *others* are calls of the same function, which show which size a number is.
     """
     answer = pair.theirs.answer(UNCHANGED)
     right = pair.ours.answer(UNCHANGED)
@@ -55,9 +37,13 @@ def matching_change(pair: Pair, others: Sequence[Pair]) -> Pattern:
     for index in (far <= ROUNDING * float(answer.abs().max())).nonzero().flatten().tolist():
         answers, phrase = pair.right.variations[index]
         if _confirmed(answers, pair):
-            return _pattern("other_numbers", phrase)
+            return pattern("variation", phrase)
     fit = _fit(pair)
-    return _say([fit, *_fits(fit.knob, others)]) if fit else None
+    if fit is None:
+        return None
+    unlike = (one for one in others if one.right.sizes != pair.right.sizes)
+    more = list(itertools.islice(unlike, MAX_OTHERS))
+    return say_fit([fit, *_fits(fit.knob, more)], [pair.right, *(one.right for one in more)])
 
 
 def _fit(pair: Pair, like: Knob | None = None) -> Fit | None:
@@ -82,39 +68,6 @@ def _fits(knob: Knob, others: Sequence[Pair]) -> Iterator[Fit]:
         other.ask(list(all_changes(other.call)))
         if fit := _fit(other, knob):
             yield fit
-
-
-def _say(fits: Sequence[Fit]) -> WrongAnswerPattern:
-    """Describe the first of *fits*, which are the same in several calls."""
-    knob, number = fits[0].knob, fits[0].number
-    if knob.kind == "summand":
-        return _pattern("other_numbers", f"{number:.4g} is added to all numbers in {knob.name}")
-    verb, by = _operation([(fit.right, fit.knob.right * fit.number) for fit in fits])
-    if knob.kind == "factor":
-        done = {"divide": "divided", "multiply": "multiplied"}[verb]
-        return _pattern("other_numbers", f"{knob.name} is {done} by {by}")
-    right, right_by = _operation([(fit.right, fit.knob.right) for fit in fits])
-    if abs(knob.right * number - 1) <= EXACT:
-        return _pattern("other_numbers", f"it does not {right} by {right_by}")
-    does = {"divide": "divides", "multiply": "multiplies"}[verb]
-    return _pattern("other_scaling", f"{does} by {by}", f"{right} by {right_by}")
-
-
-def _operation(factors: Sequence[tuple[RightCall, float]]) -> tuple[str, str]:
-    """Return the verb and the number for the first of *factors*, which are those of some calls."""
-    divides = 0 < abs(factors[0][1]) < 1
-    numbers = [(right, 1 / one if divides and one else one) for right, one in factors]
-    first = numbers[0][1]
-    names = [words for words in numbers[0][0].sizes if all(_is(words, *each) for each in numbers)]
-    varies = any(abs(one - first) > EXACT * abs(first) for _, one in numbers)
-    by = f"{first:.4g} ({names[0]})" if names and varies else f"{first:.4g}"
-    return "divide" if divides else "multiply", by
-
-
-def _is(words: str, right: RightCall, number: float) -> bool:
-    """Whether *number* is the size in *right* that is called *words*."""
-    size = right.sizes.get(words, 0.0)
-    return abs(number - size) <= EXACT * size
 
 
 def _confirmed(answers: Answers, pair: Pair) -> bool:
@@ -206,7 +159,3 @@ def _close(left: Tensor | None, right: Tensor | None, share: float = ROUNDING) -
     if left is None or right is None or left.shape != right.shape:
         return False
     return float((left - right).abs().max()) <= share * float(right.abs().max())
-
-
-def _pattern(name: str, *words: object) -> WrongAnswerPattern:
-    return WrongAnswerPattern(name, SENTENCES[name].format(*words), QUESTIONS[name])

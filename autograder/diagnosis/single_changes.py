@@ -197,8 +197,10 @@ class RightCall:
 
     @functools.cached_property
     def sizes(self) -> dict[str, float]:
-        """The sizes of axes, and their roots, by what they are called."""
+        """The sizes that are passed, those of axes, and their roots, by what they are called."""
         found: dict[str, float] = {}
+        for name, number in self.call.numbers.items():
+            found |= {name: number, f"the root of {name}": number**0.5}
         tensors = self._tensors().items()
         for name, tensor in sorted(tensors, key=lambda item: item[0] in self.call.parameters):
             for axis in reversed(range(tensor.ndim)[-len(AXES) :]):
