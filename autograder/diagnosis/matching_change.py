@@ -13,7 +13,7 @@ from torch import Tensor
 from autograder.diagnosis.changed_calls import UNCHANGED, Call, Change, all_changes
 from autograder.diagnosis.factor_words import EXACT, Fit, pattern, say_fit
 from autograder.diagnosis.heuristics import Pattern
-from autograder.diagnosis.single_changes import Answers, Knob, Pair
+from autograder.diagnosis.single_changes import Answers, Knob, Pair, Table
 
 ROUNDING = 1e-5  # of the largest number of a result, in float32 and in any order of steps
 VISIBLE = 1e-3  # a hundred times that: so much the change must matter for some input
@@ -48,9 +48,11 @@ def matching_change(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
 
 def _fit(pair: Pair, like: Knob | None = None) -> Fit | None:
     """Return the first knob with a number that gives the student's results, or that *like* it."""
-    answer = pair.theirs.answer(UNCHANGED)
-    for knob, table in pair.right.knobs if answer is not None else ():
-        if answer is None or (like and (like.kind, like.name) != (knob.kind, knob.name)):
+    answer, right = pair.theirs.answer(UNCHANGED), pair.ours.answer(UNCHANGED)
+    if answer is None or right is None or answer.shape != right.shape:
+        return None
+    for knob, table in pair.right.knobs:
+        if like and (like.kind, like.name) != (knob.kind, knob.name):
             continue
         for start in _starts(table, answer):
             number = _fitted(knob, start, [(UNCHANGED, answer)])
@@ -90,21 +92,16 @@ def _large(call: Call) -> list[Change]:
     return [Change("times", name, LARGE) for name in call.tensors]
 
 
-def _starts(table: Sequence[tuple[float, Tensor]], answer: Tensor) -> Iterator[float]:
+def _starts(table: Table, answer: Tensor) -> Iterator[float]:
     """Yield numbers where a polygon through the results of *table* comes close to *answer*."""
-    if table[0][1].shape != answer.shape:
-        return
-    numbers = torch.tensor([number for number, _ in table], dtype=torch.float64)
-    points = torch.stack([result.flatten() for _, result in table])
-    sides, to = points[1:] - points[:-1], answer.flatten() - points[:-1]
-    lengths = (sides * sides).sum(1).clamp(min=1e-24)
-    shares = (to * sides).sum(1) / lengths
-    if len(table) > 2:  # noqa: PLR2004  # a straight line goes on
+    to = answer.flatten() - table.points[:-1]
+    shares = (to * table.sides).sum(1) / table.lengths**2
+    if len(table.numbers) > 2:  # noqa: PLR2004  # a straight line goes on
         shares = shares.clamp(0, 1)
-    distances = (to - shares[:, None] * sides).norm(dim=1) / lengths.sqrt()
-    for index in distances.argsort()[:2].tolist():
-        if distances[index] <= NEAR:
-            yield float(numbers[index] + shares[index] * (numbers[index + 1] - numbers[index]))
+    distances = (to - shares[:, None] * table.sides).norm(dim=1) / table.lengths
+    for index in (distances <= NEAR).nonzero().flatten().tolist():
+        start, end = table.numbers[index : index + 2]
+        yield start + float(shares[index]) * (end - start)
 
 
 def _fitted(knob: Knob, number: float, targets: Sequence[tuple[Change, Tensor]]) -> float | None:

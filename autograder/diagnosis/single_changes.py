@@ -21,6 +21,7 @@ from autograder.suite.in_process import LocalChannel
 EQUAL = 1e-6  # of the largest number of a result: two changes do the same
 FACTORS = (-8.0, -2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 SUMMANDS = (-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0)
+SHORTEST = 1e-12  # a length by which one can divide
 LINE = (-8.0, 8.0)  # enough where the result is a linear function of the number
 QUOTIENTS: Final = ("div", "true_divide", "divide", "__truediv__")
 PRODUCTS: Final = ("mul", "multiply", "__mul__", "__rmul__")
@@ -118,6 +119,23 @@ class Knob(NamedTuple):
     right: float = 1.0
 
 
+class Table(NamedTuple):
+    """Results for some numbers, and how far each is from the next."""
+
+    numbers: Sequence[float]
+    points: Tensor
+    sides: Tensor
+    lengths: Tensor
+
+    @classmethod
+    def of(cls, results: Sequence[tuple[float, Tensor]]) -> "Table":
+        """Return the table of *results*, at least two of one shape."""
+        points = torch.stack([result.flatten() for _, result in results])
+        sides = points[1:] - points[:-1]
+        lengths = sides.norm(dim=1).clamp(min=SHORTEST)
+        return cls([number for number, _ in results], points, sides, lengths)
+
+
 @dataclass(frozen=True)
 class RightCall:
     """A call of the solution, and what it gives with one change; all is kept for a class."""
@@ -155,14 +173,19 @@ class RightCall:
         )
 
     @functools.cached_property
-    def knobs(self) -> list[tuple[Knob, list[tuple[float, Tensor]]]]:
-        """The numbers that may be others, each with its results for the numbers of its grid."""
+    def knobs(self) -> list[tuple[Knob, Table]]:
+        """The numbers that may be others, each with the results for the numbers of its grid."""
+        right = self.subject.answer(UNCHANGED)
         found = []
-        for knob in self._knobs():
+        for knob in self._knobs() if right is not None else ():
             results = [(number, knob.at(number).answer(UNCHANGED)) for number in knob.grid]
-            table = [(number, result) for number, result in results if result is not None]
-            if len({result.shape for _, result in table}) == 1:
-                found.append((knob, table))
+            usable = [
+                (number, result)
+                for number, result in results
+                if result is not None and right is not None and result.shape == right.shape
+            ]
+            if len(usable) > 1:
+                found.append((knob, Table.of(usable)))
         return found
 
     def _knobs(self) -> Iterator[Knob]:
@@ -201,8 +224,9 @@ class RightCall:
         found: dict[str, float] = {}
         for name, number in self.call.numbers.items():
             found |= {name: number, f"the root of {name}": number**0.5}
-        tensors = self._tensors().items()
-        for name, tensor in sorted(tensors, key=lambda item: item[0] in self.call.parameters):
+        own = self.call.parameters
+        tensors = sorted(self._tensors().items(), key=lambda one: (one[0] in own, one[0] == RESULT))
+        for name, tensor in tensors:
             for axis in reversed(range(tensor.ndim)[-len(AXES) :]):
                 words, size = AXES[axis - tensor.ndim].format(name), tensor.shape[axis]
                 found |= {words: size, f"the root of {words}": size**0.5} if size > 1 else {}
