@@ -33,7 +33,7 @@ def matching_change(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
     right = pair.ours.answer(UNCHANGED)
     if answer is None or right is None or answer.shape != right.shape:
         return None
-    far = (pair.right.varied_results - answer).abs().flatten(1).amax(1)
+    far = (pair.right.varied_results - answer).abs().reshape(len(pair.right.variations), -1).amax(1)
     for index in (far <= ROUNDING * float(answer.abs().max())).nonzero().flatten().tolist():
         answers, phrase = pair.right.variations[index]
         if _confirmed(answers, pair):

@@ -12,10 +12,9 @@ from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from autograder.diagnosis.changed_calls import UNCHANGED, Call, Change, Subject
-from autograder.sandbox.protocol import Reply, Request
+from autograder.diagnosis.scaled_solution import ScaledChannel
 from autograder.suite.in_process import LocalChannel
 
 EQUAL = 1e-6  # of the largest number of a result: two changes do the same
@@ -23,8 +22,6 @@ FACTORS = (-8.0, -2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.
 SUMMANDS = (-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0)
 SHORTEST = 1e-12  # a length by which one can divide
 LINE = (-8.0, 8.0)  # enough where the result is a linear function of the number
-QUOTIENTS: Final = ("div", "true_divide", "divide", "__truediv__")
-PRODUCTS: Final = ("mul", "multiply", "__mul__", "__rmul__")
 RESULT: Final = "its result"  # in place of the name of a tensor
 
 AXES: Final = {  # counted from the last one, what their sizes are called
@@ -282,58 +279,6 @@ class Pair(NamedTuple):
         for name, tensor in self.call.tensors.items():
             if name not in self.call.parameters:
                 yield name, tensor
-
-
-class ScaledChannel:
-    """The solution, in whose calls the results of all scalings are multiplied by *factor*."""
-
-    def __init__(self, solution: LocalChannel, factor: float = 1.0) -> None:
-        self.found: set[float] = set()  # the factors by which the calls scale
-        self._solution = solution
-        self._factor = factor
-
-    def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
-        """Do *requests*."""
-        return tuple(map(self._answer, requests))
-
-    def _answer(self, request: Request) -> Reply:
-        if request.verb not in {"call", "forward"}:
-            return self._solution.answer(request)
-        with _Scaler(self.found, self._factor):
-            return self._solution.answer(request)
-
-
-class _Scaler(TorchFunctionMode):
-    """Multiplies what a product or quotient of a tensor and a number gives."""
-
-    def __init__(self, found: set[float], factor: float) -> None:
-        super().__init__()
-        self._found = found
-        self._factor = factor
-
-    def __torch_function__(
-        self,
-        func: Callable[..., object],
-        types: object,
-        args: tuple[object, ...] = (),
-        kwargs: dict[str, object] | None = None,
-    ) -> object:
-        result = func(*args, **(kwargs or {}))
-        factor = _factor_of(getattr(func, "__name__", ""), args)
-        if factor is None or not isinstance(result, Tensor):
-            return result
-        self._found.add(round(factor, 9))
-        return result * self._factor
-
-
-def _factor_of(function: str, args: Sequence[object]) -> float | None:
-    """Return the number by which a torch function multiplies a tensor, if it does."""
-    numbers = [one for one in args if isinstance(one, int | float)]
-    if len(args) != 2 or len(numbers) != 1 or not numbers[0]:  # noqa: PLR2004  # a tensor and a number
-        return None
-    if function in PRODUCTS:
-        return float(numbers[0])
-    return 1 / numbers[0] if function in QUOTIENTS else None
 
 
 def _equal(left: Tensor | None, right: Tensor | None) -> bool:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from autograder.course import find_root, load
-from autograder.diagnosis.causal_readings import first_reading
 from autograder.diagnosis.changed_calls import REPEATED, Subject, all_changes, find_call
+from autograder.diagnosis.effects import first_reading
 from autograder.diagnosis.single_changes import Pair, RightCall
 from autograder.grading.suite_runner import open_suites
 from autograder.results import Diagnosis

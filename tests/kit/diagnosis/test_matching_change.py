@@ -24,6 +24,9 @@ def scale(scores, d_k):
 def gram(x):
     return x @ x.mT
 
+def total(x):
+    return x.sum()
+
 class Attention(nn.Module):
     def __init__(self, d_in, d_out):
         super().__init__()
@@ -46,7 +49,7 @@ def call_of(solution: LocalChannel, name: str, tokens: int, size: int) -> RightC
     if name == "Attention":
         student.new("Attention", size, size)(matrix)
     else:
-        arguments = {"attend": (matrix,) * 3, "gram": (matrix,)}
+        arguments = {"attend": (matrix,) * 3, "gram": (matrix,), "total": (matrix,)}
         student.call(name, *arguments.get(name, (torch.rand(tokens, tokens), size)))
     handles = [getattr(answer, "handle", -1) for _, answer in student.observed]
     call = find_call(solution, [one.request for one in recording.exchanges], handles)
@@ -124,6 +127,13 @@ def change(name: str, code: str, *others: tuple[int, int]) -> Pattern:
             [],
             "the rows of its result are in reverse order.",
             id="result-reversed",
+        ),
+        pytest.param(
+            "total",
+            "def total(x):\n    return (x * x).sum()\n",
+            [],
+            "all numbers in x are squared.",
+            id="a-single-number",
         ),
         pytest.param(
             "gram",

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from autograder.diagnosis.causal_readings import compare_effects, missing_gradients
 from autograder.diagnosis.changed_calls import Subject, find_call
+from autograder.diagnosis.effects import compare_effects, missing_gradients
 from autograder.diagnosis.heuristics import Pattern
 from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.single_changes import Pair, RightCall
