@@ -14,7 +14,13 @@ import torch
 from torch import Tensor
 
 from autograder.diagnosis.changed_calls import UNCHANGED, Call, Change, Subject
-from autograder.diagnosis.scaled_solution import ScaledChannel
+from autograder.diagnosis.changed_solution import (
+    ChangedSolution,
+    ProductChange,
+    Scaling,
+    SoftmaxChange,
+    Step,
+)
 from autograder.suite.in_process import LocalChannel
 
 EQUAL = 1e-6  # of the largest number of a result: two changes do the same
@@ -149,13 +155,31 @@ class RightCall:
 
     @functools.cached_property
     def variations(self) -> list[tuple[Answers, str]]:
-        """The variations of tensors and of the result, and what is said of each."""
-        return [
+        """The variations of tensors, of steps and of the result, and what is said of each."""
+        found = [
             (self._varied(name, one.apply), one.phrase.format(name))
             for name, tensor in self._tensors().items()
             for one in VARIATIONS
             if one.fits(tensor)
         ]
+        for one in VARIATIONS:
+            for words, step in self._steps(one.apply):
+                found.append((self._stepping(step), one.phrase.format(words)))
+        return found
+
+    def _steps(self, apply: Callable[[Tensor], Tensor]) -> Iterator[tuple[str, Step]]:
+        """Yield the steps that *apply* can change, and what their results are called."""
+        if self._has_softmax:
+            yield "what goes into its softmax", SoftmaxChange(apply, incoming=True)
+            yield "what comes out of its softmax", SoftmaxChange(apply, incoming=False)
+        for name in self.call.parameters:
+            yield f"its product with {name}", ProductChange(apply, name)
+
+    @functools.cached_property
+    def _has_softmax(self) -> bool:
+        step = SoftmaxChange(lambda one: one, incoming=True)
+        self._stepping(step).answer(UNCHANGED)
+        return step.count > 0
 
     @functools.cached_property
     def varied_results(self) -> Tensor:
@@ -210,9 +234,9 @@ class RightCall:
     @functools.cached_property
     def scaling(self) -> float | None:
         """The factor by which the solution scales; ``None`` if there is none, or several."""
-        channel = ScaledChannel(self.solution)
-        Subject(channel, self.call).ask([UNCHANGED])
-        factor = channel.found.pop() if len(channel.found) == 1 else 0.0
+        step = Scaling()
+        self._stepping(step).answer(UNCHANGED)
+        factor = step.found.pop() if len(step.found) == 1 else 0.0
         return factor or None
 
     @functools.cached_property
@@ -230,7 +254,10 @@ class RightCall:
         return found
 
     def _scaled(self, factor: float) -> Answers:
-        return Answers(Subject(ScaledChannel(self.solution, factor), self.call))
+        return self._stepping(Scaling(factor))
+
+    def _stepping(self, step: Step) -> Answers:
+        return Answers(Subject(ChangedSolution(self.solution, step), self.call))
 
     def _times(self, name: str, factor: float) -> Answers:
         return self._varied(name, lambda one: factor * one)

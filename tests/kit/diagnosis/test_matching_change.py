@@ -146,6 +146,30 @@ def change(name: str, code: str, *others: tuple[int, int]) -> Pattern:
             "Attention",
             "class Attention(Attention):\n"
             "    def forward(self, x):\n"
+            "        weights = torch.softmax(torch.relu(self.W_query(x)) @ x.mT, -1)\n"
+            "        return weights @ self.W_value(x)\n",
+            [],
+            "zeros take the place of the negative numbers in its product with W_query.weight.",
+            id="product-with-a-parameter",
+        ),
+        pytest.param(
+            "attend",
+            f"{ATTEND}torch.softmax((queries @ keys.mT / 3**0.5).abs(), -1) @ values\n",
+            [],
+            "all numbers in what goes into its softmax lose their sign.",
+            id="into-the-softmax",
+        ),
+        pytest.param(
+            "attend",
+            f"{ATTEND}torch.softmax(queries @ keys.mT / 3**0.5, -1).square() @ values\n",
+            [],
+            "all numbers in what comes out of its softmax are squared.",
+            id="out-of-the-softmax",
+        ),
+        pytest.param(
+            "Attention",
+            "class Attention(Attention):\n"
+            "    def forward(self, x):\n"
             "        weights = torch.softmax(-3 * self.W_query(x) @ x.mT, -1)\n"
             "        return weights @ self.W_value(x)\n",
             [],
@@ -168,7 +192,7 @@ def test_one_change_that_gives_the_result_is_named(
 @pytest.mark.parametrize(
     "code",
     [
-        pytest.param("torch.softmax(torch.tanh(s / 3**0.5), -1) @ values", id="almost-linear"),
+        pytest.param("torch.softmax(torch.sin(s / 3**0.5), -1) @ values", id="almost-linear"),
         pytest.param("torch.softmax(s / 2, -1) @ values.flip(-1)", id="two-changes"),
         pytest.param("torch.softmax(s / 2, 0) @ values", id="another-axis"),
         pytest.param("torch.softmax(s / 2, -1) @ values[:1]", id="another-shape"),
