@@ -43,6 +43,8 @@ SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`; each says what s
     "axis_extra": "The shape is the right one with one axis too many{}.",
     "axis_size": "The {} axis has another size than the exercise asks for.",
     "axes_swapped": "The sizes of the {} axis and the {} axis are exchanged.",
+    "axes_traded": "The {} axis is {} times as long as it should be, the {} axis as many times too "
+    "short.",
     "other_dtype": "These are the right values, but in another dtype than the solution's.",
     "nan_everywhere": "Every row contains NaN.",
     "nan_first_row": "Only the first row contains NaN.",
@@ -77,6 +79,7 @@ QUESTIONS = {
     "axis_extra": "Which axis should each step keep, and which should it sum over?",
     "axis_size": "Which axis should each step keep, and which should it sum over?",
     "axes_swapped": "What does each axis stand for, and which comes first?",
+    "axes_traded": "Along which axis should the parts be put together?",
     "other_dtype": "Which dtype goes in, and which step changes it?",
     "nan_everywhere": "Does something multiply 0 by infinity, or divide infinity by infinity?",
     "nan_first_row": "May a token look at itself, or is every key hidden from the first query?",
@@ -237,6 +240,15 @@ def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Patter
     swapped = [answer[axis] for axis in wrong] == [expected[axis] for axis in reversed(wrong)]
     if len(wrong) == 2 and swapped:  # noqa: PLR2004  # two axes
         return WrongAnswerPattern.of("axes_swapped", *map(_nth, wrong))
+    return _traded(answer, expected, wrong)
+
+
+def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[int]) -> Pattern:
+    """Recognise parts that are put together along another axis: as many numbers, of two axes."""
+    for long, short in itertools.permutations(wrong, 2) if len(wrong) == 2 else ():  # noqa: PLR2004  # two axes
+        times, rest = divmod(answer[long], max(expected[long], 1))
+        if not rest and times > 1 and answer[short] * times == expected[short]:
+            return WrongAnswerPattern.of("axes_traded", _nth(long), times, _nth(short))
     return None
 
 

@@ -233,11 +233,11 @@ class RightCall:
 
     @functools.cached_property
     def scaling(self) -> float | None:
-        """The factor by which the solution scales; ``None`` if there is none, or several."""
+        """The factor by which the solution scales; ``None`` if it is one, or there are several."""
         step = Scaling()
         self._stepping(step).answer(UNCHANGED)
-        factor = step.found.pop() if len(step.found) == 1 else 0.0
-        return factor or None
+        factor = step.found.pop() if len(step.found) == 1 else 1.0
+        return None if abs(factor - 1) <= EQUAL else factor
 
     @functools.cached_property
     def sizes(self) -> dict[str, float]:
