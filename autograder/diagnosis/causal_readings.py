@@ -1,94 +1,30 @@
-"""Says what an argument or a parameter changes in a student's result, and what it should change.
+"""Says what a wrong result depends on, or of which other computation it is the result.
 
-For a wrong answer that nothing else explains. The solution and the student's code get the same
-changes (``changed_calls``); only what one of them notices and the other does not is stated, and
-only with a margin: no difference at all on one side, and one that no rounding makes on the other.
+For a wrong answer that nothing else explains: the last call of a check is repeated with other
+numbers, by the solution and by the student's code.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 import torch
 from torch import Tensor
 
 from autograder.course import Stage
-from autograder.diagnosis.changed_calls import (
-    REPEATED,
-    UNCHANGED,
-    Call,
-    Change,
-    Subject,
-    find_call,
-)
-from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
+from autograder.diagnosis.changed_calls import MAX_ROWS, BatchChannel, Call, Subject, find_call
+from autograder.diagnosis.effects import MIN_ROWS, NOTICED, compare_effects, missing_gradients
+from autograder.diagnosis.heuristics import Pattern
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.diagnosis.operators.programs import Solve
+from autograder.diagnosis.single_changes import Pair, RightCall
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.in_process import Exchange, solution_channel
-from autograder.suite.student_proxy import Channel, RemoteModule
+from autograder.suite.in_process import solution_channel
+from autograder.suite.student_proxy import RemoteModule
 
-# Differences are relative to the largest number of a result.
-NOTHING = 1e-7  # a difference that is none: what does not depend on a number is computed alike
-NOTICED = 1e-4  # a thousand times that, and above what rounding makes
-SMALLEST = 1e-3  # of the largest number of a result; of a smaller one nothing is certain
-ROUNDING = 1e-5  # of sums and exponentials that give the same in another way
-BROKEN = 1e-3  # a hundred times that: a law does not hold
-MIN_ROWS = 3  # with two tokens, an inverted mask takes the effect of queries and keys away
-MAX_ROWS = 8  # whose changes are tried
+CALLS = ("call", "forward")
 MAX_CHECKS = 2  # of one exercise whose last calls are repeated
-
-SENTENCES = {
-    "differs_each_time": "Two calls with the same input give different results{}.",
-    "no_effect": "{} no effect on your result, but the right one depends on {}.",
-    "needless_effect": "Other numbers in {} change your result; the right one does not depend on "
-    "it.",
-    "mask_has_no_effect": "With other ones and zeros in {} your result is exactly the same; the "
-    "right one changes.",
-    "item_ignored": "Other numbers in the {} item of {} do not change the result of that item, and "
-    "they should.",
-    "items_mixed": "Other numbers in the {} item of {} change the results of other items of the "
-    "batch.",
-    "later_token": "Other numbers in row {} of {} change row {} of your result: it depends on a "
-    "later token.",
-    "other_row": "Other numbers in row {} of {} change row {} of your result, and they should not.",
-    "row_ignored": "Other numbers in row {} of {} do not change row {} of your result, and they "
-    "should.",
-    "own_row_alone": "Each row of your result depends on its own row of {} alone.",
-    "own_row_ignored": "No row of your result depends on its own row of {}.",
-    "doubled": "When {} is doubled, the right result is doubled as well; yours is not.",
-    "same_when_doubled": "When {} is doubled, the right result stays the same; yours does not.",
-    "same_when_shifted": "When 1 is added to all of {}, the right result stays the same; yours "
-    "does not.",
-    "gradient_missing": "A gradient reaches {}, but none, or only zeros, reaches {}.",
-}
-QUESTIONS = {
-    "differs_each_time": "Which step draws numbers, and may it do so here?",
-    "no_effect": "Where should it enter the computation, and does that step reach the result?",
-    "needless_effect": "Which step uses it, and which of its inputs is meant there?",
-    "mask_has_no_effect": "Which step should use it, and is its result used afterwards?",
-    "item_ignored": "Which step takes one item for all of them?",
-    "items_mixed": "Over which axis does each step work: is one of them the axis of the batch?",
-    "later_token": "Which scores must be hidden, and is what hides them used before the softmax?",
-    "other_row": "Which step brings rows together, and which should it?",
-    "row_ignored": "Which step should bring these two rows together?",
-    "own_row_alone": "Which step should bring rows together?",
-    "own_row_ignored": "May a token look at itself, and which rows does each step take?",
-    "doubled": "In which steps should it occur, and is each of them a plain product or sum?",
-    "same_when_doubled": "Which step makes the size of its numbers disappear?",
-    "same_when_shifted": "Which step makes a common summand disappear?",
-    "gradient_missing": "On which way should it reach the result, and where does that way end?",
-}
-
-
-class Wrong(NamedTuple):
-    """A failed check whose last call gave wrong numbers, and the requests of the solution."""
-
-    item: pytest.Item
-    exchanges: Sequence[Exchange]
-    solved: Observation
 
 
 class CausalReader:
@@ -99,98 +35,58 @@ class CausalReader:
     """
 
     def __init__(self, stage: Stage, solve: Solve) -> None:
-        self._stage = stage
+        self._solution = solution_channel(stage.solution)
         self._solve = solve
-        self._ours: dict[tuple[str, int], tuple[Call, Subject] | None] = {}
+        self._right: dict[tuple[str, int], RightCall | None] = {}
 
-    def read(self, channel: Channel, failures: Sequence[Failure]) -> dict[str, Diagnosis]:
-        """Describe the *failures* of one exercise by the names of their checks.
+    def read(
+        self, channel: BatchChannel, failures: Sequence[Failure], checks: Sequence[pytest.Item]
+    ) -> dict[str, Diagnosis]:
+        """Describe the *failures* of one exercise, which has *checks*, by the names of the checks.
 
         *channel* answers for the student's code; when it no longer does, nothing more is said.
         """
         found: dict[str, Diagnosis] = {}
-        wrong: list[Wrong] = []
-        for failure in failures:
-            solved, exchanges = self._solve(failure.item)
-            last = len(failure.observation.answers)
-            pattern = missing_gradients(failure.observation, solved)
-            if pattern:
-                found[failure.item.name] = Diagnosis(*pattern)
-            elif _is_wrong_number(failure.observation, solved):
-                wrong.append(Wrong(failure.item, exchanges[:last], solved))
-        calls = [prepared for one in wrong if (prepared := self._prepare(one))]
-        for call, ours in sorted(calls, key=lambda prepared: _vagueness(prepared[0]))[:MAX_CHECKS]:
-            if reading := _compare(channel, call, ours):
-                return found | {other.item.name: Diagnosis(*reading) for other in wrong}
+        wrong: list[tuple[str, RightCall | None]] = []
+        for name, seen in ((one.item.name, one) for one in failures):
+            solved, _ = self._solve(seen.item)
+            if pattern := missing_gradients(seen.observation, solved):
+                found[name] = Diagnosis(*pattern)
+            elif _is_wrong_number(seen.observation, solved):
+                wrong.append((name, self._call(seen.item, len(seen.observation.answers))))
+        calls = [right for _, right in wrong if right is not None]
+        for right in sorted(calls, key=lambda one: _vagueness(one.call))[:MAX_CHECKS]:
+            pair = Pair(right, Subject(channel, right.call))
+            if reading := _compare(pair, self._others(channel, right.call, checks)):
+                return found | {name: Diagnosis(*reading) for name, _ in wrong}
         return found
 
-    def _prepare(self, wrong: Wrong) -> tuple[Call, Subject] | None:
-        """Return the last call of a check and the solution, which answers it."""
-        key = wrong.item.nodeid, len(wrong.exchanges)  # not all code fails at the same call
-        if key not in self._ours:
-            # A module lives until the next check runs in its channel, so each call has its own.
-            solution = solution_channel(self._stage.solution)
-            handles = [_handle(answer) for _, answer in wrong.solved.answers]
-            call = find_call(solution, [one.request for one in wrong.exchanges], handles)
-            self._ours[key] = (call, Subject(solution, call)) if call else None
-        return self._ours[key]
+    def _others(
+        self, channel: BatchChannel, call: Call, checks: Sequence[pytest.Item]
+    ) -> Iterator[Pair]:
+        """Yield the last calls of *checks*, as far as they call the same as *call*."""
+        for check in checks:
+            solved, exchanges = self._solve(check)
+            verbs = [one.request.verb for one in exchanges[: len(solved.answers)]]
+            last = max((place for place, verb in enumerate(verbs, 1) if verb in CALLS), default=0)
+            right = self._call(check, last) if last else None
+            if right and _called(right.call) == _called(call):
+                yield Pair(right, Subject(channel, right.call))
+
+    def _call(self, check: pytest.Item, last: int) -> RightCall | None:
+        """Return the request number *last* of a check, if it is a call that can be repeated."""
+        key = check.nodeid, last  # not all code fails at the same call
+        if key not in self._right:
+            solved, exchanges = self._solve(check)
+            handles = [_handle(answer) for _, answer in solved.answers]
+            requests = [one.request for one in exchanges[:last]]
+            call = find_call(self._solution, requests, handles)
+            self._right[key] = RightCall(self._solution, call) if call else None
+        return self._right[key]
 
 
-class Pair(NamedTuple):
-    """The solution and a student's code, with the same call."""
-
-    call: Call
-    ours: Subject
-    theirs: Subject
-
-    def differences(self, change: Change, times: int = 1) -> tuple[Tensor, Tensor] | None:
-        """Return how much *change* moves the two results; ``None`` if one of them is unusable.
-
-        *times* is the factor by which it should change them.
-        """
-        ours = _difference(self.ours, change, times)
-        theirs = None if ours is None else _difference(self.theirs, change, times)
-        return None if ours is None or theirs is None else (ours, theirs)
-
-    def arguments(self) -> Iterator[tuple[str, Tensor]]:
-        """Yield the tensors of numbers that are passed, by name."""
-        for name, tensor in self.call.tensors.items():
-            if name not in self.call.parameters:
-                yield name, tensor
-
-
-def compare_effects(call: Call, ours: Subject, theirs: Subject) -> Pattern:
-    """Say what one of the results depends on and the other does not.
-
-    Nothing is read where the solution draws numbers, or where the student's result is right.
-    """
-    right, answer = ours.answer(UNCHANGED), theirs.answer(UNCHANGED)
-    pair = Pair(call, ours, theirs)
-    again = pair.differences(REPEATED)
-    if right is None or answer is None or again is None or not _none(again[0]):
-        return None
-    if not _none(again[1]):
-        mode = ", also in evaluation mode" if call.new else ""
-        return _pattern("differs_each_time", mode) if _noticed(again[1]) else None
-    if right.shape != answer.shape or not _noticed((right - answer).abs() / right.abs().max()):
-        return None
-    return first_reading(pair)
-
-
-def first_reading(pair: Pair) -> Pattern:
-    """Return the first reading in which the two results depend on something else.
-
-    What depends on what may be another matter with another mask, so the sentence names the mask.
-    """
-    found = _masks(pair)
-    if found is not None:
-        return found
-    readings = (_items, _effects, _rows, _laws)
-    found = next((found for reading in readings if (found := reading(pair))), None)
-    if found is None or not pair.call.masks:
-        return found
-    end = f" Seen with the {_listed(list(pair.call.masks), 'and')} that is passed."
-    return found._replace(sentence=found.sentence + end)
+def _called(call: Call) -> tuple[str, str]:
+    return call.new.name if call.new else "", call.request.name
 
 
 def _vagueness(call: Call) -> tuple[bool, bool]:
@@ -200,154 +96,12 @@ def _vagueness(call: Call) -> tuple[bool, bool]:
     return not all(MIN_ROWS <= count <= MAX_ROWS for count in rows), bool(call.masks)
 
 
-def _compare(channel: Channel, call: Call, ours: Subject) -> Pattern:
+def _compare(pair: Pair, others: Iterable[Pair]) -> Pattern:
     """Compare with the student's code; nothing is said once it no longer answers."""
     try:
-        return compare_effects(call, ours, Subject(channel, call))
-    except (Fault, WrongAnswer):
+        return compare_effects(pair, others)
+    except Fault:
         return None
-
-
-def missing_gradients(seen: Observation, solved: Observation) -> Pattern:
-    """Name the parameters that no gradient reaches, if one reaches others."""
-    last = len(seen.answers) - 1
-    if not 0 <= last < len(solved.answers) or seen.answers[last][0] != "gradients":
-        return None
-    found, right = (_gradients_of(one.answers[last]) for one in (seen, solved))
-    wanted = {name for name, value in right.items() if _size(value) > NOTICED}
-    wanted = {name for name in wanted if not name.startswith("input ")}
-    missing = [name for name in right if name in wanted and _size(found.get(name)) <= NOTHING]
-    reached = [name for name in right if name in wanted and _size(found.get(name)) > NOTICED]
-    if not missing or not reached:
-        return None
-    return _pattern("gradient_missing", _listed(reached, "and"), _listed(missing, "or"))
-
-
-def _items(pair: Pair) -> Pattern:
-    """Recognise items of a batch that are mixed, or of which one stands for all."""
-    right = pair.ours.answer(UNCHANGED)
-    for name, tensor in pair.arguments():
-        if right is None or min(tensor.ndim, right.ndim) < 3 or len(tensor) != len(right):  # noqa: PLR2004  # a batch of matrices
-            continue
-        for index, nth in enumerate(("first", "second")[: len(tensor)]):
-            found = pair.differences(Change("item", name, index))
-            if found is None or len(tensor) == 1:
-                continue
-            ours, theirs = (one.flatten(1).amax(1) for one in found)
-            others = torch.arange(len(tensor)) != index
-            if not _none(ours[others]) or not _noticed(ours[index]):
-                continue
-            if _noticed(theirs[others]):
-                return _pattern("items_mixed", nth, name)
-            if _none(theirs[index]):
-                return _pattern("item_ignored", nth, name)
-    return None
-
-
-def _effects(pair: Pair) -> Pattern:
-    """Recognise arguments and parameters without effect, and one that should have none."""
-    if any(tensor.ndim > 1 and tensor.shape[-2] < MIN_ROWS for _, tensor in pair.arguments()):
-        return None
-    silent, needless = list[str](), list[str]()
-    for name in pair.call.tensors:
-        found = [pair.differences(Change("other", name, index)) for index in range(2)]
-        both = [one for one in found if one is not None]
-        if len(both) < len(found):
-            continue
-        if all(_noticed(ours) and _none(theirs) for ours, theirs in both):
-            silent.append(name)
-        if all(_none(ours) and _noticed(theirs) for ours, theirs in both):
-            needless.append(name)
-    if silent and len(silent) < len(pair.call.tensors):
-        several = len(silent) > 1
-        has, it = ("have", "them") if several else ("has", "it")
-        return _pattern("no_effect", f"{_listed(silent, 'and')} {has}", it)
-    return _pattern("needless_effect", needless[0]) if needless else None
-
-
-def _masks(pair: Pair) -> Pattern:
-    """Recognise a mask without effect."""
-    for name in pair.call.masks:
-        found = [pair.differences(Change("filled", name, value)) for value in (0, 1)]
-        changes = [one for one in found if one is not None and _noticed(one[0])]
-        if changes and all(_none(theirs) for _, theirs in changes):
-            return _pattern("mask_has_no_effect", name)
-    return None
-
-
-def _rows(pair: Pair) -> Pattern:
-    """Compare which rows of the arguments change which rows of the result."""
-    for name, tensor in pair.arguments():
-        if tensor.ndim < 2 or not 1 < tensor.shape[-2] <= MAX_ROWS:  # noqa: PLR2004  # rows and columns
-            continue
-        found = [pair.differences(Change("row", name, index)) for index in range(tensor.shape[-2])]
-        both = [one for one in found if one is not None]
-        if len(both) < len(found) or both[0][0].ndim < 2:  # noqa: PLR2004  # likewise
-            continue
-        # Entry (i, j): how much row j of the argument changes row i of the result.
-        ours, theirs = (
-            torch.stack([_by_row(one[side]) for one in both], dim=1) for side in range(2)
-        )
-        if pattern := _row_pattern(ours, theirs, name):
-            return pattern
-    return None
-
-
-def _row_pattern(ours: Tensor, theirs: Tensor, name: str) -> Pattern:
-    """Describe the first entry in which one of the matrices is zero and the other is not."""
-    own = torch.eye(*ours.shape, dtype=torch.bool)
-    later = torch.ones_like(own).triu(1)
-    causal = bool((ours[later] <= NOTHING).all() and (ours[~later] > NOTICED).all())
-    missing = (ours > NOTICED) & (theirs <= NOTHING)
-    needless = (ours <= NOTHING) & (theirs > NOTICED) & ~own
-    if needless.any():
-        i, j = needless.nonzero()[0].tolist()
-        if causal and j > i:
-            return _pattern("later_token", j, name, i)
-        return _pattern("other_row", j, name, i)
-    if not missing.any():
-        return None
-    if len(own) == len(own.T) and bool((theirs[~own] <= NOTHING).all() and missing[~own].any()):
-        return _pattern("own_row_alone", name)
-    if len(own) == len(own.T) and bool(missing[own].all()):
-        return _pattern("own_row_ignored", name)
-    i, j = missing.nonzero()[0].tolist()
-    return _pattern("row_ignored", j, name, i)
-
-
-def _laws(pair: Pair) -> Pattern:
-    """Compare what doubling a tensor, and adding one to it, does to the results."""
-    laws = (("doubled", "doubled", 2), ("same_when_doubled", "doubled", 1))
-    for name in pair.call.tensors:
-        for law, kind, times in (*laws, ("same_when_shifted", "plus_one", 1)):
-            found = pair.differences(Change(kind, name), times)
-            if found is not None and float(found[0].max()) <= ROUNDING < BROKEN < found[1].max():
-                return _pattern(law, name)
-    return None
-
-
-def _difference(subject: Subject, change: Change, times: int = 1) -> Tensor | None:
-    """Return how far the result after *change* is from *times* the result without it.
-
-    It is relative to the largest number of the result.
-    """
-    before, after = subject.answer(UNCHANGED), subject.answer(change)
-    if before is None or after is None or before.shape != after.shape:
-        return None
-    return (after - times * before).abs() / before.abs().max().clamp(min=SMALLEST)
-
-
-def _by_row(difference: Tensor) -> Tensor:
-    """Return the largest difference of each row, whatever axes stand before the rows."""
-    return difference.movedim(-2, 0).flatten(1).amax(1)
-
-
-def _none(difference: Tensor) -> bool:
-    return not difference.numel() or float(difference.max()) <= NOTHING
-
-
-def _noticed(difference: Tensor) -> bool:
-    return bool(difference.numel()) and float(difference.max()) > NOTICED
 
 
 def _is_wrong_number(seen: Observation, solved: Observation) -> bool:
@@ -356,7 +110,7 @@ def _is_wrong_number(seen: Observation, solved: Observation) -> bool:
     if not isinstance(seen.error, WrongAnswer) or not 0 <= last < len(solved.answers):
         return False
     (verb, answer), (known, expected) = seen.answers[last], solved.answers[last]
-    if verb != known or verb not in {"call", "forward"}:
+    if verb != known or verb not in CALLS:
         return False
     mine, right = (one[0] if isinstance(one, tuple) and one else one for one in (answer, expected))
     if not isinstance(mine, Tensor) or not isinstance(right, Tensor) or mine.shape != right.shape:
@@ -364,25 +118,5 @@ def _is_wrong_number(seen: Observation, solved: Observation) -> bool:
     return not torch.allclose(mine.double(), right.double(), rtol=NOTICED, atol=NOTICED)
 
 
-def _gradients_of(answer: tuple[str, Any]) -> Mapping[str, Any]:
-    found = answer[1].get("gradients") if isinstance(answer[1], dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _size(gradient: Any) -> float:
-    """Return the largest entry of a gradient, and 0 where none arrives."""
-    if not isinstance(gradient, Tensor) or not gradient.numel() or gradient.is_complex():
-        return 0.0
-    return float(gradient.double().abs().nan_to_num(torch.inf).max())
-
-
-def _handle(answer: Any) -> int:
+def _handle(answer: object) -> int:
     return answer.handle if isinstance(answer, RemoteModule) else -1
-
-
-def _pattern(name: str, *words: object) -> WrongAnswerPattern:
-    return WrongAnswerPattern(name, SENTENCES[name].format(*words), QUESTIONS[name])
-
-
-def _listed(names: Sequence[str], last: str) -> str:
-    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))

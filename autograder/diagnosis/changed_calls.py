@@ -4,20 +4,31 @@ The numbers are drawn from a public seed, whatever the check drew: only shapes, 
 of its requests are used again. The same calls go to the solution and to a student's code.
 """
 
+import dataclasses
+import functools
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.sandbox.faults import Fault, Raised
-from autograder.sandbox.protocol import ObjectValue, Request, TensorValue, Value
-from autograder.sandbox.tensors import decode
-from autograder.suite.checks import WrongAnswer
+from autograder.sandbox.protocol import (
+    BadMessageError,
+    ListValue,
+    ObjectValue,
+    Reply,
+    Request,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from autograder.sandbox.tensors import decode, decode_tensor, encode_tensor
 from autograder.suite.in_process import LocalChannel
-from autograder.suite.student_proxy import Channel, RemoteModule, Student
+from autograder.suite.student_proxy import SEND_BYTES
 
 SEED = 20  # of the numbers that are drawn; any will do
 # Of the numbers. Small, so that no softmax, scaled or not, makes a weight so small that it is lost
@@ -25,36 +36,42 @@ SEED = 20  # of the numbers that are drawn; any will do
 SCALE = 0.3
 FULL_SIZE = 4  # of a parameter; larger ones get smaller numbers, so that sums over them stay small
 MAX_ENTRIES = 1 << 12  # of one tensor; those of checks have some hundreds
-MAX_CALLS = 80  # of one subject; most readings take some twenty
+MAX_ROWS = 8  # whose changes are tried
+MODULE = 0  # the number of the module that is created first
+SMALLEST = 1e-3  # of the largest number of a result; of a smaller one nothing is certain
 
 
 class Change(NamedTuple):
-    """What is changed in the tensor *name*; *number* is that of a row, an item or a draw."""
+    """What is changed in the tensor *name*; *number* is a factor, or that of a row or an item.
+
+    *draw* is that of the numbers that are put there.
+    """
 
     kind: str  # one of KINDS
     name: str = ""
     number: int = 0
+    draw: int = 0
 
 
-UNCHANGED, REPEATED = Change("none"), Change("none", number=1)
+UNCHANGED, REPEATED, LAST = (Change("none", draw=draw) for draw in range(3))
 
 
-def _replaced(tensor: Tensor, index: int, axis: int) -> Tensor:
-    """Put other numbers into one entry of *axis*."""
+def _replaced(tensor: Tensor, change: Change, axis: int) -> Tensor:
+    """Put other numbers into one entry of *axis*, larger ones in later draws."""
     changed = tensor.clone()
-    part = changed.select(axis, index)
-    part.copy_(_draw(part, SEED + 1))
+    part = changed.select(axis, change.number)
+    part.copy_((1 + 2 * change.draw) * _draw(part, SEED + 1 + change.draw))
     return changed
 
 
-KINDS: Mapping[str, Callable[[Tensor, int], Tensor]] = {
-    "none": lambda tensor, _index: tensor,
-    "other": lambda tensor, index: _draw(tensor, SEED + 1 + index),
-    "doubled": lambda tensor, _index: 2 * tensor,
-    "plus_one": lambda tensor, _index: tensor + 1,
-    "row": lambda tensor, index: _replaced(tensor, index, -2),
-    "item": lambda tensor, index: _replaced(tensor, index, 0),
-    "filled": torch.full_like,  # a mask
+KINDS: Mapping[str, Callable[[Tensor, Change], Tensor]] = {
+    "none": lambda tensor, _change: tensor,
+    "other": lambda tensor, change: _draw(tensor, SEED + 1 + change.draw),
+    "times": lambda tensor, change: change.number * tensor,
+    "plus_one": lambda tensor, _change: tensor + 1,
+    "row": lambda tensor, change: _replaced(tensor, change, -2),
+    "item": lambda tensor, change: _replaced(tensor, change, 0),
+    "filled": lambda tensor, change: torch.full_like(tensor, change.number),  # a mask
 }
 
 
@@ -63,7 +80,8 @@ class Call:
     """A call of a function, or of a module after its construction by *new*.
 
     *tensors* are the numbers of arguments and parameters by name, *masks* arguments of ones and
-    zeros, *parameters* says which of the names are parameters.
+    zeros, *parameters* says which of the names are parameters, *numbers* are whole numbers that the
+    call or the constructor gets. *then* changes tensors further.
     """
 
     request: Request
@@ -72,27 +90,91 @@ class Call:
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     masks: Mapping[str, Tensor] = field(default_factory=dict)
     parameters: frozenset[str] = frozenset()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    then: Mapping[str, Callable[[Tensor], Tensor]] = field(default_factory=dict)
 
-    def arguments(self, change: Change) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments after *change*, by position and by name."""
+    @functools.cached_property
+    def start(self) -> tuple[Request, ...]:
+        """The requests that come first: they create the module, in evaluation mode."""
+        if self.new is None:
+            return ()
+        created = replace(
+            self.new, fresh=True, seed=SEED if self.new.seed is None else self.new.seed
+        )
+        parameters = {name: self.changed(name, UNCHANGED) for name in self.parameters}
+        return created, Request(verb="mode", name="eval", handle=MODULE), _load(parameters)
+
+    def requests(self, change: Change) -> tuple[Request, ...]:
+        """Return the requests that call with *change*, and undo it; they are kept."""
+        if change not in self._requests:
+            self._requests[change] = tuple(self._requests_of(change))
+        return self._requests[change]
+
+    def changed(self, name: str, change: Change) -> Tensor:
+        """Return the tensor *name* after *change*."""
+        tensor = self.tensors[name] if name in self.tensors else self.masks[name]
+        if name == change.name:
+            tensor = KINDS[change.kind](tensor, change)
+        return self.then[name](tensor) if name in self.then else tensor
+
+    @functools.cached_property
+    def _requests(self) -> dict[Change, tuple[Request, ...]]:
+        return {}
+
+    def _requests_of(self, change: Change) -> Iterator[Request]:
+        own = change.name in self.parameters
+        if own:
+            yield _load({change.name: self.changed(change.name, change)})
         positional = zip(self.names, self.request.args, strict=False)
-        args = tuple(self._value(name, value, change) for name, value in positional)
         named = self.request.kwargs.items()
-        return args, {name: self._value(name, value, change) for name, value in named}
+        yield replace(
+            self.request,
+            handle=MODULE if self.new else -1,
+            args=tuple(self._value(name, value, change) for name, value in positional),
+            kwargs={name: self._value(name, value, change) for name, value in named},
+            seed=SEED + change.draw if change.kind == "none" else SEED,
+            fresh=self.new is None,
+        )
+        if own:
+            yield _load({change.name: self.changed(change.name, UNCHANGED)})
 
-    def parameter(self, name: str, change: Change) -> Tensor:
-        """Return the parameter *name* after *change*."""
-        return self._changed(self.tensors[name], name, change)
+    def _value(self, name: str, value: Value, change: Change) -> Value:
+        if name in self.parameters or not (name in self.tensors or name in self.masks):
+            return value
+        return encode_tensor(self.changed(name, change), SEND_BYTES)
 
-    def _value(self, name: str, value: Value, change: Change) -> Any:
-        known = self.tensors.get(name, self.masks.get(name))
-        if known is None or name in self.parameters:
-            return _plain(value)
-        return self._changed(known, name, change)
 
-    @staticmethod
-    def _changed(tensor: Tensor, name: str, change: Change) -> Tensor:
-        return KINDS[change.kind](tensor, change.number) if change.name == name else tensor
+def _load(values: Mapping[str, Tensor]) -> Request:
+    encoded: dict[str, Value] = {
+        name: encode_tensor(value, SEND_BYTES) for name, value in values.items()
+    }
+    return Request(verb="load", handle=MODULE, kwargs=encoded)
+
+
+def all_changes(call: Call) -> Iterator[Change]:
+    """Yield the changes that the readings compare, all but those that confirm one."""
+    yield from (UNCHANGED, REPEATED)
+    for name in call.masks:
+        yield from (Change("filled", name, value) for value in (0, 1))
+    for name, tensor in call.tensors.items():
+        if name not in call.parameters:
+            yield from item_changes(name, tensor)
+            yield from row_changes(name, tensor)
+        yield from (Change(kind, name) for kind in ("other", "plus_one"))
+        yield Change("times", name, 2)
+    yield LAST
+
+
+def item_changes(name: str, tensor: Tensor) -> list[Change]:
+    """List the changes of the first items of a batch of matrices."""
+    several = tensor.ndim > 2 and len(tensor) > 1  # noqa: PLR2004  # a batch of matrices
+    return [Change("item", name, index) for index in range(2)] if several else []
+
+
+def row_changes(name: str, tensor: Tensor) -> list[Change]:
+    """List the changes of each row."""
+    few = tensor.ndim > 1 and 1 < tensor.shape[-2] <= MAX_ROWS
+    return [Change("row", name, index) for index in range(tensor.shape[-2])] if few else []
 
 
 def find_call(
@@ -118,27 +200,27 @@ def find_call(
     if len(request.args) > len(names):
         return None
     drawn, masks = _tensors(names, request)
-    call = Call(request, new, names, drawn, masks)
+    numbers = _numbers(names, request) | (
+        _numbers(solution.arguments(new.name), new) if new else {}
+    )
+    call = Call(request, new, names, drawn, masks, numbers=numbers)
     return _with_parameters(solution, call) if new else call
 
 
 def _with_parameters(solution: LocalChannel, call: Call) -> Call | None:
     """Add numbers for all parameters of the solution's module."""
-    try:
-        found = _create(Student(solution, SEED), call).parameters()
-    except (Fault, WrongAnswer):
+    replies = solution.ask_every([call.start[0], Request(verb="parameters", handle=MODULE)])
+    found = _plain(replies[-1].value)
+    if not isinstance(found, dict):
         return None
-    if any(
-        value.numel() > MAX_ENTRIES or name in call.tensors for name, (value, _) in found.items()
-    ):
+    if any(value.numel() > MAX_ENTRIES or name in call.tensors for name, value in found.items()):
         return None
     drawn = {
         name: _draw(value, SEED + 10 + index) * _share(value)
-        for index, (name, (value, _)) in enumerate(found.items())
+        for index, (name, value) in enumerate(found.items())
     }
-    return Call(
-        call.request, call.new, call.names, {**call.tensors, **drawn}, call.masks, frozenset(drawn)
-    )
+    tensors = {**call.tensors, **drawn}
+    return dataclasses.replace(call, tensors=tensors, parameters=frozenset(drawn))
 
 
 def _share(parameter: Tensor) -> float:
@@ -152,6 +234,12 @@ def _plain(value: Value) -> Any:
 
 def _holds_module(request: Request) -> bool:
     return any(isinstance(one, ObjectValue) for one in (*request.args, *request.kwargs.values()))
+
+
+def _numbers(names: Iterable[str], request: Request) -> dict[str, int]:
+    """Return the whole numbers above one that are passed, by name."""
+    named = {**dict(zip(names, request.args, strict=False)), **request.kwargs}
+    return {name: value for name, value in named.items() if type(value) is int and value > 1}
 
 
 def _tensors(names: Sequence[str], request: Request) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -175,60 +263,70 @@ def _draw(like: Tensor, seed: int) -> Tensor:
     return (SCALE * torch.randn(like.shape, generator=generator)).to(like.dtype)
 
 
-def _create(student: Student, call: Call) -> RemoteModule:
-    """Create the module of *call* in evaluation mode."""
-    new = call.new
-    assert new is not None  # noqa: S101  # the caller knows
-    args = [_plain(value) for value in new.args]
-    kwargs = {name: _plain(value) for name, value in new.kwargs.items()}
-    return student.new(new.name, *args, seed=new.seed, **kwargs).eval()
+class BatchChannel(Protocol):
+    """Answers several requests at once: a student's session, or the solution directly."""
+
+    def ask_every(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        """Do all *requests*; raises ``Fault`` if there is no answer."""
 
 
 class Subject:
-    """One module, the solution's or a student's, that answers *call* under changes.
+    """One module, the solution's or a student's, that answers *call* under changes."""
 
-    Raises ``Fault`` from the constructor if it can't be set up.
-    """
-
-    def __init__(self, channel: Channel, call: Call) -> None:
+    def __init__(self, channel: BatchChannel, call: Call) -> None:
+        self._channel = channel
         self._call = call
-        self._student = Student(channel, SEED)
-        self._module = _create(self._student, call) if call.new else None
         self._answers: dict[Change, Tensor | None] = {}
-        if self._module is not None:
-            self._module.load({name: call.tensors[name] for name in call.parameters})
+        self._differences: dict[tuple[Change, int], Tensor | None] = {}
+
+    def ask(self, changes: Iterable[Change]) -> None:
+        """Answer under *changes*, in one message; raises ``Fault`` if the code can't be called."""
+        new = [change for change in dict.fromkeys(changes) if change not in self._answers]
+        if not new:
+            return
+        requests = [self._call.requests(change) for change in new]
+        start = self._call.start
+        replies = iter(self._channel.ask_every([*start, *itertools.chain(*requests)]))
+        silent = [next(replies).silent for _ in start]
+        is_set_up = not start or silent == ["module", "none", "none"]
+        for change, sent in zip(new, requests, strict=True):
+            done = [next(replies) for _ in sent]
+            usable = is_set_up and all(reply.problem is None for reply in done)
+            called = done[len(done) // 2]  # a parameter is loaded before it and after it
+            self._answers[change] = _finite(called.value) if usable else None
 
     def answer(self, change: Change) -> Tensor | None:
-        """Return the result after *change*, ``None`` unless it is a tensor of finite numbers.
+        """Return the result after *change*, ``None`` unless it is a tensor of finite numbers."""
+        return self._answers.get(change)
 
-        Raises ``Fault`` if the code no longer answers.
+    def difference(self, change: Change, times: int = 1) -> Tensor | None:
+        """Return how far the result after *change* is from *times* the result without it.
+
+        It is relative to the largest number of the result.
         """
-        if change not in self._answers:
-            asked = len(self._answers) < MAX_CALLS
-            self._answers[change] = self._ask(change) if asked else None
-        return self._answers[change]
+        key = change, times
+        if key not in self._differences:
+            self._differences[key] = self._difference(change, times)
+        return self._differences[key]
 
-    def _ask(self, change: Change) -> Tensor | None:
-        args, kwargs = self._call.arguments(change)
-        own = change.name in self._call.parameters
-        seed = SEED + change.number if change.kind == "none" else SEED
-        try:
-            if self._module is None:
-                name = self._call.request.name
-                return _finite(self._student.call(name, *args, seed=seed, **kwargs))
-            if own:
-                self._module.load({change.name: self._call.parameter(change.name, change)})
-            answer = _finite(self._module(*args, seed=seed, **kwargs))
-            if own:
-                self._module.load({change.name: self._call.parameter(change.name, UNCHANGED)})
-        except Raised:
+    def _difference(self, change: Change, times: int) -> Tensor | None:
+        before, after = self.answer(UNCHANGED), self.answer(change)
+        if before is None or after is None or before.shape != after.shape:
             return None
-        return answer
+        return (after - times * before).abs() / before.abs().max().clamp(min=SMALLEST)
 
 
-def _finite(answer: Any) -> Tensor | None:
-    """Return *answer*, or the first of several, if it is a tensor of finite numbers."""
-    first = answer[0] if isinstance(answer, list | tuple) and answer else answer
-    if not isinstance(first, Tensor) or not first.is_floating_point() or not first.numel():
+def _finite(value: Value) -> Tensor | None:
+    """Return *value*, or the first of several, if it is a tensor of finite numbers."""
+    first = value
+    if isinstance(value, ListValue | TupleValue) and value.items:
+        first = value.items[0]
+    if not isinstance(first, TensorValue):
         return None
-    return first.detach().double() if bool(first.isfinite().all()) else None
+    try:
+        tensor = decode_tensor(first).detach()
+    except BadMessageError:  # a forged one
+        return None
+    if not tensor.is_floating_point() or not tensor.numel():
+        return None
+    return tensor.double() if bool(tensor.isfinite().all()) else None

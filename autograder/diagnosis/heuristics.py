@@ -17,6 +17,7 @@ SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
 SMALL = 100 * CLOSE  # of smaller numbers no pattern is certain
 MIN_ENTRIES = 4  # fewer could agree by chance
 MAX_HEADS = 4  # 24 orders; trying more takes too long
+TURNS = 4  # a module draws some three matrices; so many draws after a seed are compared
 MAX_DRAWN = 1 << 12  # entries; drawing more with every seed takes too long
 
 STEPS = {  # torch functions by name, and what they do in attention
@@ -42,6 +43,8 @@ SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`; each says what s
     "axis_extra": "The shape is the right one with one axis too many{}.",
     "axis_size": "The {} axis has another size than the exercise asks for.",
     "axes_swapped": "The sizes of the {} axis and the {} axis are exchanged.",
+    "axes_traded": "The {} axis is {} times as long as it should be, the {} axis as many times too "
+    "short.",
     "other_dtype": "These are the right values, but in another dtype than the solution's.",
     "nan_everywhere": "Every row contains NaN.",
     "nan_first_row": "Only the first row contains NaN.",
@@ -76,6 +79,7 @@ QUESTIONS = {
     "axis_extra": "Which axis should each step keep, and which should it sum over?",
     "axis_size": "Which axis should each step keep, and which should it sum over?",
     "axes_swapped": "What does each axis stand for, and which comes first?",
+    "axes_traded": "Along which axis should the parts be put together?",
     "other_dtype": "Which dtype goes in, and which step changes it?",
     "nan_everywhere": "Does something multiply 0 by infinity, or divide infinity by infinity?",
     "nan_first_row": "May a token look at itself, or is every key hidden from the first query?",
@@ -236,6 +240,15 @@ def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Patter
     swapped = [answer[axis] for axis in wrong] == [expected[axis] for axis in reversed(wrong)]
     if len(wrong) == 2 and swapped:  # noqa: PLR2004  # two axes
         return WrongAnswerPattern.of("axes_swapped", *map(_nth, wrong))
+    return _traded(answer, expected, wrong)
+
+
+def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[int]) -> Pattern:
+    """Recognise parts that are put together along another axis: as many numbers, of two axes."""
+    for long, short in itertools.permutations(wrong, 2) if len(wrong) == 2 else ():  # noqa: PLR2004  # two axes
+        times, rest = divmod(answer[long], max(expected[long], 1))
+        if not rest and times > 1 and answer[short] * times == expected[short]:
+            return WrongAnswerPattern.of("axes_traded", _nth(long), times, _nth(short))
     return None
 
 
@@ -310,13 +323,24 @@ def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
 
 def _wrong_heads(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognise the right columns, interleaved or with their blocks in another order."""
-    splits = [torch.split(expected, size, -1) for size in _block_sizes(answer)]
-    if any(_close(answer, torch.stack(wanted, -1).flatten(-2)) for wanted in splits):
-        return WrongAnswerPattern.of("heads_interleaved")
-    few = [itertools.permutations(wanted) for wanted in splits if len(wanted) <= MAX_HEADS]
-    if any(_close(answer, torch.cat(order, -1)) for order in itertools.chain(*few)):
-        return WrongAnswerPattern.of("heads_reordered")
+    for size in _block_sizes(answer):
+        wanted = torch.split(expected, size, -1)
+        if _close(answer, torch.stack(wanted, -1).flatten(-2)):
+            return WrongAnswerPattern.of("heads_interleaved")
+    for size in _block_sizes(answer):
+        blocks, wanted = torch.split(answer, size, -1), torch.split(expected, size, -1)
+        if len(blocks) <= MAX_HEADS and _permuted(blocks, wanted):
+            return WrongAnswerPattern.of("heads_reordered")
     return None
+
+
+def _permuted(blocks: Sequence[Tensor], wanted: Sequence[Tensor]) -> bool:
+    """Whether *blocks* are the *wanted* ones in some order."""
+    if not any(_close(blocks[0], one) for one in wanted):  # which settles most answers
+        return False
+    fits = [[_close(block, one) for one in wanted] for block in blocks]
+    orders = itertools.permutations(range(len(blocks)))
+    return any(all(row[place] for row, place in zip(fits, order, strict=True)) for order in orders)
 
 
 def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
@@ -352,12 +376,12 @@ def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  #
     """Recognise values that torch draws with another seed, distribution or order."""
     if answer.ndim != 2 or not MIN_ENTRIES <= answer.numel() <= MAX_DRAWN:  # noqa: PLR2004  # weight matrices
         return None
-    rows, columns = answer.shape
-    drawn = _drawn((rows, columns))
-    alike = torch.isclose(drawn, answer, rtol=CLOSE, atol=CLOSE).flatten(1).all(1)
-    if not alike.any():
+    drawn = _drawn(tuple(answer.shape))
+    found = (answer - drawn).abs() <= CLOSE + CLOSE * drawn.abs()
+    places = found.flatten(1).all(1).nonzero()
+    if not len(places):
         return None
-    seed, name, turn = DRAWN_BY[int(alike.nonzero()[0])]
+    seed, name, turn = DRAWS[int(places[0])]
     return WrongAnswerPattern.of("other_draw", name, seed, _nth(turn))
 
 
@@ -386,21 +410,21 @@ _DRAWS: dict[str, Callable[..., Tensor]] = {
 }
 
 
-DRAWN_BY = tuple(itertools.product(SEEDS, _DRAWS, range(4)))  # seeds, functions and their turns
+DRAWS = tuple(itertools.product(SEEDS, _DRAWS, range(TURNS)))
 
 
-@functools.lru_cache(maxsize=10)  # shapes, each of at most `MAX_DRAWN` numbers
-def _drawn(shape: tuple[int, int]) -> Tensor:
-    """Draw with each of ``DRAWN_BY``, along the first axis."""
-    return torch.stack([_draw(seed, _DRAWS[name], turn, shape) for seed, name, turn in DRAWN_BY])
+@functools.lru_cache(maxsize=10)  # shapes, each of at most 72 times `MAX_DRAWN` numbers
+def _drawn(shape: tuple[int, ...]) -> Tensor:
+    """Return what each of ``DRAWS`` gives, in their order."""
+    return torch.stack(
+        [one for seed in SEEDS for draw in _DRAWS.values() for one in _turns(seed, draw, shape)]
+    )
 
 
-def _draw(seed: int, draw: Callable[..., Tensor], turn: int, shape: tuple[int, int]) -> Tensor:
+def _turns(seed: int, draw: Callable[..., Tensor], shape: tuple[int, ...]) -> list[Tensor]:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # `torch.manual_seed` formats stack traces
-        for _ in range(turn):
-            draw(*shape)
-        return draw(*shape).double()
+        return [draw(*shape).double() for _ in range(TURNS)]
 
 
 def _factor_name(factor: float, shape: Sequence[int]) -> str:

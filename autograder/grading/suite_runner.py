@@ -441,12 +441,13 @@ class SuiteRunner:
             return exercise  # a student's machine has no solution to compare with
         if stage.name not in self._readers:
             self._readers[stage.name] = CausalReader(stage, matcher.solve)
+        own = [one for one in self.checks(stage.name) if one.spec.exercise == exercise.name]
         session.begin(exercise.name)
         with session.charged(DIAGNOSIS_SECONDS):
-            found = self._readers[stage.name].read(session, failures)
+            items = [one.item for one in own]
+            found = self._readers[stage.name].read(session, failures, items)
         outcomes = {
-            one.name: CheckOutcome(one, self.course.reveal, public=self._public)
-            for one in self.checks(stage.name)
+            one.name: CheckOutcome(one, self.course.reveal, public=self._public) for one in own
         }
         checks = tuple(
             outcomes[one.name].add_diagnosis(one, found[one.name]) if one.name in found else one

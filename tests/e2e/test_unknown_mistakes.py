@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from autograder.course import find_root, load
-from autograder.diagnosis.causal_readings import Pair, first_reading
-from autograder.diagnosis.changed_calls import REPEATED, Subject, find_call
+from autograder.diagnosis.changed_calls import REPEATED, Subject, all_changes, find_call
+from autograder.diagnosis.effects import first_reading
+from autograder.diagnosis.single_changes import Pair, RightCall
 from autograder.grading.suite_runner import open_suites
 from autograder.results import Diagnosis
 from autograder.submission import Code, Submission
@@ -257,15 +258,16 @@ def test_right_programs_depend_on_what_the_solution_depends_on(number: str):
             call = find_call(solution, requests, handles) if requests else None
             if call is None:
                 continue
-            ours = Subject(solution, call)
+            right_call = RightCall(solution, call)
             for one in right:
                 code = submit(COURSE, one).code
                 assert code is not None
-                theirs = Subject(LocalChannel(one.id, code.cells[0]), call)
-                again = Pair(call, ours, theirs).differences(REPEATED)
+                pair = Pair(right_call, Subject(LocalChannel(one.id, code.cells[0]), call))
+                pair.ask(list(all_changes(call)))
+                again = pair.differences(REPEATED)
                 if again is not None and not again[0].max():  # else the solution draws numbers
                     compared += 1
 
-                    assert first_reading(Pair(call, ours, theirs)) is None
+                    assert first_reading(pair) is None
 
     assert compared > 3 * len(right)

@@ -70,6 +70,10 @@ ARANGE = torch.arange(6.0).reshape(2, 3)
         pytest.param("axis_extra", X[:, None], X, id="unsqueezed"),
         pytest.param("axes_swapped", X.mT, X, id="other-shape-transposed"),
         pytest.param("axis_size", X[:, :4], X, id="one-token-short"),
+        pytest.param("axes_traded", torch.cat(X.chunk(2, -1), -2), X, id="heads-below-each-other"),
+        pytest.param(
+            "axes_traded", X[:, :4].reshape(len(X), 2, -1), X[:, :4], id="rows-side-by-side"
+        ),
         pytest.param("other_dtype", X.double(), X, id="float64"),
         pytest.param("other_dtype", C.tril().ne(0).float(), C.ne(0), id="numbers-for-booleans"),
         pytest.param("nan_first_row", filled(X, 0), X, id="first-row-hidden"),

@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from autograder.diagnosis.causal_readings import compare_effects, missing_gradients
 from autograder.diagnosis.changed_calls import Subject, find_call
+from autograder.diagnosis.effects import compare_effects, missing_gradients
 from autograder.diagnosis.heuristics import Pattern
 from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.single_changes import Pair, RightCall
 from autograder.suite.in_process import LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Student
 
@@ -64,7 +65,7 @@ def reading(name: str, code: str) -> Pattern:
     call = find_call(solution, [one.request for one in recording.exchanges], handles)
     assert call is not None
     theirs = LocalChannel("theirs", f"{SOLUTION}\n{code}".encode())
-    return compare_effects(call, Subject(solution, call), Subject(theirs, call))
+    return compare_effects(Pair(RightCall(solution, call), Subject(theirs, call)))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +138,21 @@ def reading(name: str, code: str) -> Pattern:
         ),
         pytest.param(
             "halve",
-            "def halve(x):\n    return x / 2 + 1\n",
+            "def halve(x):\n    return x / 2 + x.mean()\n",
+            "Other numbers in row 1 of x change row 0 of your result, and they should not.",
+            id="mean-of-all-rows",
+        ),
+        pytest.param(
+            "halve",
+            "def halve(x):\n    return (x / 2) ** 2 + x\n",
             "When x is doubled, the right result is doubled as well; yours is not.",
+            id="not-linear",
+        ),
+        pytest.param(
+            "halve",
+            "def halve(x):\n    return x / 2 + 1\n",
+            "Your result is what the right computation gives if 1 is added to all numbers in its "
+            "result.",
             id="a-summand",
         ),
     ],
@@ -156,16 +170,12 @@ def test_what_only_one_of_both_depends_on_is_named(name: str, code: str, sentenc
     ("name", "code"),
     [
         pytest.param("Causal", "", id="right"),
-        pytest.param("halve", "def halve(x):\n    return x / 3\n", id="a-factor"),
         pytest.param("halve", "def halve(x):\n    return x.sum()\n", id="another-shape"),
         pytest.param("halve", "def halve(x):\n    return x / 0\n", id="infinite"),
         pytest.param("halve", "def halve(x):\n    raise ValueError\n", id="raises"),
         pytest.param("halve", "def halve(x):\n    return None\n", id="no-tensor"),
         pytest.param(
-            "Causal",
-            f"{FORWARD}{SCORES}{FUTURE}"
-            "        return s.masked_fill(f, -1e9).softmax(-1) @ self.W_value(x)\n",
-            id="not-scaled",
+            "halve", "def halve(x):\n    return (x + x.roll(1, -1)) / 2\n", id="other-numbers"
         ),
     ],
 )
@@ -182,12 +192,9 @@ def test_nothing_is_said_where_the_solution_draws_numbers():
     Student(recording).call("noisy", TOKENS)
     call = find_call(solution, [recording.exchanges[0].request], [-1])
     assert call is not None
-    subjects = (
-        Subject(solution, call),
-        Subject(LocalChannel("theirs", b"def noisy(x): return x"), call),
-    )
+    theirs = Subject(LocalChannel("theirs", b"def noisy(x): return x"), call)
 
-    assert compare_effects(call, *subjects) is None
+    assert compare_effects(Pair(RightCall(solution, call), theirs)) is None
 
 
 def gradients(**found: torch.Tensor | None) -> Observation:
