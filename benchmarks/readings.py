@@ -21,7 +21,7 @@ from autograder.course import Stage, find_root, load
 from autograder.diagnosis.causal_readings import CausalReader
 from autograder.diagnosis.matcher import MisconceptionMatcher, explain
 from autograder.diagnosis.observation import Failure
-from autograder.diagnosis.operators.vocabulary import KINDS
+from autograder.diagnosis.operators.kinds import KINDS
 from autograder.errors import CourseError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.suite.checks import WrongAnswer
