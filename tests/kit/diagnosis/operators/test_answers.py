@@ -78,6 +78,8 @@ def test_the_form_of_gradients_is_that_of_each():
 
     assert has_form({"a": NUMBERS, "b": NUMBERS}, form)
     assert not has_form({"a": NUMBERS.T, "b": None}, form)
+    assert not has_form(NUMBERS, form)
+    assert not has_form({"a": NUMBERS}, form_of(NUMBERS))
 
 
 def test_two_refusals_end_alike_in_their_own_words():
