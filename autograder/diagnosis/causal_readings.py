@@ -5,7 +5,7 @@ changes (``changed_calls``); only what one of them notices and the other does no
 only with a margin: no difference at all on one side, and one that no rounding makes on the other.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,8 +14,10 @@ from torch import Tensor
 
 from autograder.course import Stage
 from autograder.diagnosis.changed_calls import (
+    LAST,
     REPEATED,
     UNCHANGED,
+    BatchChannel,
     Call,
     Change,
     Subject,
@@ -28,12 +30,11 @@ from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.in_process import Exchange, solution_channel
-from autograder.suite.student_proxy import Channel, RemoteModule
+from autograder.suite.student_proxy import RemoteModule
 
 # Differences are relative to the largest number of a result.
 NOTHING = 1e-7  # a difference that is none: what does not depend on a number is computed alike
 NOTICED = 1e-4  # a thousand times that, and above what rounding makes
-SMALLEST = 1e-3  # of the largest number of a result; of a smaller one nothing is certain
 ROUNDING = 1e-5  # of sums and exponentials that give the same in another way
 BROKEN = 1e-3  # a hundred times that: a law does not hold
 MIN_ROWS = 3  # with two tokens, an inverted mask takes the effect of queries and keys away
@@ -99,11 +100,11 @@ class CausalReader:
     """
 
     def __init__(self, stage: Stage, solve: Solve) -> None:
-        self._stage = stage
+        self._solution = solution_channel(stage.solution)
         self._solve = solve
         self._ours: dict[tuple[str, int], tuple[Call, Subject] | None] = {}
 
-    def read(self, channel: Channel, failures: Sequence[Failure]) -> dict[str, Diagnosis]:
+    def read(self, channel: BatchChannel, failures: Sequence[Failure]) -> dict[str, Diagnosis]:
         """Describe the *failures* of one exercise by the names of their checks.
 
         *channel* answers for the student's code; when it no longer does, nothing more is said.
@@ -128,11 +129,9 @@ class CausalReader:
         """Return the last call of a check and the solution, which answers it."""
         key = wrong.item.nodeid, len(wrong.exchanges)  # not all code fails at the same call
         if key not in self._ours:
-            # A module lives until the next check runs in its channel, so each call has its own.
-            solution = solution_channel(self._stage.solution)
             handles = [_handle(answer) for _, answer in wrong.solved.answers]
-            call = find_call(solution, [one.request for one in wrong.exchanges], handles)
-            self._ours[key] = (call, Subject(solution, call)) if call else None
+            call = find_call(self._solution, [one.request for one in wrong.exchanges], handles)
+            self._ours[key] = (call, Subject(self._solution, call)) if call else None
         return self._ours[key]
 
 
@@ -143,13 +142,17 @@ class Pair(NamedTuple):
     ours: Subject
     theirs: Subject
 
+    def ask(self, changes: Sequence[Change]) -> None:
+        """Ask both for their results under *changes*."""
+        self.ours.ask(changes)
+        self.theirs.ask(changes)
+
     def differences(self, change: Change, times: int = 1) -> tuple[Tensor, Tensor] | None:
         """Return how much *change* moves the two results; ``None`` if one of them is unusable.
 
         *times* is the factor by which it should change them.
         """
-        ours = _difference(self.ours, change, times)
-        theirs = None if ours is None else _difference(self.theirs, change, times)
+        ours, theirs = (one.difference(change, times) for one in (self.ours, self.theirs))
         return None if ours is None or theirs is None else (ours, theirs)
 
     def arguments(self) -> Iterator[tuple[str, Tensor]]:
@@ -164,17 +167,43 @@ def compare_effects(call: Call, ours: Subject, theirs: Subject) -> Pattern:
 
     Nothing is read where the solution draws numbers, or where the student's result is right.
     """
-    right, answer = ours.answer(UNCHANGED), theirs.answer(UNCHANGED)
     pair = Pair(call, ours, theirs)
-    again = pair.differences(REPEATED)
-    if right is None or answer is None or again is None or not _none(again[0]):
+    pair.ask(list(all_changes(call)))
+    right, answer = ours.answer(UNCHANGED), theirs.answer(UNCHANGED)
+    again, last = pair.differences(REPEATED), pair.differences(LAST)
+    if right is None or answer is None or again is None or last is None or not _none(again[0]):
         return None
     if not _none(again[1]):
         mode = ", also in evaluation mode" if call.new else ""
         return _pattern("differs_each_time", mode) if _noticed(again[1]) else None
+    if not _none(last[1]):  # the code remembers what it was given
+        return None
     if right.shape != answer.shape or not _noticed((right - answer).abs() / right.abs().max()):
         return None
     return first_reading(pair)
+
+
+def all_changes(call: Call) -> Iterator[Change]:
+    """Yield the changes that the readings compare, all but those that confirm one."""
+    yield from (UNCHANGED, REPEATED)
+    for name in call.masks:
+        yield from (Change("filled", name, value) for value in (0, 1))
+    for name, tensor in call.tensors.items():
+        if name not in call.parameters:
+            yield from _item_changes(name, tensor)
+            yield from _row_changes(name, tensor)
+        yield from (Change(kind, name) for kind in ("other", "doubled", "plus_one"))
+    yield LAST
+
+
+def _item_changes(name: str, tensor: Tensor) -> list[Change]:
+    several = tensor.ndim > 2 and len(tensor) > 1  # noqa: PLR2004  # a batch of matrices
+    return [Change("item", name, index) for index in range(2)] if several else []
+
+
+def _row_changes(name: str, tensor: Tensor) -> list[Change]:
+    few = tensor.ndim > 1 and 1 < tensor.shape[-2] <= MAX_ROWS
+    return [Change("row", name, index) for index in range(tensor.shape[-2])] if few else []
 
 
 def first_reading(pair: Pair) -> Pattern:
@@ -200,11 +229,11 @@ def _vagueness(call: Call) -> tuple[bool, bool]:
     return not all(MIN_ROWS <= count <= MAX_ROWS for count in rows), bool(call.masks)
 
 
-def _compare(channel: Channel, call: Call, ours: Subject) -> Pattern:
+def _compare(channel: BatchChannel, call: Call, ours: Subject) -> Pattern:
     """Compare with the student's code; nothing is said once it no longer answers."""
     try:
         return compare_effects(call, ours, Subject(channel, call))
-    except (Fault, WrongAnswer):
+    except Fault:
         return None
 
 
@@ -227,11 +256,11 @@ def _items(pair: Pair) -> Pattern:
     """Recognise items of a batch that are mixed, or of which one stands for all."""
     right = pair.ours.answer(UNCHANGED)
     for name, tensor in pair.arguments():
-        if right is None or min(tensor.ndim, right.ndim) < 3 or len(tensor) != len(right):  # noqa: PLR2004  # a batch of matrices
+        if right is None or right.ndim < 3 or len(tensor) != len(right):  # noqa: PLR2004  # a batch of matrices
             continue
-        for index, nth in enumerate(("first", "second")[: len(tensor)]):
-            found = pair.differences(Change("item", name, index))
-            if found is None or len(tensor) == 1:
+        for change, nth in zip(_item_changes(name, tensor), ("first", "second"), strict=False):
+            found, index = pair.differences(change), change.number
+            if found is None:
                 continue
             ours, theirs = (one.flatten(1).amax(1) for one in found)
             others = torch.arange(len(tensor)) != index
@@ -250,19 +279,27 @@ def _effects(pair: Pair) -> Pattern:
         return None
     silent, needless = list[str](), list[str]()
     for name in pair.call.tensors:
-        found = [pair.differences(Change("other", name, index)) for index in range(2)]
-        both = [one for one in found if one is not None]
-        if len(both) < len(found):
-            continue
-        if all(_noticed(ours) and _none(theirs) for ours, theirs in both):
+        if _differs_in_effect(pair, name, _noticed, _none):
             silent.append(name)
-        if all(_none(ours) and _noticed(theirs) for ours, theirs in both):
+        if _differs_in_effect(pair, name, _none, _noticed):
             needless.append(name)
     if silent and len(silent) < len(pair.call.tensors):
         several = len(silent) > 1
         has, it = ("have", "them") if several else ("has", "it")
         return _pattern("no_effect", f"{_listed(silent, 'and')} {has}", it)
     return _pattern("needless_effect", needless[0]) if needless else None
+
+
+def _differs_in_effect(
+    pair: Pair, name: str, ours: Callable[[Tensor], bool], theirs: Callable[[Tensor], bool]
+) -> bool:
+    """Whether two other draws of *name* each have one effect on *ours*, another on *theirs*."""
+    for change in (Change("other", name), Change("other", name, 1)):
+        pair.ask([change])
+        found = pair.differences(change)
+        if found is None or not ours(found[0]) or not theirs(found[1]):
+            return False
+    return True
 
 
 def _masks(pair: Pair) -> Pattern:
@@ -278,11 +315,9 @@ def _masks(pair: Pair) -> Pattern:
 def _rows(pair: Pair) -> Pattern:
     """Compare which rows of the arguments change which rows of the result."""
     for name, tensor in pair.arguments():
-        if tensor.ndim < 2 or not 1 < tensor.shape[-2] <= MAX_ROWS:  # noqa: PLR2004  # rows and columns
-            continue
-        found = [pair.differences(Change("row", name, index)) for index in range(tensor.shape[-2])]
+        found = [pair.differences(change) for change in _row_changes(name, tensor)]
         both = [one for one in found if one is not None]
-        if len(both) < len(found) or both[0][0].ndim < 2:  # noqa: PLR2004  # likewise
+        if not both or len(both) < len(found) or both[0][0].ndim < 2:  # noqa: PLR2004  # rows and columns
             continue
         # Entry (i, j): how much row j of the argument changes row i of the result.
         ours, theirs = (
@@ -324,17 +359,6 @@ def _laws(pair: Pair) -> Pattern:
             if found is not None and float(found[0].max()) <= ROUNDING < BROKEN < found[1].max():
                 return _pattern(law, name)
     return None
-
-
-def _difference(subject: Subject, change: Change, times: int = 1) -> Tensor | None:
-    """Return how far the result after *change* is from *times* the result without it.
-
-    It is relative to the largest number of the result.
-    """
-    before, after = subject.answer(UNCHANGED), subject.answer(change)
-    if before is None or after is None or before.shape != after.shape:
-        return None
-    return (after - times * before).abs() / before.abs().max().clamp(min=SMALLEST)
 
 
 def _by_row(difference: Tensor) -> Tensor:

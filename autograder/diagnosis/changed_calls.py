@@ -4,20 +4,31 @@ The numbers are drawn from a public seed, whatever the check drew: only shapes, 
 of its requests are used again. The same calls go to the solution and to a student's code.
 """
 
+import dataclasses
+import functools
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.sandbox.faults import Fault, Raised
-from autograder.sandbox.protocol import ObjectValue, Request, TensorValue, Value
-from autograder.sandbox.tensors import decode
-from autograder.suite.checks import WrongAnswer
+from autograder.sandbox.protocol import (
+    BadMessageError,
+    ListValue,
+    ObjectValue,
+    Reply,
+    Request,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from autograder.sandbox.tensors import decode, decode_tensor, encode_tensor
 from autograder.suite.in_process import LocalChannel
-from autograder.suite.student_proxy import Channel, RemoteModule, Student
+from autograder.suite.student_proxy import SEND_BYTES
 
 SEED = 20  # of the numbers that are drawn; any will do
 # Of the numbers. Small, so that no softmax, scaled or not, makes a weight so small that it is lost
@@ -25,7 +36,8 @@ SEED = 20  # of the numbers that are drawn; any will do
 SCALE = 0.3
 FULL_SIZE = 4  # of a parameter; larger ones get smaller numbers, so that sums over them stay small
 MAX_ENTRIES = 1 << 12  # of one tensor; those of checks have some hundreds
-MAX_CALLS = 80  # of one subject; most readings take some twenty
+MODULE = 0  # the number of the module that is created first
+SMALLEST = 1e-3  # of the largest number of a result; of a smaller one nothing is certain
 
 
 class Change(NamedTuple):
@@ -36,7 +48,7 @@ class Change(NamedTuple):
     number: int = 0
 
 
-UNCHANGED, REPEATED = Change("none"), Change("none", number=1)
+UNCHANGED, REPEATED, LAST = (Change("none", number=number) for number in range(3))
 
 
 def _replaced(tensor: Tensor, index: int, axis: int) -> Tensor:
@@ -73,26 +85,63 @@ class Call:
     masks: Mapping[str, Tensor] = field(default_factory=dict)
     parameters: frozenset[str] = frozenset()
 
-    def arguments(self, change: Change) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments after *change*, by position and by name."""
+    @functools.cached_property
+    def start(self) -> tuple[Request, ...]:
+        """The requests that come first: they create the module, in evaluation mode."""
+        if self.new is None:
+            return ()
+        created = replace(
+            self.new, fresh=True, seed=SEED if self.new.seed is None else self.new.seed
+        )
+        parameters = {name: self.tensors[name] for name in self.parameters}
+        return created, Request(verb="mode", name="eval", handle=MODULE), _load(parameters)
+
+    def requests(self, change: Change) -> tuple[Request, ...]:
+        """Return the requests that call with *change*, and undo it; they are kept."""
+        if change not in self._requests:
+            self._requests[change] = tuple(self._requests_of(change))
+        return self._requests[change]
+
+    def changed(self, change: Change) -> Tensor:
+        """Return the tensor that *change* changes."""
+        tensor = (
+            self.tensors[change.name] if change.name in self.tensors else self.masks[change.name]
+        )
+        return KINDS[change.kind](tensor, change.number)
+
+    @functools.cached_property
+    def _requests(self) -> dict[Change, tuple[Request, ...]]:
+        return {}
+
+    def _requests_of(self, change: Change) -> Iterator[Request]:
+        own = change.name in self.parameters
+        if own:
+            yield _load({change.name: self.changed(change)})
         positional = zip(self.names, self.request.args, strict=False)
-        args = tuple(self._value(name, value, change) for name, value in positional)
         named = self.request.kwargs.items()
-        return args, {name: self._value(name, value, change) for name, value in named}
+        yield replace(
+            self.request,
+            handle=MODULE if self.new else -1,
+            args=tuple(self._value(name, value, change) for name, value in positional),
+            kwargs={name: self._value(name, value, change) for name, value in named},
+            seed=SEED + change.number if change.kind == "none" else SEED,
+            fresh=self.new is None,
+        )
+        if own:
+            yield _load({change.name: self.tensors[change.name]})
 
-    def parameter(self, name: str, change: Change) -> Tensor:
-        """Return the parameter *name* after *change*."""
-        return self._changed(self.tensors[name], name, change)
-
-    def _value(self, name: str, value: Value, change: Change) -> Any:
+    def _value(self, name: str, value: Value, change: Change) -> Value:
         known = self.tensors.get(name, self.masks.get(name))
         if known is None or name in self.parameters:
-            return _plain(value)
-        return self._changed(known, name, change)
+            return value
+        return encode_tensor(self.changed(change) if change.name == name else known, SEND_BYTES)
 
-    @staticmethod
-    def _changed(tensor: Tensor, name: str, change: Change) -> Tensor:
-        return KINDS[change.kind](tensor, change.number) if change.name == name else tensor
+
+def _load(values: Mapping[str, Tensor]) -> Request:
+    encoded: dict[str, Value] = {
+        name: encode_tensor(value, SEND_BYTES) for name, value in values.items()
+    }
+    return Request(verb="load", handle=MODULE, kwargs=encoded)
 
 
 def find_call(
@@ -124,21 +173,18 @@ def find_call(
 
 def _with_parameters(solution: LocalChannel, call: Call) -> Call | None:
     """Add numbers for all parameters of the solution's module."""
-    try:
-        found = _create(Student(solution, SEED), call).parameters()
-    except (Fault, WrongAnswer):
+    replies = solution.ask_every([call.start[0], Request(verb="parameters", handle=MODULE)])
+    found = _plain(replies[-1].value)
+    if not isinstance(found, dict):
         return None
-    if any(
-        value.numel() > MAX_ENTRIES or name in call.tensors for name, (value, _) in found.items()
-    ):
+    if any(value.numel() > MAX_ENTRIES or name in call.tensors for name, value in found.items()):
         return None
     drawn = {
         name: _draw(value, SEED + 10 + index) * _share(value)
-        for index, (name, (value, _)) in enumerate(found.items())
+        for index, (name, value) in enumerate(found.items())
     }
-    return Call(
-        call.request, call.new, call.names, {**call.tensors, **drawn}, call.masks, frozenset(drawn)
-    )
+    tensors = {**call.tensors, **drawn}
+    return dataclasses.replace(call, tensors=tensors, parameters=frozenset(drawn))
 
 
 def _share(parameter: Tensor) -> float:
@@ -175,60 +221,70 @@ def _draw(like: Tensor, seed: int) -> Tensor:
     return (SCALE * torch.randn(like.shape, generator=generator)).to(like.dtype)
 
 
-def _create(student: Student, call: Call) -> RemoteModule:
-    """Create the module of *call* in evaluation mode."""
-    new = call.new
-    assert new is not None  # noqa: S101  # the caller knows
-    args = [_plain(value) for value in new.args]
-    kwargs = {name: _plain(value) for name, value in new.kwargs.items()}
-    return student.new(new.name, *args, seed=new.seed, **kwargs).eval()
+class BatchChannel(Protocol):
+    """Answers several requests at once: a student's session, or the solution directly."""
+
+    def ask_every(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        """Do all *requests*; raises ``Fault`` if there is no answer."""
 
 
 class Subject:
-    """One module, the solution's or a student's, that answers *call* under changes.
+    """One module, the solution's or a student's, that answers *call* under changes."""
 
-    Raises ``Fault`` from the constructor if it can't be set up.
-    """
-
-    def __init__(self, channel: Channel, call: Call) -> None:
+    def __init__(self, channel: BatchChannel, call: Call) -> None:
+        self._channel = channel
         self._call = call
-        self._student = Student(channel, SEED)
-        self._module = _create(self._student, call) if call.new else None
         self._answers: dict[Change, Tensor | None] = {}
-        if self._module is not None:
-            self._module.load({name: call.tensors[name] for name in call.parameters})
+        self._differences: dict[tuple[Change, int], Tensor | None] = {}
+
+    def ask(self, changes: Iterable[Change]) -> None:
+        """Answer under *changes*, in one message; raises ``Fault`` if the code can't be called."""
+        new = [change for change in dict.fromkeys(changes) if change not in self._answers]
+        if not new:
+            return
+        requests = [self._call.requests(change) for change in new]
+        start = self._call.start
+        replies = iter(self._channel.ask_every([*start, *itertools.chain(*requests)]))
+        silent = [next(replies).silent for _ in start]
+        is_set_up = not start or silent == ["module", "none", "none"]
+        for change, sent in zip(new, requests, strict=True):
+            done = [next(replies) for _ in sent]
+            usable = is_set_up and all(reply.problem is None for reply in done)
+            called = done[len(done) // 2]  # a parameter is loaded before it and after it
+            self._answers[change] = _finite(called.value) if usable else None
 
     def answer(self, change: Change) -> Tensor | None:
-        """Return the result after *change*, ``None`` unless it is a tensor of finite numbers.
+        """Return the result after *change*, ``None`` unless it is a tensor of finite numbers."""
+        return self._answers.get(change)
 
-        Raises ``Fault`` if the code no longer answers.
+    def difference(self, change: Change, times: int = 1) -> Tensor | None:
+        """Return how far the result after *change* is from *times* the result without it.
+
+        It is relative to the largest number of the result.
         """
-        if change not in self._answers:
-            asked = len(self._answers) < MAX_CALLS
-            self._answers[change] = self._ask(change) if asked else None
-        return self._answers[change]
+        key = change, times
+        if key not in self._differences:
+            self._differences[key] = self._difference(change, times)
+        return self._differences[key]
 
-    def _ask(self, change: Change) -> Tensor | None:
-        args, kwargs = self._call.arguments(change)
-        own = change.name in self._call.parameters
-        seed = SEED + change.number if change.kind == "none" else SEED
-        try:
-            if self._module is None:
-                name = self._call.request.name
-                return _finite(self._student.call(name, *args, seed=seed, **kwargs))
-            if own:
-                self._module.load({change.name: self._call.parameter(change.name, change)})
-            answer = _finite(self._module(*args, seed=seed, **kwargs))
-            if own:
-                self._module.load({change.name: self._call.parameter(change.name, UNCHANGED)})
-        except Raised:
+    def _difference(self, change: Change, times: int) -> Tensor | None:
+        before, after = self.answer(UNCHANGED), self.answer(change)
+        if before is None or after is None or before.shape != after.shape:
             return None
-        return answer
+        return (after - times * before).abs() / before.abs().max().clamp(min=SMALLEST)
 
 
-def _finite(answer: Any) -> Tensor | None:
-    """Return *answer*, or the first of several, if it is a tensor of finite numbers."""
-    first = answer[0] if isinstance(answer, list | tuple) and answer else answer
-    if not isinstance(first, Tensor) or not first.is_floating_point() or not first.numel():
+def _finite(value: Value) -> Tensor | None:
+    """Return *value*, or the first of several, if it is a tensor of finite numbers."""
+    first = value
+    if isinstance(value, ListValue | TupleValue) and value.items:
+        first = value.items[0]
+    if not isinstance(first, TensorValue):
         return None
-    return first.detach().double() if bool(first.isfinite().all()) else None
+    try:
+        tensor = decode_tensor(first).detach()
+    except BadMessageError:  # a forged one
+        return None
+    if not tensor.is_floating_point() or not tensor.numel():
+        return None
+    return tensor.double() if bool(tensor.isfinite().all()) else None

@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
@@ -71,6 +71,10 @@ class LocalChannel:
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Do one request; what the code prints and what it warns of is dropped."""
         return self.answer(request_of(verb, fields))
+
+    def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
+        """Do *requests*, as a session does that sends them in one message."""
+        return tuple(map(self.answer, requests))
 
     def answer(self, request: Request) -> Reply:
         """Execute *request*."""
