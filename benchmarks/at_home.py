@@ -1,11 +1,12 @@
-"""Compares names at home with those of grading: python -m benchmarks.at_home [kinds|fresh] [STAGE].
+"""Compares names at home with those of grading: python -m benchmarks.at_home [WHAT] [STAGE] [FILE].
 
-Each program with one kind of mistake, and each program of `tests/submissions/fresh_mistakes`, is
+*WHAT* are the programs: ``kinds``, each with one kind of mistake; ``fresh``, those of
+`tests/submissions/fresh_mistakes`; ``mutants``, those of `autograder mutate`; or ``all``. Each is
 diagnosed twice in this process: as a student's machine does it, by the public suite of
 ``assignments/`` and its fingerprints, and as grading does it, by the hidden suite and the solution.
-Only programs that fail a public check count. The rows are exercises of programs: the same names;
-some of them; others; none at home; names at home alone; none in both. Of the last two, and of those
-without a name at home, readings of what a result depends on are counted beside.
+Only programs that fail a public check count. Columns are: the same names; some of them; others;
+none at home; names at home alone; none in both. Where no mistake has a name, readings of what a
+result depends on are compared. Each program is written to *FILE*, with what is said of it.
 """
 
 import sys
@@ -15,9 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autograder.authoring.fingerprinting import kinds_of
+from autograder.authoring.mutation import mutants
 from autograder.course import Stage, find_root, handouts, load
 from autograder.diagnosis.causal_readings import CausalReader
 from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
+from autograder.diagnosis.known_effects import KnownEffectsReader
 from autograder.diagnosis.matcher import Matcher, explain
 from autograder.diagnosis.observation import Failure, status_of
 from autograder.diagnosis.operators.vocabulary import KINDS
@@ -25,6 +28,7 @@ from autograder.errors import CourseError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Diagnosis, Status
 from autograder.suite.in_process import LocalChannel, solution_channel
+from benchmarks.diagnosis import changed_exercise
 from tests.e2e.fresh_mistakes import programs
 
 Read = Callable[[LocalChannel, list[Failure]], dict[str, Diagnosis]]
@@ -45,12 +49,12 @@ class Said(NamedTuple):
     readings: frozenset[str] = frozenset()
 
 
-def main(what: str = "both", wanted: str = "", path: str = "") -> None:
+def main(what: str = "all", wanted: str = "", path: str = "") -> None:
     """Count and print; write each program on a line of its own to the file at *path*."""
     course = load(find_root(Path(__file__).parent))
     own = handouts(course.root / "assignments")
     names = {course.stage(wanted).name} if wanted else {stage.name for stage in course.stages}
-    makers = {name: make for name, make in MAKERS.items() if what in {name, "both"}}
+    makers = {name: make for name, make in MAKERS.items() if what in {name, "all"}}
     wrong = [
         (stage, {name: list(make(stage)) for name, make in makers.items()})
         for stage in course.stages
@@ -97,14 +101,21 @@ def _fresh(stage: Stage) -> Iterator[Wrong]:
                 yield Wrong(one.id, exercise, f"{solution}\n\n{one.code}")
 
 
-MAKERS = {"kinds": _kinds, "fresh": _fresh}
+def _mutants(stage: Stage) -> Iterator[Wrong]:
+    solution = stage.solution.read_text("utf-8")
+    for one in mutants(solution, stage.solution.name):
+        yield Wrong(one.label, changed_exercise(stage, solution, one.text), one.text)
+
+
+MAKERS = {"kinds": _kinds, "fresh": _fresh, "mutants": _mutants}
 
 
 def _at_home(runner: SuiteRunner, stage: Stage, wrong: list[Wrong]) -> list[Said | None]:
     """Return what a student's machine says about each program."""
     matcher = fingerprint_matcher(stage)
     assert matcher is not None  # noqa: S101  # `release` made them
-    return [_said(runner, stage, matcher, one) for one in wrong]
+    reader = KnownEffectsReader(matcher.effects, runner.run)
+    return [_said(runner, stage, matcher, one, reader.read) for one in wrong]
 
 
 def _compare(
@@ -126,7 +137,7 @@ def _compare(
 
 
 def _said(
-    runner: SuiteRunner, stage: Stage, matcher: Matcher, wrong: Wrong, reads: Read | None = None
+    runner: SuiteRunner, stage: Stage, matcher: Matcher, wrong: Wrong, reads: Read
 ) -> Said | None:
     """Return what is said about a program; ``None`` if it passes."""
     checks = [one for one in runner.checks(stage.name) if one.spec.exercise == wrong.exercise]
@@ -146,7 +157,7 @@ def _said(
     found = explain(matcher, wrong.exercise, failures, passed)
     known = {one.id for one in matcher.misconceptions} | KINDS.keys()
     named = known.intersection(name for one in found.values() for name in one.misconceptions)
-    if named or reads is None:
+    if named:
         return Said(frozenset(named))
     found = reads(channel, [one for one in failures if one.item.name not in found])
     return Said(readings=frozenset(one.misconception for one in found.values()))
@@ -154,17 +165,17 @@ def _said(
 
 def _how(home: Said, graded: Said) -> str:
     """Compare what is named, and the readings where nothing is."""
-    if home.mistakes or graded.mistakes:
-        if home.mistakes == graded.mistakes:
-            return "1 same"
-        if not home.mistakes:
-            return "4 none at home"
-        if not graded.mistakes:
-            return "5 at home alone"
-        return "2 some" if home.mistakes & graded.mistakes else "3 others"
-    if home.readings or graded.readings:
-        return "7 same reading" if home.readings == graded.readings else "8 another reading"
-    return "6 none"
+    if not home.mistakes and not graded.mistakes:
+        if home.readings == graded.readings:
+            return "7 same reading" if home.readings else "6 none"
+        return "8 another reading" if home.readings else "9 no reading at home"
+    if not home.mistakes:
+        return "4 none at home"
+    if not graded.mistakes:
+        return "5 at home alone"
+    if home.mistakes == graded.mistakes:
+        return "1 same"
+    return "2 some" if home.mistakes & graded.mistakes else "3 others"
 
 
 if __name__ == "__main__":

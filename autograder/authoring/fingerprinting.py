@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
+from autograder.authoring.effects import EffectsMaker
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.fingerprints import (
@@ -26,6 +27,7 @@ from autograder.diagnosis.fingerprints import (
     shown_by,
     to_json,
 )
+from autograder.diagnosis.known_effects import AskedChannel, KnownEffects
 from autograder.diagnosis.matcher import Run, channel_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation
@@ -150,6 +152,7 @@ class FingerprintMaker:
             wordings=wordings.all(),
             questions=questions.all(),
             solved={check.name: self._solve(check) for check in self._public.about_code()},
+            effects=self._effects(),
             ends=self._ends.all(),
             answers=self._answers.all(),
             prints={
@@ -191,6 +194,15 @@ class FingerprintMaker:
     def _solve(self, check: CollectedCheck) -> tuple[int, ...]:
         """Return the numbers of the solution's answers."""
         return self._indices(shown_by(self._public.run(check.item, self._public.solution)))
+
+    def _effects(self) -> KnownEffects:
+        """Return what the results of the solution depend on."""
+        maker = EffectsMaker(self._public.solution)
+        for check in self._public.checks:
+            asked = AskedChannel(self._public.solution)
+            solved = self._public.run(check.item, asked)
+            maker.add(check.name, asked.requests, solved)
+        return maker.made()
 
     def _indices(self, shown: Shown) -> tuple[int, ...]:
         return tuple(map(self._answers.of, shown.answers))

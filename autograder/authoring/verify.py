@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from autograder.authoring import kinds_report, release, stubs
+from autograder.authoring.effects import contradictions
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.course import Course, Stage
@@ -312,6 +313,10 @@ def wrong_records(stage: Stage, recorder: Recorder) -> Iterator[str]:
         known = fingerprints.from_json(stage.fingerprints.read_bytes())
         made = recorder.fingerprints(stage, digest, only_sample=True)
         wrong = list(fingerprints.changes(known, *made))
+        wrong += [
+            f"it says something else of {what}"
+            for what in contradictions(known.effects, made.fingerprints.effects)
+        ]
     except (msgspec.MsgspecError, IndexError, UsageError) as error:
         wrong = [f"a built file can't be read, {error}"]
     except CourseError as error:

@@ -5,8 +5,8 @@ changes (``changed_calls``); only what one of them notices and the other does no
 only with a margin: no difference at all on one side, and one that no rounding makes on the other.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 import torch
@@ -120,27 +120,40 @@ class CausalReader:
             elif _is_wrong_number(failure.observation, solved):
                 wrong.append(Wrong(failure.item, exchanges[:last], solved))
         calls = [prepared for one in wrong if (prepared := self._prepare(one))]
-        for call, ours in sorted(calls, key=lambda prepared: _vagueness(prepared[0]))[:MAX_CHECKS]:
-            if reading := _compare(channel, call, ours):
-                return found | {other.item.name: Diagnosis(*reading) for other in wrong}
-        return found
+        reading = first_difference(channel, calls)
+        if reading is None:
+            return found
+        return found | {other.item.name: Diagnosis(*reading) for other in wrong}
 
     def _prepare(self, wrong: Wrong) -> tuple[Call, Subject] | None:
         """Return the last call of a check and the solution, which answers it."""
         key = wrong.item.nodeid, len(wrong.exchanges)  # not all code fails at the same call
         if key not in self._ours:
-            handles = [_handle(answer) for _, answer in wrong.solved.answers]
-            call = find_call(self._solution, [one.request for one in wrong.exchanges], handles)
+            requests = [one.request for one in wrong.exchanges]
+            call = find_call(self._solution, requests, handles_of(wrong.solved))
             self._ours[key] = (call, Subject(self._solution, call)) if call else None
         return self._ours[key]
+
+
+class Answers(Protocol):
+    """What a call gives under changes: a ``Subject``, or what is known of the solution."""
+
+    def ask(self, changes: Sequence[Change]) -> None:
+        """Answer under *changes*, in one message."""
+
+    def answer(self, change: Change) -> Tensor | None:
+        """Return the result after *change*."""
+
+    def difference(self, change: Change, times: int = 1) -> Tensor | None:
+        """Return how far the result after *change* is from *times* the result without it."""
 
 
 class Pair(NamedTuple):
     """The solution and a student's code, with the same call."""
 
     call: Call
-    ours: Subject
-    theirs: Subject
+    ours: Answers
+    theirs: Answers
 
     def ask(self, changes: Sequence[Change]) -> None:
         """Ask both for their results under *changes*."""
@@ -162,7 +175,15 @@ class Pair(NamedTuple):
                 yield name, tensor
 
 
-def compare_effects(call: Call, ours: Subject, theirs: Subject) -> Pattern:
+def first_difference(channel: BatchChannel, calls: Iterable[tuple[Call, Answers]]) -> Pattern:
+    """Compare the code behind *channel* with what is known of *calls*, the clearest first."""
+    for call, ours in sorted(calls, key=lambda known: _vagueness(known[0]))[:MAX_CHECKS]:
+        if reading := _compare(channel, call, ours):
+            return reading
+    return None
+
+
+def compare_effects(call: Call, ours: Answers, theirs: Answers) -> Pattern:
     """Say what one of the results depends on and the other does not.
 
     Nothing is read where the solution draws numbers, or where the student's result is right.
@@ -229,7 +250,7 @@ def _vagueness(call: Call) -> tuple[bool, bool]:
     return not all(MIN_ROWS <= count <= MAX_ROWS for count in rows), bool(call.masks)
 
 
-def _compare(channel: BatchChannel, call: Call, ours: Subject) -> Pattern:
+def _compare(channel: BatchChannel, call: Call, ours: Answers) -> Pattern:
     """Compare with the student's code; nothing is said once it no longer answers."""
     try:
         return compare_effects(call, ours, Subject(channel, call))
@@ -242,14 +263,18 @@ def missing_gradients(seen: Observation, solved: Observation) -> Pattern:
     last = len(seen.answers) - 1
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != "gradients":
         return None
-    found, right = (_gradients_of(one.answers[last]) for one in (seen, solved))
-    wanted = {name for name, value in right.items() if _size(value) > NOTICED}
-    wanted = {name for name in wanted if not name.startswith("input ")}
-    missing = [name for name in right if name in wanted and _size(found.get(name)) <= NOTHING]
-    reached = [name for name in right if name in wanted and _size(found.get(name)) > NOTICED]
+    found, wanted = _gradients_of(seen.answers[last]), reached_parameters(solved.answers[last])
+    missing = [name for name in wanted if _size(found.get(name)) <= NOTHING]
+    reached = [name for name in wanted if _size(found.get(name)) > NOTICED]
     if not missing or not reached:
         return None
     return _pattern("gradient_missing", _listed(reached, "and"), _listed(missing, "or"))
+
+
+def reached_parameters(answer: tuple[str, Any]) -> tuple[str, ...]:
+    """Return the parameters that a gradient reaches; none if *answer* holds no gradients."""
+    names = (name for name, value in _gradients_of(answer).items() if _size(value) > NOTICED)
+    return tuple(name for name in names if not name.startswith("input "))
 
 
 def _items(pair: Pair) -> Pattern:
@@ -400,8 +425,9 @@ def _size(gradient: Any) -> float:
     return float(gradient.double().abs().nan_to_num(torch.inf).max())
 
 
-def _handle(answer: Any) -> int:
-    return answer.handle if isinstance(answer, RemoteModule) else -1
+def handles_of(seen: Observation) -> list[int]:
+    """Return the modules that the requests of a check created, -1 for none."""
+    return [one.handle if isinstance(one, RemoteModule) else -1 for _, one in seen.answers]
 
 
 def _pattern(name: str, *words: object) -> WrongAnswerPattern:

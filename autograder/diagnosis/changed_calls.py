@@ -27,7 +27,6 @@ from autograder.sandbox.protocol import (
     Value,
 )
 from autograder.sandbox.tensors import decode, decode_tensor, encode_tensor
-from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import SEND_BYTES
 
 SEED = 20  # of the numbers that are drawn; any will do
@@ -144,8 +143,22 @@ def _load(values: Mapping[str, Tensor]) -> Request:
     return Request(verb="load", handle=MODULE, kwargs=encoded)
 
 
+class BatchChannel(Protocol):
+    """Answers several requests at once: a student's session, or the solution directly."""
+
+    def ask_every(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        """Do all *requests*; raises ``Fault`` if there is no answer."""
+
+
+class CreatingChannel(BatchChannel, Protocol):
+    """The solution, or what is known of it."""
+
+    def arguments(self, name: str) -> Mapping[str, object]:
+        """Return the arguments of function, class or method *name*."""
+
+
 def find_call(
-    solution: LocalChannel, requests: Sequence[Request], handles: Sequence[int]
+    solution: CreatingChannel, requests: Sequence[Request], handles: Sequence[int]
 ) -> Call | None:
     """Return the last of *requests* as a call that can be repeated; ``None`` if it can't be.
 
@@ -162,8 +175,7 @@ def find_call(
         if not created or created[0].verb != "new" or _holds_module(created[0]):
             return None
         new = created[0]
-    owner = f"{new.name}.forward" if new else request.name
-    names = tuple(solution.arguments(owner))
+    names = tuple(solution.arguments(owner_of(request, new)))
     if len(request.args) > len(names):
         return None
     drawn, masks = _tensors(names, request)
@@ -171,7 +183,12 @@ def find_call(
     return _with_parameters(solution, call) if new else call
 
 
-def _with_parameters(solution: LocalChannel, call: Call) -> Call | None:
+def owner_of(request: Request, new: Request | None) -> str:
+    """Return the function or method that *request* calls, of a module that *new* created."""
+    return f"{new.name}.forward" if new else request.name
+
+
+def _with_parameters(solution: BatchChannel, call: Call) -> Call | None:
     """Add numbers for all parameters of the solution's module."""
     replies = solution.ask_every([call.start[0], Request(verb="parameters", handle=MODULE)])
     found = _plain(replies[-1].value)
@@ -219,13 +236,6 @@ def _tensors(names: Sequence[str], request: Request) -> tuple[dict[str, Tensor],
 def _draw(like: Tensor, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     return (SCALE * torch.randn(like.shape, generator=generator)).to(like.dtype)
-
-
-class BatchChannel(Protocol):
-    """Answers several requests at once: a student's session, or the solution directly."""
-
-    def ask_every(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """Do all *requests*; raises ``Fault`` if there is no answer."""
 
 
 class Subject:

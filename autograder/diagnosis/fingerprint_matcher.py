@@ -53,6 +53,7 @@ class FingerprintMatcher:
 
     def __init__(self, known: Fingerprints) -> None:
         self.misconceptions = tuple(Misconception(**asdict(mistake)) for mistake in known.mistakes)
+        self.effects = known.effects
         self._known = known
         self._numbers = {item.id: number for number, item in enumerate(self.misconceptions)}
         self._matching: dict[str, tuple[Observation, Shown, dict[int, Match]]] = {}

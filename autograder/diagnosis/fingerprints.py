@@ -18,6 +18,7 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograder.diagnosis.known_effects import KnownEffects
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
     Match,
@@ -115,7 +116,8 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     *digest* is that of everything else, so that an edited number shows.
     The misconceptions have the first numbers; then come all programs with one kind of mistake, in
     the order of the exercises and of their code, each with the number of its wording or ``PASSES``.
-    *solved* holds the answers of the solution to the checks that look at its code.
+    *solved* holds the answers of the solution to the checks that look at its code, *effects* what
+    its results depend on.
     """
 
     format_version: Literal[3] = 3
@@ -129,6 +131,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     answers: tuple[Any, ...]
     solved: dict[str, tuple[int, ...]]
     prints: dict[str, tuple[Print, ...]]
+    effects: KnownEffects = KnownEffects()
 
     def shown(self, found: Print) -> Shown:
         """Return what *found* holds."""
