@@ -11,6 +11,7 @@ from autograder.authoring import release, stubs, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course
 from autograder.diagnosis import fingerprints
+from autograder.diagnosis.known_effects import KnownEffects
 from autograder.diagnosis.observation import Match, Observation, same_answer
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
@@ -255,6 +256,17 @@ def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excer
 
     assert excerpt in " ".join(found)
     assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)
+
+
+def test_verify_notices_other_effects(tiny: Course, known):
+    """What the right results depend on is computed again."""
+    stage = tiny.stages[0]
+    silent = fingerprints.sealed(replace(known, effects=KnownEffects()))
+    stage.fingerprints.write_bytes(fingerprints.to_json(silent))
+    with open_recorder(tiny, [stage]) as recorder:
+        (found,) = verify.wrong_records(stage, recorder)
+
+    assert "it says something else of the arguments and parameters" in found
 
 
 def test_the_courses_fingerprints_hold_no_code(pytestconfig):
