@@ -16,6 +16,7 @@ from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.fingerprints import (
     MAX_BYTES,
+    PARTS,
     PASSES,
     Fingerprints,
     Mistake,
@@ -187,13 +188,13 @@ class FingerprintMaker:
             if seen.error is not None:
                 failed = True
                 shown = shown_by(seen)
-                key = self._ends.of(shown.end), self._indices(shown)
+                key = self._ends.of(shown.end), self.keep_answers(shown)
                 self._prints.setdefault(check.name, {}).setdefault(key, []).append(number)
         return failed
 
     def _solve(self, check: CollectedCheck) -> tuple[int, ...]:
         """Return the numbers of the solution's answers."""
-        return self._indices(shown_by(self._public.run(check.item, self._public.solution)))
+        return self.keep_answers(shown_by(self._public.run(check.item, self._public.solution)))
 
     def _effects(self) -> KnownEffects:
         """Return what the results of the solution depend on."""
@@ -204,8 +205,15 @@ class FingerprintMaker:
             maker.add(check.name, asked.requests, solved)
         return maker.made()
 
-    def _indices(self, shown: Shown) -> tuple[int, ...]:
-        return tuple(map(self._answers.of, shown.answers))
+    def keep_answers(self, shown: Shown) -> tuple[int, ...]:
+        """Return the numbers of the answers."""
+        return tuple(map(self._number, shown.answers))
+
+    def _number(self, answer: Any) -> int:
+        """Return the number of *answer*, whose parts have their own numbers."""
+        if isinstance(answer, dict) and len(answer) > 1:
+            answer = {PARTS: [self._answers.of([*answer]), *map(self._number, answer.values())]}
+        return self._answers.of(answer)
 
 
 def _run(run: Run, channel: LocalChannel, check: pytest.Item) -> Observation:

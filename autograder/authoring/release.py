@@ -22,7 +22,7 @@ from autograder.errors import CourseError
 
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
-RECORDS_VERSION = 7  # add one when the same sources would give another record or fingerprints
+RECORDS_VERSION = 8  # add one when the same sources would give another record or fingerprints
 
 
 def plan(course: Course) -> dict[Path, bytes]:

@@ -44,6 +44,7 @@ MAX_ENTRIES = 5  # of one tensor; the last one depends on all of its entries
 MAX_IN_DICT = 4  # of one tensor beside others, such as gradients
 GOLDEN = (5**0.5 - 1) / 2  # spreads the entries that are kept over all rows and columns
 NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # so that their places count, too
+PARTS = "parts"  # under this name stand the numbers of names and parts
 USUAL = "float32"  # a type that is not written down: nearly all tensors have it
 DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never have the same digest
 NO_GRADIENTS = "NoGradients"  # in the place of the type of an exception
@@ -116,6 +117,8 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     *digest* is that of everything else, so that an edited number shows.
     The misconceptions have the first numbers; then come all programs with one kind of mistake, in
     the order of the exercises and of their code, each with the number of its wording or ``PASSES``.
+    Of an answer with several names *answers* holds the number of the names and those of the parts,
+    which answers share.
     *solved* holds the answers of the solution to the checks that look at its code, *effects* what
     its results depend on.
     """
@@ -135,7 +138,19 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def shown(self, found: Print) -> Shown:
         """Return what *found* holds."""
-        return Shown(self.ends[found.end], [self.answers[index] for index in found.answers])
+        return Shown(self.ends[found.end], [self._whole[index] for index in found.answers])
+
+    @cached_property
+    def _whole(self) -> list[Any]:
+        """The answers with their parts in their places; parts come before what they are part of."""
+        whole: list[Any] = []
+        for answer in self.answers:
+            if isinstance(answer, dict) and PARTS in answer:
+                names, *parts = (whole[index] for index in answer[PARTS])
+                whole.append(dict(zip(names, parts, strict=False)))
+            else:
+                whole.append(answer)
+        return whole
 
     def matching(self, check: str, seen: Shown) -> dict[int, Match]:
         """Return the programs that show in *check* what was *seen*, by their numbers."""
@@ -176,7 +191,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _answers_alike(self, one: Print, seen: Shown) -> bool:
         if len(one.answers) != len(seen.answers):
             return False
-        pairs = zip((self.answers[index] for index in one.answers), seen.answers, strict=True)
+        pairs = zip((self._whole[index] for index in one.answers), seen.answers, strict=True)
         return all(same_answer(*pair) for pair in pairs)
 
     def failing(self, check: str) -> frozenset[int]:
@@ -192,7 +207,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def is_right(self, check: str, seen: Shown) -> bool:
         """Whether the answers are the solution's: *check* failed for something beside them."""
-        solved = [self.answers[index] for index in self.solved.get(check, ())]
+        solved = [self._whole[index] for index in self.solved.get(check, ())]
         return len(seen.answers) <= len(solved) and same_answer(
             seen.answers, solved[: len(seen.answers)]
         )
@@ -325,10 +340,8 @@ def to_json_value(answer: Any, most: int = MAX_ENTRIES) -> Any:  # noqa: PLR0911
             return _tensor(answer.detach(), most)
         case dict():
             return {str(key): to_json_value(value, MAX_IN_DICT) for key, value in answer.items()}
-        case list():
+        case list() | tuple():  # which checks take for one another
             return [to_json_value(item, most) for item in answer]
-        case tuple():
-            return {"tuple": [to_json_value(item, most) for item in answer]}
         case bool() | int() | float() | None:
             return _number(answer)
         case RemoteModule():

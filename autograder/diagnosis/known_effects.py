@@ -10,6 +10,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Protocol
 
 import msgspec
@@ -86,6 +87,12 @@ class KnownEffects(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, dict[str, tuple[int, ...]]] = {}
     results: dict[str, Result] = {}
     gradients: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the solution's functions, arguments and parameters."""
+        named = (self.arguments.values(), self.parameters.values(), self.gradients.values())
+        return frozenset(self.arguments).union(*chain.from_iterable(named))
 
 
 class AskedChannel:

@@ -103,7 +103,7 @@ def test_a_file_is_read_as_it_was_written(known):
         pytest.param(torch.tensor([-0.0]), torch.tensor([0.0]), True, id="zero-has-no-sign"),
         pytest.param(torch.zeros(9999), torch.zeros(9998), False, id="large"),
         pytest.param({"w": torch.ones(1)}, {"v": torch.ones(1)}, False, id="other-names"),
-        pytest.param([1.0], (1.0,), False, id="list-or-tuple"),
+        pytest.param([1.0], (1.0,), True, id="list-or-tuple"),
         pytest.param(1, True, False, id="number-or-boolean"),
         pytest.param(1, 1.0, False, id="int-or-float"),
         pytest.param(None, "None", False, id="none-or-a-string"),
@@ -123,6 +123,18 @@ def test_of_a_large_tensor_only_some_entries_are_kept():
 
     assert list(kept) == ["10000"]
     assert len(kept["10000"]) == fingerprints.MAX_ENTRIES
+
+
+def test_answers_share_their_parts(known):
+    """Of an answer with several names only numbers of names and parts are written."""
+    part, names = {"1": [0.5]}, ["weight", "bias"]
+    both = {fingerprints.PARTS: [1, 0, 0]}
+    one = fingerprints.Print(0, (2, 0), (0,))
+    known = replace(known, answers=(part, names, both), prints={"check": (one,)})
+
+    assert known.shown(one).answers == [{"weight": part, "bias": part}, part]
+    with pytest.raises(IndexError):  # somebody edited the file
+        fingerprints.from_json(fingerprints.to_json(replace(known, answers=(both, part, names))))
 
 
 def test_strings_are_hashed():
