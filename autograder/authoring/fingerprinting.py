@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from autograder.authoring.effects import EffectsMaker
+from autograder.authoring.effect_levels import EffectsMaker
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.fingerprints import (

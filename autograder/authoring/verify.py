@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from autograder.authoring import kinds_report, release, stubs
-from autograder.authoring.effects import contradictions
+from autograder.authoring.effect_levels import contradictions
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.course import Course, Stage

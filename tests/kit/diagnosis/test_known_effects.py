@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from autograder import course as courses
-from autograder.authoring.effects import EffectsMaker
+from autograder.authoring.effect_levels import EffectsMaker
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.causal_readings import compare_effects, handles_of
 from autograder.diagnosis.changed_calls import Subject, find_call

@@ -7,7 +7,7 @@ import torch
 from msgspec.structs import replace
 
 from autograder import course as courses
-from autograder.authoring.effects import EffectsMaker, contradictions
+from autograder.authoring.effect_levels import EffectsMaker, contradictions
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.known_effects import AskedChannel, KnownEffects
