@@ -33,6 +33,7 @@ from autograder.diagnosis.known_effects import (
     Result,
     key,
     key_of,
+    place_of,
     tensors_of,
     words_of,
 )
@@ -150,7 +151,7 @@ def _levels_of(call: Call, changes: Sequence[Change], subject: Subject) -> dict[
         for times in (1, 2) if change.kind == "doubled" else (1,):
             by_name = found.setdefault(words_of(change, times), {})
             level = _levels(subject.difference(change, times))
-            by_name.setdefault(change.name, {})[change.number] = level
+            by_name.setdefault(change.name, {})[place_of(change)] = level
     return {
         words: ",".join(_in_order(by_name.get(name, {})) for name in names).rstrip(",")
         for words, by_name in found.items()

@@ -49,15 +49,16 @@ DIGITS = {*map(str, range(len(LEVELS)))}
 UNUSABLE = "-"  # in the place of levels: the solution gave no finite numbers
 KEY_BYTES = 6  # enough for the some thirty calls of a stage
 CALLS = {"call", "forward"}
+PLACES = {"row", "item"}  # changes of which each row or item has its own levels
 Run = Callable[[pytest.Item, Channel], Observation]
 
 
 class Result(msgspec.Struct, frozen=True):
     """The right result of a call, in multiples of *unit*, and levels of its differences.
 
-    The levels stand by the kind of change, and by the factor by which the result was expected to
-    change, if by another than one. Commas separate the tensors and masks of the call, in their
-    order; spaces separate the numbers of the change.
+    The levels stand by the kind and number of the change, and by the factor by which the result was
+    expected to change. Commas separate the tensors and masks of the call, in their order; spaces
+    separate rows and items that are changed.
     """
 
     shape: tuple[int, ...]
@@ -156,10 +157,13 @@ class KnownSubject:
         """Return how far *change* moves the result: the largest level of each row."""
         if change in {REPEATED, LAST}:  # other results are not kept
             return torch.zeros(self._shape)
-        found = self._levels.get((words_of(change, times), change.name), [])
-        if change.number >= len(found) or found[change.number] == UNUSABLE:
+        found, place = (
+            self._levels.get((words_of(change, times), change.name), []),
+            place_of(change),
+        )
+        if place >= len(found) or found[place] == UNUSABLE:
             return None
-        digits = map(int, found[change.number])
+        digits = map(int, found[place])
         levels = torch.tensor([LEVELS[digit] for digit in digits], dtype=torch.double)
         return levels.expand(self._shape.numel()).reshape(self._shape)
 
@@ -216,8 +220,15 @@ class KnownEffectsReader:
 
 
 def words_of(change: Change, times: int) -> str:
-    """Return under which words the levels of *change* stand."""
-    return f"{change.kind} {times}" if times > 1 else change.kind
+    """Return under which words the levels of *change* stand: all but what differs among them."""
+    alike = change._replace(name="", number=0) if change.kind in PLACES else change
+    rest = (value for name, value in alike._asdict().items() if name not in {"kind", "name"})
+    return " ".join(map(str, (change.kind, *rest, times)))
+
+
+def place_of(change: Change) -> int:
+    """Return the place of the levels of *change* under its words."""
+    return change.number if change.kind in PLACES else 0
 
 
 def tensors_of(call: Call) -> list[str]:

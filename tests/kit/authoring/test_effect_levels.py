@@ -44,8 +44,8 @@ def test_the_rows_that_a_row_changes_are_kept():
     (result,) = made("earlier").results.values()
 
     assert result.shape == (3, 2)
-    assert result.levels["row"] == "3 033 003"
-    assert result.levels["doubled 2"] == "0"
+    assert result.levels["row 0 1"] == "3 033 003"
+    assert result.levels["doubled 0 2"] == "0"
 
 
 def test_a_function_that_draws_is_left_out():
@@ -67,7 +67,7 @@ def test_two_files_contradict_beyond_rounding(row: str, contradicts: bool):  # n
     """Levels of rounding may differ between machines, none and visible may not."""
     known = made("earlier")
     ((key, result),) = known.results.items()
-    other = replace(known, results={key: replace(result, levels={**result.levels, "row": row})})
+    other = replace(known, results={key: replace(result, levels={**result.levels, "row 0 1": row})})
 
     assert bool([*contradictions(known, other)]) is contradicts
 

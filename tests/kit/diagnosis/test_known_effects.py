@@ -136,4 +136,4 @@ def test_numbers_that_do_not_fit_are_rejected(known: KnownEffects):
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(edited, type=Result)
     with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(text.replace(b'"other":"', b'"other":"9'), type=Result)
+        msgspec.json.decode(text.replace(b'"other 0 1":"', b'"other 0 1":"9'), type=Result)
