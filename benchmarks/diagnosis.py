@@ -152,7 +152,7 @@ def _mutants(runner: SuiteRunner, stage: Stage) -> Counter[str]:
     solution = stage.solution.read_text("utf-8")
     matcher = KindsOnly(runner, stage)
     for mutant in mutants(solution, stage.solution.name):
-        exercise = _changed_exercise(stage, solution, mutant.text)
+        exercise = changed_exercise(stage, solution, mutant.text)
         try:
             channel = LocalChannel("mutant", mutant.text.encode())
         except CourseError:  # it can't be imported
@@ -165,7 +165,7 @@ def _mutants(runner: SuiteRunner, stage: Stage) -> Counter[str]:
     return counts
 
 
-def _changed_exercise(stage: Stage, solution: str, text: str) -> str:
+def changed_exercise(stage: Stage, solution: str, text: str) -> str:
     """Return the exercise in which *text* differs from the solution."""
     names = [one.name for one in stage.exercises]
     pairs = (

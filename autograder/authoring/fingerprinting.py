@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
+from autograder.authoring.effect_levels import EffectsMaker
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.fingerprints import (
     MAX_BYTES,
+    PARTS,
     PASSES,
     Fingerprints,
     Mistake,
@@ -26,6 +28,7 @@ from autograder.diagnosis.fingerprints import (
     shown_by,
     to_json,
 )
+from autograder.diagnosis.known_effects import AskedChannel, KnownEffects
 from autograder.diagnosis.matcher import Run, channel_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Observation
@@ -150,6 +153,7 @@ class FingerprintMaker:
             wordings=wordings.all(),
             questions=questions.all(),
             solved={check.name: self._solve(check) for check in self._public.about_code()},
+            effects=self._effects(),
             ends=self._ends.all(),
             answers=self._answers.all(),
             prints={
@@ -184,16 +188,32 @@ class FingerprintMaker:
             if seen.error is not None:
                 failed = True
                 shown = shown_by(seen)
-                key = self._ends.of(shown.end), self._indices(shown)
+                key = self._ends.of(shown.end), self.keep_answers(shown)
                 self._prints.setdefault(check.name, {}).setdefault(key, []).append(number)
         return failed
 
     def _solve(self, check: CollectedCheck) -> tuple[int, ...]:
         """Return the numbers of the solution's answers."""
-        return self._indices(shown_by(self._public.run(check.item, self._public.solution)))
+        return self.keep_answers(shown_by(self._public.run(check.item, self._public.solution)))
 
-    def _indices(self, shown: Shown) -> tuple[int, ...]:
-        return tuple(map(self._answers.of, shown.answers))
+    def _effects(self) -> KnownEffects:
+        """Return what the results of the solution depend on."""
+        maker = EffectsMaker(self._public.solution)
+        for check in self._public.checks:
+            asked = AskedChannel(self._public.solution)
+            solved = self._public.run(check.item, asked)
+            maker.add(check.name, asked.requests, solved)
+        return maker.made()
+
+    def keep_answers(self, shown: Shown) -> tuple[int, ...]:
+        """Return the numbers of the answers."""
+        return tuple(map(self._number, shown.answers))
+
+    def _number(self, answer: Any) -> int:
+        """Return the number of *answer*, whose parts have their own numbers."""
+        if isinstance(answer, dict) and len(answer) > 1:
+            answer = {PARTS: [self._answers.of([*answer]), *map(self._number, answer.values())]}
+        return self._answers.of(answer)
 
 
 def _run(run: Run, channel: LocalChannel, check: pytest.Item) -> Observation:

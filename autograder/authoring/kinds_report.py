@@ -15,7 +15,11 @@ import torch
 from autograder.authoring.fingerprinting import Kind, kinds_of
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints
-from autograder.diagnosis.fingerprint_matcher import FailedCheck, explain_all, explain_some
+from autograder.diagnosis.fingerprint_matcher import (
+    FailedCheck,
+    explain,
+    explain_rest,
+)
 from autograder.diagnosis.fingerprints import PASSES, Fingerprints, Shown
 from autograder.diagnosis.observation import Match
 from autograder.diagnosis.operators.answers import tells
@@ -144,7 +148,7 @@ class _Naming:
             for check, owner in self._exercises.items()
             if owner == exercise and check not in names
         ]
-        found = explain_all(self._known, failed, passed) or explain_some(self._known, failed)
+        found = explain(self._known, failed, passed) or explain_rest(self._known, failed, passed)
         kinds = set(chain.from_iterable(one.misconceptions for one in found.values()))
         if not kinds:
             return UNNAMED
@@ -163,6 +167,8 @@ def _failed_check(known: Fingerprints, check: str, layer: Layer, shown: Shown) -
         wrong=wrong and not about_code,
         tells=bool(shown.answers) and tells(_with_tensors(shown.answers[-1])),
         fault=shown.end.status not in WRONG,
+        stopped=frozenset(number for number, match in matches.items() if match is Match.TEXT_ONLY),
+        end=shown.end,
     )
 
 

@@ -5,6 +5,7 @@ correct solution, a misconception that is not named, a documented tensor that no
 """
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -13,11 +14,13 @@ from typing import NamedTuple
 import msgspec
 
 from autograder.authoring import kinds_report, release, stubs
+from autograder.authoring.effect_levels import contradictions
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.authoring.stage_processes import in_processes
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
+from autograder.diagnosis.known_effects import KnownEffects
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError, UsageError
 from autograder.grading.grade import grade_one
@@ -291,6 +294,11 @@ def wrong_records(stage: Stage, recorder: Recorder) -> Iterator[str]:
         known = fingerprints.from_json(stage.fingerprints.read_bytes())
         made = recorder.fingerprints(stage, digest, only_sample=True)
         wrong = list(fingerprints.changes(known, *made))
+        wrong += [
+            f"it says something else of {what}"
+            for what in contradictions(known.effects, made.fingerprints.effects)
+        ]
+        yield from unknown_names(stage, known.effects)
     except (msgspec.MsgspecError, IndexError, UsageError) as error:
         wrong = [f"a built file can't be read, {error}"]
     except CourseError as error:
@@ -346,3 +354,13 @@ def fingerprint_leaks(stage: Stage) -> Iterator[str]:
     for name, text in texts:
         for line in sorted((stubs.bare_lines(text) - given - {""}) & lines):
             yield f"{stage.name}: {stage.fingerprints.name} holds a line of {name}, {line!r}."
+
+
+def unknown_names(stage: Stage, effects: KnownEffects) -> Iterator[str]:
+    """Report names of the solution in its fingerprints that students have nowhere else."""
+    files = [path for path in (stage.stub, stage.public_suite) if path.is_file()]
+    known = set(re.findall(r"\w+", " ".join(path.read_text("utf-8") for path in files)))
+    for name in sorted(effects.names):
+        if not known.issuperset(re.findall(r"\w+", name)):
+            what = f"{stage.name}: {stage.fingerprints.name} holds the name {name}"
+            yield f"{what}, which students don't know: state it in the stub, or hide the check."

@@ -4,19 +4,21 @@ For a wrong answer that nothing else explains: the last call of a check is repea
 numbers, by the solution and by the student's code.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pytest
 import torch
 from torch import Tensor
 
 from autograder.course import Stage
-from autograder.diagnosis.changed_calls import MAX_ROWS, BatchChannel, Call, Subject, find_call
+from autograder.diagnosis.changed_calls import MAX_ROWS, BatchChannel, Call, find_call
 from autograder.diagnosis.effects import MIN_ROWS, NOTICED, compare_effects, missing_gradients
 from autograder.diagnosis.heuristics import Pattern
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.diagnosis.operators.programs import Solve
-from autograder.diagnosis.single_changes import Pair, RightCall
+from autograder.diagnosis.single_changes import RightCall, SolutionPair
+from autograder.diagnosis.subjects import Pair
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import WrongAnswer
@@ -54,16 +56,13 @@ class CausalReader:
                 found[name] = Diagnosis(*pattern)
             elif _is_wrong_number(seen.observation, solved):
                 wrong.append((name, self._call(seen.item, len(seen.observation.answers))))
-        calls = [right for _, right in wrong if right is not None]
-        for right in sorted(calls, key=lambda one: _vagueness(one.call))[:MAX_CHECKS]:
-            pair = Pair(right, Subject(channel, right.call))
-            if reading := _compare(pair, self._others(channel, right.call, checks)):
-                return found | {name: Diagnosis(*reading) for name, _ in wrong}
-        return found
+        pairs = [SolutionPair.of(right, channel) for _, right in wrong if right is not None]
+        reading = first_difference(pairs, lambda one: self._others(channel, one.call, checks))
+        return found | {name: Diagnosis(*reading) for name, _ in wrong if reading}
 
     def _others(
         self, channel: BatchChannel, call: Call, checks: Sequence[pytest.Item]
-    ) -> Iterator[Pair]:
+    ) -> Iterator[SolutionPair]:
         """Yield the last calls of *checks*, as far as they call the same as *call*."""
         for check in checks:
             solved, exchanges = self._solve(check)
@@ -71,18 +70,37 @@ class CausalReader:
             last = max((place for place, verb in enumerate(verbs, 1) if verb in CALLS), default=0)
             right = self._call(check, last) if last else None
             if right and _called(right.call) == _called(call):
-                yield Pair(right, Subject(channel, right.call))
+                yield SolutionPair.of(right, channel)
 
     def _call(self, check: pytest.Item, last: int) -> RightCall | None:
         """Return the request number *last* of a check, if it is a call that can be repeated."""
         key = check.nodeid, last  # not all code fails at the same call
         if key not in self._right:
             solved, exchanges = self._solve(check)
-            handles = [_handle(answer) for _, answer in solved.answers]
             requests = [one.request for one in exchanges[:last]]
-            call = find_call(self._solution, requests, handles)
+            call = find_call(self._solution, requests, handles_of(solved))
             self._right[key] = RightCall(self._solution, call) if call else None
         return self._right[key]
+
+
+def first_difference(
+    pairs: Iterable[Pair], others: Callable[[Pair], Iterable[SolutionPair]] = lambda _: ()
+) -> Pattern:
+    """Compare the results of *pairs*, the clearest first.
+
+    *others* returns more calls of what a pair calls; nothing is said once the code no longer
+    answers.
+    """
+    for pair in sorted(pairs, key=lambda one: _vagueness(one.call))[:MAX_CHECKS]:
+        with contextlib.suppress(Fault):
+            if reading := compare_effects(pair, others(pair)):
+                return reading
+    return None
+
+
+def handles_of(seen: Observation) -> list[int]:
+    """Return the modules that the requests of a check created, -1 for none."""
+    return [one.handle if isinstance(one, RemoteModule) else -1 for _, one in seen.answers]
 
 
 def _called(call: Call) -> tuple[str, str]:
@@ -94,14 +112,6 @@ def _vagueness(call: Call) -> tuple[bool, bool]:
     arguments = [one for name, one in call.tensors.items() if name not in call.parameters]
     rows = [one.shape[-2] for one in arguments if one.ndim > 1]
     return not all(MIN_ROWS <= count <= MAX_ROWS for count in rows), bool(call.masks)
-
-
-def _compare(pair: Pair, others: Iterable[Pair]) -> Pattern:
-    """Compare with the student's code; nothing is said once it no longer answers."""
-    try:
-        return compare_effects(pair, others)
-    except Fault:
-        return None
 
 
 def _is_wrong_number(seen: Observation, solved: Observation) -> bool:
@@ -116,7 +126,3 @@ def _is_wrong_number(seen: Observation, solved: Observation) -> bool:
     if not isinstance(mine, Tensor) or not isinstance(right, Tensor) or mine.shape != right.shape:
         return False
     return not torch.allclose(mine.double(), right.double(), rtol=NOTICED, atol=NOTICED)
-
-
-def _handle(answer: object) -> int:
-    return answer.handle if isinstance(answer, RemoteModule) else -1

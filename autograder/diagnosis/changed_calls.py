@@ -6,7 +6,6 @@ of its requests are used again. The same calls go to the solution and to a stude
 
 import dataclasses
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,17 +16,13 @@ from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.sandbox.protocol import (
-    BadMessageError,
-    ListValue,
     ObjectValue,
     Reply,
     Request,
     TensorValue,
-    TupleValue,
     Value,
 )
-from autograder.sandbox.tensors import decode, decode_tensor, encode_tensor
-from autograder.suite.in_process import LocalChannel
+from autograder.sandbox.tensors import decode, encode_tensor
 from autograder.suite.student_proxy import SEND_BYTES
 
 SEED = 20  # of the numbers that are drawn; any will do
@@ -177,8 +172,22 @@ def row_changes(name: str, tensor: Tensor) -> list[Change]:
     return [Change("row", name, index) for index in range(tensor.shape[-2])] if few else []
 
 
+class BatchChannel(Protocol):
+    """Answers several requests at once: a student's session, or the solution directly."""
+
+    def ask_every(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        """Do all *requests*; raises ``Fault`` if there is no answer."""
+
+
+class CreatingChannel(BatchChannel, Protocol):
+    """The solution, or what is known of it."""
+
+    def arguments(self, name: str) -> Mapping[str, object]:
+        """Return the arguments of function, class or method *name*."""
+
+
 def find_call(
-    solution: LocalChannel, requests: Sequence[Request], handles: Sequence[int]
+    solution: CreatingChannel, requests: Sequence[Request], handles: Sequence[int]
 ) -> Call | None:
     """Return the last of *requests* as a call that can be repeated; ``None`` if it can't be.
 
@@ -195,8 +204,7 @@ def find_call(
         if not created or created[0].verb != "new" or _holds_module(created[0]):
             return None
         new = created[0]
-    owner = f"{new.name}.forward" if new else request.name
-    names = tuple(solution.arguments(owner))
+    names = tuple(solution.arguments(owner_of(request, new)))
     if len(request.args) > len(names):
         return None
     drawn, masks = _tensors(names, request)
@@ -207,7 +215,12 @@ def find_call(
     return _with_parameters(solution, call) if new else call
 
 
-def _with_parameters(solution: LocalChannel, call: Call) -> Call | None:
+def owner_of(request: Request, new: Request | None) -> str:
+    """Return the function or method that *request* calls, of a module that *new* created."""
+    return f"{new.name}.forward" if new else request.name
+
+
+def _with_parameters(solution: BatchChannel, call: Call) -> Call | None:
     """Add numbers for all parameters of the solution's module."""
     replies = solution.ask_every([call.start[0], Request(verb="parameters", handle=MODULE)])
     found = _plain(replies[-1].value)
@@ -261,72 +274,3 @@ def _tensors(names: Sequence[str], request: Request) -> tuple[dict[str, Tensor],
 def _draw(like: Tensor, seed: int) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     return (SCALE * torch.randn(like.shape, generator=generator)).to(like.dtype)
-
-
-class BatchChannel(Protocol):
-    """Answers several requests at once: a student's session, or the solution directly."""
-
-    def ask_every(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        """Do all *requests*; raises ``Fault`` if there is no answer."""
-
-
-class Subject:
-    """One module, the solution's or a student's, that answers *call* under changes."""
-
-    def __init__(self, channel: BatchChannel, call: Call) -> None:
-        self._channel = channel
-        self._call = call
-        self._answers: dict[Change, Tensor | None] = {}
-        self._differences: dict[tuple[Change, int], Tensor | None] = {}
-
-    def ask(self, changes: Iterable[Change]) -> None:
-        """Answer under *changes*, in one message; raises ``Fault`` if the code can't be called."""
-        new = [change for change in dict.fromkeys(changes) if change not in self._answers]
-        if not new:
-            return
-        requests = [self._call.requests(change) for change in new]
-        start = self._call.start
-        replies = iter(self._channel.ask_every([*start, *itertools.chain(*requests)]))
-        silent = [next(replies).silent for _ in start]
-        is_set_up = not start or silent == ["module", "none", "none"]
-        for change, sent in zip(new, requests, strict=True):
-            done = [next(replies) for _ in sent]
-            usable = is_set_up and all(reply.problem is None for reply in done)
-            called = done[len(done) // 2]  # a parameter is loaded before it and after it
-            self._answers[change] = _finite(called.value) if usable else None
-
-    def answer(self, change: Change) -> Tensor | None:
-        """Return the result after *change*, ``None`` unless it is a tensor of finite numbers."""
-        return self._answers.get(change)
-
-    def difference(self, change: Change, times: int = 1) -> Tensor | None:
-        """Return how far the result after *change* is from *times* the result without it.
-
-        It is relative to the largest number of the result.
-        """
-        key = change, times
-        if key not in self._differences:
-            self._differences[key] = self._difference(change, times)
-        return self._differences[key]
-
-    def _difference(self, change: Change, times: int) -> Tensor | None:
-        before, after = self.answer(UNCHANGED), self.answer(change)
-        if before is None or after is None or before.shape != after.shape:
-            return None
-        return (after - times * before).abs() / before.abs().max().clamp(min=SMALLEST)
-
-
-def _finite(value: Value) -> Tensor | None:
-    """Return *value*, or the first of several, if it is a tensor of finite numbers."""
-    first = value
-    if isinstance(value, ListValue | TupleValue) and value.items:
-        first = value.items[0]
-    if not isinstance(first, TensorValue):
-        return None
-    try:
-        tensor = decode_tensor(first).detach()
-    except BadMessageError:  # a forged one
-        return None
-    if not tensor.is_floating_point() or not tensor.numel():
-        return None
-    return tensor.double() if bool(tensor.isfinite().all()) else None

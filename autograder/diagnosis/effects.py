@@ -7,7 +7,6 @@ and one that no rounding makes on the other.
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -25,7 +24,8 @@ from autograder.diagnosis.changed_calls import (
 from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
 from autograder.diagnosis.matching_change import matching_change
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.single_changes import Pair
+from autograder.diagnosis.single_changes import SolutionPair
+from autograder.diagnosis.subjects import Pair
 
 # Differences are relative to the largest number of a result.
 NOTHING = 1e-7  # a difference that is none: what does not depend on a number is computed alike
@@ -78,7 +78,7 @@ QUESTIONS = {
 }
 
 
-def compare_effects(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
+def compare_effects(pair: Pair, others: Iterable[SolutionPair] = ()) -> Pattern:
     """Say what one of the results depends on and the other does not.
 
     Nothing is read where the solution draws numbers, or where the student's result is right.
@@ -99,7 +99,7 @@ def compare_effects(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
     return first_reading(pair, others)
 
 
-def first_reading(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
+def first_reading(pair: Pair, others: Iterable[SolutionPair] = ()) -> Pattern:
     """Return the first reading in which the two results depend on something else.
 
     What depends on what may be another matter with another mask, so the sentence names the mask.
@@ -107,9 +107,9 @@ def first_reading(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
     found = _masks(pair)
     if found is not None:
         return found
-    change = partial(matching_change, others=others)
-    readings = (change, _items, _effects, _rows, _laws)
-    found = next((found for reading in readings if (found := reading(pair))), None)
+    found = matching_change(pair, others) if isinstance(pair, SolutionPair) else None
+    readings = (_items, _effects, _rows, _laws)
+    found = found or next((found for reading in readings if (found := reading(pair))), None)
     if found is None or not pair.call.masks:
         return found
     end = f" Seen with the {_listed(list(pair.call.masks), 'and')} that is passed."
@@ -121,14 +121,18 @@ def missing_gradients(seen: Observation, solved: Observation) -> Pattern:
     last = len(seen.answers) - 1
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != "gradients":
         return None
-    found, right = (_gradients_of(one.answers[last]) for one in (seen, solved))
-    wanted = {name for name, value in right.items() if _size(value) > NOTICED}
-    wanted = {name for name in wanted if not name.startswith("input ")}
-    missing = [name for name in right if name in wanted and _size(found.get(name)) <= NOTHING]
-    reached = [name for name in right if name in wanted and _size(found.get(name)) > NOTICED]
+    found, wanted = _gradients_of(seen.answers[last]), reached_parameters(solved.answers[last])
+    missing = [name for name in wanted if _size(found.get(name)) <= NOTHING]
+    reached = [name for name in wanted if _size(found.get(name)) > NOTICED]
     if not missing or not reached:
         return None
     return _pattern("gradient_missing", _listed(reached, "and"), _listed(missing, "or"))
+
+
+def reached_parameters(answer: tuple[str, Any]) -> tuple[str, ...]:
+    """Return the parameters that a gradient reaches; none if *answer* holds no gradients."""
+    names = (name for name, value in _gradients_of(answer).items() if _size(value) > NOTICED)
+    return tuple(name for name in names if not name.startswith("input "))
 
 
 def _items(pair: Pair) -> Pattern:

@@ -4,7 +4,7 @@ The order is that of grading: misconceptions first, then a kind of mistake that 
 answer, then the kind that explains most of the rest. Pairs of kinds have no fingerprints.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -13,15 +13,15 @@ from msgspec.structs import asdict
 
 from autograder.course import Stage
 from autograder.diagnosis.exceptions import explain_exception
-from autograder.diagnosis.fingerprints import Fingerprints, from_json, shown_by
+from autograder.diagnosis.fingerprints import End, Fingerprints, Shown, from_json, shown_by
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Match, Observation, is_coincidence
 from autograder.diagnosis.operators.answers import tells
 from autograder.diagnosis.operators.comparison import MAX_SCREENS
-from autograder.diagnosis.operators.naming import name_one
+from autograder.diagnosis.operators.naming import name_one, name_stopped, one_of_each_group
 from autograder.diagnosis.operators.search import Tried
 from autograder.results import Diagnosis
-from autograder.sandbox.faults import Fault, NoGradients
+from autograder.sandbox.faults import Fault
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
 
@@ -29,6 +29,7 @@ class FailedCheck(NamedTuple):
     """A failed check, and the numbers of the programs that show in it what the code showed.
 
     *wrong* says whether an answer was wrong, *tells* whether it says enough to name a mistake.
+    *stopped* are the programs that only raised the same exception, *end* is how the check ended.
     """
 
     name: str
@@ -37,6 +38,13 @@ class FailedCheck(NamedTuple):
     wrong: bool
     tells: bool
     fault: bool = False
+    stopped: frozenset[int] = frozenset()
+    end: End = End("")
+
+    @property
+    def alike(self) -> frozenset[int]:
+        """The programs that ended as the code did, by numbers or in the same exception."""
+        return self.numbers | self.stopped
 
 
 class FingerprintMatcher:
@@ -44,13 +52,14 @@ class FingerprintMatcher:
 
     def __init__(self, known: Fingerprints) -> None:
         self.misconceptions = tuple(Misconception(**asdict(mistake)) for mistake in known.mistakes)
+        self.effects = known.effects
         self._known = known
         self._numbers = {item.id: number for number, item in enumerate(self.misconceptions)}
-        self._matching: dict[str, tuple[Observation, dict[int, Match]]] = {}
+        self._matching: dict[str, tuple[Observation, Shown, dict[int, Match]]] = {}
 
     def match(self, item: Misconception, failure: Failure) -> Match:
         """Compare the fingerprint of *item* with that of the student's code."""
-        return self._matches(failure).get(self._numbers[item.id], Match.NO)
+        return self._matches(failure)[1].get(self._numbers[item.id], Match.NO)
 
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
         """Whether *item* has no fingerprint in *check*: those that pass leave none."""
@@ -65,18 +74,17 @@ class FingerprintMatcher:
         failures: Sequence[Failure],
         passed: Sequence[pytest.Item],
     ) -> dict[str, Diagnosis]:
-        """Explain all wrong answers by one kind of mistake; name it by check."""
-        failed = self._failed_checks(failures)
-        return explain_all(self._known, failed, [check.name for check in passed])
+        """Explain all wrong answers, or else all exceptions, by one kind of mistake."""
+        return explain(self._known, *self._seen(failures, passed))
 
     def search_some(
         self,
         exercise: str,  # noqa: ARG002  # likewise
         failures: Sequence[Failure],
-        passed: Sequence[pytest.Item],  # noqa: ARG002  # as in ``Matcher``
+        passed: Sequence[pytest.Item],
     ) -> dict[str, Diagnosis]:
-        """Explain as many of the wrong answers as one kind of mistake can."""
-        return explain_some(self._known, self._failed_checks(failures))
+        """Explain as many of the wrong answers as one kind of mistake can, or all exceptions."""
+        return explain_rest(self._known, *self._seen(failures, passed))
 
     def search_beside(
         self,
@@ -95,34 +103,34 @@ class FingerprintMatcher:
         pattern = explain_exception(error, shows_values=failure.shows_values)
         return Diagnosis(*pattern) if pattern else None
 
-    def _matches(self, failure: Failure) -> dict[int, Match]:
-        """Return the numbers of the programs that show what the student's code showed."""
+    def _matches(self, failure: Failure) -> tuple[Shown, dict[int, Match]]:
+        """Return what the student's code showed, and the programs that show it, by numbers."""
         name, seen = failure.item.name, failure.observation
         found = self._matching.get(name)
         if found is None or found[0] is not seen:
             shown = shown_by(seen)
-            matches = self._known.matching(name, shown)
-            if isinstance(seen.error, NoGradients) and not shown.answers:
-                matches = dict.fromkeys(matches, Match.TEXT_ONLY)  # many have such a shape
-            found = self._matching[name] = seen, matches
-        return found[1]
+            found = self._matching[name] = seen, shown, self._known.matching(name, shown)
+        return found[1:]
 
-    def _failed_checks(self, failures: Sequence[Failure]) -> list[FailedCheck]:
+    def _seen(
+        self, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> tuple[list[FailedCheck], list[str]]:
         """Describe *failures*, those first whose last answer says something and is small."""
-        ordered = sorted(failures, key=_effort)
-        return [
-            FailedCheck(
-                failure.item.name,
-                layer_of(failure.item),
-                frozenset(
-                    one for one, match in self._matches(failure).items() if match is Match.YES
-                ),
-                self._is_wrong(failure),
-                _tells(failure.observation),
-                isinstance(failure.observation.error, Fault),
-            )
-            for failure in ordered
-        ]
+        failed = map(self._failed_check, sorted(failures, key=_effort))
+        return list(failed), [check.name for check in passed]
+
+    def _failed_check(self, failure: Failure) -> FailedCheck:
+        shown, matches = self._matches(failure)
+        return FailedCheck(
+            failure.item.name,
+            layer_of(failure.item),
+            _matching(matches, Match.YES),
+            self._is_wrong(failure),
+            _tells(failure.observation),
+            isinstance(failure.observation.error, Fault),
+            _matching(matches, Match.TEXT_ONLY),
+            shown.end,
+        )
 
     def _is_wrong(self, failure: Failure) -> bool:
         """Whether an answer is wrong, and the check did not fail for a forbidden function alone."""
@@ -130,7 +138,7 @@ class FingerprintMatcher:
         if not isinstance(seen.error, WrongAnswer) or not seen.answers:
             return False
         about_code = layer_of(failure.item) is Layer.FORBIDDEN
-        return not (about_code and self._known.is_right(name, shown_by(seen)))
+        return not (about_code and self._known.is_right(name, self._matches(failure)[0]))
 
 
 def fingerprint_matcher(stage: Stage) -> FingerprintMatcher | None:
@@ -141,20 +149,64 @@ def fingerprint_matcher(stage: Stage) -> FingerprintMatcher | None:
         return None
 
 
+def explain(
+    known: Fingerprints, failed: Sequence[FailedCheck], passed: Sequence[str]
+) -> dict[str, Diagnosis]:
+    """Explain all wrong answers by one kind of mistake, or all exceptions where none is wrong."""
+    by_kind = explain_all if any(one.wrong for one in failed) else explain_stopped
+    return by_kind(known, failed, passed)
+
+
+def explain_rest(
+    known: Fingerprints, failed: Sequence[FailedCheck], passed: Sequence[str]
+) -> dict[str, Diagnosis]:
+    """Explain most wrong answers by one kind of mistake, or all exceptions where none is wrong."""
+    if any(one.wrong for one in failed):
+        return explain_some(known, failed)
+    return explain_stopped(known, failed, passed)
+
+
 def explain_all(
     known: Fingerprints, failed: Sequence[FailedCheck], passed: Sequence[str]
 ) -> dict[str, Diagnosis]:
-    """Name the kind of mistake that explains every wrong answer, and passes what *passed*."""
+    """Name the kind of mistake that explains every wrong answer, and passes what *passed*.
+
+    Where the code raised, the program may raise something else, if numbers are certain enough.
+    """
     wrong = [one for one in failed if one.wrong]
     if not wrong:
         return {}
+    certain = any(one.tells for one in wrong)
     numbers = _kinds(known, frozenset.intersection(*(one.numbers for one in wrong)))
     for one in failed:
-        if one.fault:  # it may raise something else
+        if one.fault:
             numbers &= known.failing(one.name)
+        if one.end.raised and not certain:
+            numbers &= one.alike
     for name in passed:
         numbers -= known.failing(name)
     return _diagnoses(known, sorted(numbers), failed)
+
+
+def explain_stopped(
+    known: Fingerprints, failed: Sequence[FailedCheck], passed: Sequence[str]
+) -> dict[str, Diagnosis]:
+    """Name the kind of mistake that ends in every exception that the code ended in.
+
+    It fails and passes what the code did; only where no answer is wrong, or another one.
+    """
+    raised = [one for one in failed if one.end.raised]
+    if not any(one.end.specific for one in raised):
+        return {}
+    numbers = _kinds(known, frozenset.intersection(*(one.alike for one in raised)))
+    for one in failed:
+        if one.layer is not Layer.FORBIDDEN:
+            numbers &= known.failing(one.name)
+    for name in passed:
+        numbers -= known.failing(name)
+    refused = all(one.end.refuses for one in raised)
+    diagnosis = name_stopped(list(map(known.rewrite, sorted(numbers))), refused=refused)
+    return dict.fromkeys((one.name for one in raised), diagnosis) if diagnosis else {}
 
 
 def explain_some(known: Fingerprints, failed: Sequence[FailedCheck]) -> dict[str, Diagnosis]:
@@ -186,14 +238,15 @@ def _diagnoses(
     known: Fingerprints, numbers: Sequence[int], failed: Sequence[FailedCheck]
 ) -> dict[str, Diagnosis]:
     """Name the first program of each group, by the name of each explained check."""
-    if not numbers:
-        return {}
-    rewrites = list(map(known.rewrite, numbers))
-    first_of_each = {rewrite.group: rewrite for rewrite in reversed(rewrites)}
-    diagnosis = name_one([one for one in rewrites if one is first_of_each[one.group]])
+    rewrites = one_of_each_group(map(known.rewrite, numbers))
+    diagnosis = name_one(rewrites) if rewrites else None
     if diagnosis is None:
         return {}
     return {one.name: diagnosis for one in failed if numbers[0] in one.numbers}
+
+
+def _matching(matches: Mapping[int, Match], wanted: Match) -> frozenset[int]:
+    return frozenset(number for number, match in matches.items() if match is wanted)
 
 
 def _effort(failure: Failure) -> tuple[bool, int, int]:

@@ -18,6 +18,7 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograder.diagnosis.known_effects import KnownEffects
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
     Match,
@@ -26,8 +27,14 @@ from autograder.diagnosis.observation import (
     same_answer,
     status_of,
 )
+from autograder.diagnosis.operators.answers import (
+    is_specific,
+    may_share_step,
+    quoted_roles,
+    refuses,
+)
 from autograder.diagnosis.operators.rewrites import Rewrite
-from autograder.sandbox.faults import Raised
+from autograder.sandbox.faults import NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.student_proxy import RemoteModule
 
@@ -37,7 +44,10 @@ MAX_ENTRIES = 4  # of one tensor; the last one depends on all of its entries
 MAX_IN_DICT = 4  # of one tensor beside others, such as gradients
 GOLDEN = (5**0.5 - 1) / 2  # spreads the entries that are kept over all rows and columns
 NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # so that their places count, too
+PARTS = "parts"  # under this name stand the numbers of names and parts
+USUAL = "float32"  # a type that is not written down: nearly all tensors have it
 DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never have the same digest
+NO_GRADIENTS = "NoGradients"  # in the place of the type of an exception
 PASSES = -1  # in the place of the wording of a program that passes every public check
 
 
@@ -67,13 +77,23 @@ class Wording(NamedTuple):
 class End(NamedTuple):
     """How a check ended; of an exception there are the type, *kind*, and a digest of the text.
 
-    *message* is the digest of the whole message, which counts where nothing was answered.
+    *message* is the digest of the whole message, which counts where nothing was answered. *refuses*
+    says that the code itself raised it as a refusal, *specific* that it says more than what kind it
+    is, and *quantities* which ones the quoted line names, where exceptions are compared by that.
     """
 
     status: str
     kind: str = ""
     said: str = ""
     message: str = ""
+    refuses: bool = False
+    specific: bool = False
+    quantities: tuple[str, ...] = ()
+
+    @property
+    def raised(self) -> bool:
+        """Whether it was an exception, and not a result without gradients."""
+        return self.kind not in {"", NO_GRADIENTS}
 
 
 class Print(NamedTuple):
@@ -97,10 +117,13 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     *digest* is that of everything else, so that an edited number shows.
     The misconceptions have the first numbers; then come all programs with one kind of mistake, in
     the order of the exercises and of their code, each with the number of its wording or ``PASSES``.
-    *solved* holds the answers of the solution to the checks that look at its code.
+    Of an answer with several names *answers* holds the number of the names and those of the parts,
+    which answers share.
+    *solved* holds the answers of the solution to the checks that look at its code, *effects* what
+    its results depend on.
     """
 
-    format_version: Literal[2] = 2
+    format_version: Literal[3] = 3
     made_from: str
     digest: str = ""
     mistakes: tuple[Mistake, ...]
@@ -111,31 +134,65 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     answers: tuple[Any, ...]
     solved: dict[str, tuple[int, ...]]
     prints: dict[str, tuple[Print, ...]]
+    effects: KnownEffects = KnownEffects()
 
     def shown(self, found: Print) -> Shown:
         """Return what *found* holds."""
-        return Shown(self.ends[found.end], [self.answers[index] for index in found.answers])
+        return Shown(self.ends[found.end], [self._whole[index] for index in found.answers])
+
+    @cached_property
+    def _whole(self) -> list[Any]:
+        """The answers with their parts in their places; parts come before what they are part of."""
+        whole: list[Any] = []
+        for answer in self.answers:
+            if isinstance(answer, dict) and PARTS in answer:
+                names, *parts = (whole[index] for index in answer[PARTS])
+                whole.append(dict(zip(names, parts, strict=False)))
+            else:
+                whole.append(answer)
+        return whole
 
     def matching(self, check: str, seen: Shown) -> dict[int, Match]:
         """Return the programs that show in *check* what was *seen*, by their numbers."""
         found: dict[int, Match] = {}
         for one in self.prints.get(check, ()):
             match = self._compare(one, seen)
-            if match is not Match.NO:
-                found.update(dict.fromkeys(one.of, match))
-        return found
+            stopped = self._compare_steps(one, seen, match)
+            found.update(
+                (number, match if number < len(self.mistakes) else stopped) for number in one.of
+            )
+        return {number: match for number, match in found.items() if match is not Match.NO}
 
     def _compare(self, one: Print, seen: Shown) -> Match:
         """Compare as ``observation.compare`` does."""
         end = self.ends[one.end]
-        if end[:-1] != seen.end[:-1] or len(one.answers) != len(seen.answers):
+        if end[:3] != seen.end[:3]:
             return Match.NO
-        if seen.answers:
-            pairs = zip((self.answers[index] for index in one.answers), seen.answers, strict=True)
-            return Match.YES if all(same_answer(*pair) for pair in pairs) else Match.NO
+        if seen.answers or one.answers:
+            return Match.YES if self._answers_alike(one, seen) else Match.NO
+        if end.kind == NO_GRADIENTS:
+            return Match.TEXT_ONLY  # only the shape of an answer, which many mistakes have
         if end.message == seen.end.message:
             return Match.YES
         return Match.TEXT_ONLY if end.kind else Match.NO
+
+    def _compare_steps(self, one: Print, seen: Shown, match: Match) -> Match:
+        """Compare as ``operators.comparison`` does, which has the result of ``compare``, *match*.
+
+        Each program may refuse in its own words, and two lines must be able to be the same step.
+        """
+        end = self.ends[one.end]
+        refuse = end.refuses and seen.end.refuses and self._answers_alike(one, seen)
+        if match is Match.TEXT_ONLY or (match is Match.NO and refuse):
+            same = end.raised and may_share_step(end.quantities, seen.end.quantities)
+            return Match.TEXT_ONLY if same else Match.NO
+        return match
+
+    def _answers_alike(self, one: Print, seen: Shown) -> bool:
+        if len(one.answers) != len(seen.answers):
+            return False
+        pairs = zip((self._whole[index] for index in one.answers), seen.answers, strict=True)
+        return all(same_answer(*pair) for pair in pairs)
 
     def failing(self, check: str) -> frozenset[int]:
         """Return the numbers of the programs that fail *check*."""
@@ -150,7 +207,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def is_right(self, check: str, seen: Shown) -> bool:
         """Whether the answers are the solution's: *check* failed for something beside them."""
-        solved = [self.answers[index] for index in self.solved.get(check, ())]
+        solved = [self._whole[index] for index in self.solved.get(check, ())]
         return len(seen.answers) <= len(solved) and same_answer(
             seen.answers, solved[: len(seen.answers)]
         )
@@ -195,10 +252,25 @@ def shown_by(observation: Observation) -> Shown:
         for verb, answer in observation.answers  # the values of buffers are free
         if verb not in UNCOMPARED_VERBS
     ]
-    kind, text = (error.kind, error.text) if isinstance(error, Raised) else ("", "")
-    message = "" if kept else _digest(message_without_numbers(error))
-    end = End(status_of(error), kind, _digest(text) if text else "", message)
-    return Shown(end, list(map(to_json_value, kept)))
+    return Shown(_end_of(error, answered=bool(kept)), list(map(to_json_value, kept)))
+
+
+def _end_of(error: BaseException | None, *, answered: bool) -> End:
+    message = "" if answered else _digest(message_without_numbers(error))
+    if not isinstance(error, Raised):
+        return End(status_of(error), message=message)
+    if isinstance(error, NoGradients):
+        return End(status_of(error), NO_GRADIENTS, _digest(error.text), message)
+    refused = refuses(error)
+    return End(
+        status_of(error),
+        error.kind,
+        _digest(error.text) if error.text else "",
+        message,
+        refused,
+        is_specific(error),
+        () if answered and not refused else tuple(sorted(quoted_roles(error))),
+    )
 
 
 def changes(old: Fingerprints, new: Fingerprints, compared: Collection[str]) -> Iterator[str]:
@@ -220,8 +292,14 @@ def changes(old: Fingerprints, new: Fingerprints, compared: Collection[str]) -> 
         left, right = before.get((check, label)), now.get((check, label))
         if left is None or right is None:
             yield f"{check} {'passes' if right is None else 'fails'} {label}"
-        elif left.end[:2] != right.end[:2] or not same_answer(left.answers, right.answers):
+        elif _without_text(left.end) != _without_text(right.end) or not same_answer(
+            left.answers, right.answers
+        ):
             yield f"{check} shows something else for {label}"
+
+
+def _without_text(end: End) -> End:
+    return end._replace(said="", message="")
 
 
 def sealed(known: Fingerprints) -> Fingerprints:
@@ -262,10 +340,8 @@ def to_json_value(answer: Any, most: int = MAX_ENTRIES) -> Any:  # noqa: PLR0911
             return _tensor(answer.detach(), most)
         case dict():
             return {str(key): to_json_value(value, MAX_IN_DICT) for key, value in answer.items()}
-        case list():
+        case list() | tuple():  # which checks take for one another
             return [to_json_value(item, most) for item in answer]
-        case tuple():
-            return {"tuple": [to_json_value(item, most) for item in answer]}
         case bool() | int() | float() | None:
             return _number(answer)
         case RemoteModule():
@@ -283,7 +359,8 @@ def _tensor(answer: Tensor, most: int) -> dict[str, Any]:
         entries = [*flat[kept].tolist(), _weighted_sum(flat)]
     else:
         entries = flat.tolist()
-    sizes = [str(answer.dtype).removeprefix("torch."), *map(str, answer.shape)]
+    dtype = str(answer.dtype).removeprefix("torch.")
+    sizes = [*([] if dtype == USUAL else [dtype]), *map(str, answer.shape)]
     return {" ".join(sizes): [_number(value) for value in entries]}
 
 

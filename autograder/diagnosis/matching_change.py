@@ -13,7 +13,7 @@ from torch import Tensor
 from autograder.diagnosis.changed_calls import UNCHANGED, Call, Change, all_changes
 from autograder.diagnosis.factor_words import EXACT, Fit, pattern, say_fit
 from autograder.diagnosis.heuristics import Pattern
-from autograder.diagnosis.single_changes import Answers, Knob, Pair, Table
+from autograder.diagnosis.single_changes import Answers, Knob, SolutionPair, Table
 
 ROUNDING = 1e-5  # of the largest number of a result, in float32 and in any order of steps
 VISIBLE = 1e-3  # a hundred times that: so much the change must matter for some input
@@ -24,7 +24,7 @@ MAX_OTHERS = 2  # calls with other sizes: enough that no two sizes are equal in 
 LARGE = 6  # times as large as the other inputs, so that a function is no longer almost linear
 
 
-def matching_change(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
+def matching_change(pair: SolutionPair, others: Iterable[SolutionPair] = ()) -> Pattern:
     """Say which change gives the student's results.
 
     *others* are calls of the same function, which show which size a number is.
@@ -46,7 +46,7 @@ def matching_change(pair: Pair, others: Iterable[Pair] = ()) -> Pattern:
     return say_fit([fit, *_fits(fit.knob, more)], [pair.right, *(one.right for one in more)])
 
 
-def _fit(pair: Pair, like: Knob | None = None) -> Fit | None:
+def _fit(pair: SolutionPair, like: Knob | None = None) -> Fit | None:
     """Return the first knob with a number that gives the student's results, or that *like* it."""
     answer, right = pair.theirs.answer(UNCHANGED), pair.ours.answer(UNCHANGED)
     if answer is None or right is None or answer.shape != right.shape:
@@ -64,7 +64,7 @@ def _fit(pair: Pair, like: Knob | None = None) -> Fit | None:
     return None
 
 
-def _fits(knob: Knob, others: Sequence[Pair]) -> Iterator[Fit]:
+def _fits(knob: Knob, others: Sequence[SolutionPair]) -> Iterator[Fit]:
     """Yield what the same knob is in other calls."""
     for other in others:
         other.ask(list(all_changes(other.call)))
@@ -72,7 +72,7 @@ def _fits(knob: Knob, others: Sequence[Pair]) -> Iterator[Fit]:
             yield fit
 
 
-def _confirmed(answers: Answers, pair: Pair) -> bool:
+def _confirmed(answers: Answers, pair: SolutionPair) -> bool:
     """Whether *answers* are the student's for all inputs, some of which show the change."""
     changes = [*all_changes(pair.call), *_large(pair.call)]
     pair.ask(changes)
@@ -125,7 +125,7 @@ def _fitted(knob: Knob, number: float, targets: Sequence[tuple[Change, Tensor]])
     return number
 
 
-def _sharpened(knob: Knob, number: float, pair: Pair) -> float:
+def _sharpened(knob: Knob, number: float, pair: SolutionPair) -> float:
     """Fit *number* to large inputs as well, where it matters more."""
     changes = [UNCHANGED, *_large(pair.call)]
     pair.theirs.ask(changes)

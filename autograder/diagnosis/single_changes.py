@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import torch
 from torch import Tensor
 
-from autograder.diagnosis.changed_calls import UNCHANGED, Call, Change, Subject
+from autograder.diagnosis.changed_calls import UNCHANGED, BatchChannel, Call, Change
 from autograder.diagnosis.changed_solution import (
     ChangedSolution,
     ProductChange,
@@ -21,6 +21,7 @@ from autograder.diagnosis.changed_solution import (
     SoftmaxChange,
     Step,
 )
+from autograder.diagnosis.subjects import Pair, Subject
 from autograder.suite.in_process import LocalChannel
 
 EQUAL = 1e-6  # of the largest number of a result: two changes do the same
@@ -272,40 +273,16 @@ class RightCall:
         return Answers(Subject(self.solution, replace(self.call, then={name: apply})))
 
 
-class Pair(NamedTuple):
-    """The solution and a student's code, with the same call."""
+@dataclass(frozen=True)
+class SolutionPair(Pair):
+    """The solution and a student's code, with the same call; *right* has the solution's changes."""
 
     right: RightCall
-    theirs: Subject
 
-    @property
-    def call(self) -> Call:
-        """The call that both get."""
-        return self.right.call
-
-    @property
-    def ours(self) -> Subject:
-        """The solution."""
-        return self.right.subject
-
-    def ask(self, changes: Sequence[Change]) -> None:
-        """Ask both for their results under *changes*."""
-        self.ours.ask(changes)
-        self.theirs.ask(changes)
-
-    def differences(self, change: Change, times: int = 1) -> tuple[Tensor, Tensor] | None:
-        """Return how much *change* moves the two results; ``None`` if one of them is unusable.
-
-        *times* is the factor by which it should change them.
-        """
-        ours, theirs = (one.difference(change, times) for one in (self.ours, self.theirs))
-        return None if ours is None or theirs is None else (ours, theirs)
-
-    def arguments(self) -> Iterator[tuple[str, Tensor]]:
-        """Yield the tensors of numbers that are passed, by name."""
-        for name, tensor in self.call.tensors.items():
-            if name not in self.call.parameters:
-                yield name, tensor
+    @classmethod
+    def of(cls, right: RightCall, channel: BatchChannel) -> "SolutionPair":
+        """Return the pair of *right* and the code behind *channel*."""
+        return cls(right.call, right.subject, Subject(channel, right.call), right)
 
 
 def _equal(left: Tensor | None, right: Tensor | None) -> bool:

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, is_attempt
 from autograder.diagnosis.causal_readings import CausalReader
-from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
+from autograder.diagnosis.fingerprint_matcher import FingerprintMatcher, fingerprint_matcher
+from autograder.diagnosis.known_effects import KnownEffectsReader
 from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation, status_of
@@ -184,7 +185,7 @@ class SuiteRunner:
         self._context = plugin.context
         self._matchers: dict[str, Matcher | None] = {}
         self._carriers: dict[str, CarryForward] = {}
-        self._readers: dict[str, CausalReader] = {}
+        self._readers: dict[str, CausalReader | KnownEffectsReader] = {}
         self._solved: dict[str, Observation] = {}
         self._known: dict[str, KnownReplies] = {}
         self._checks: dict[str, list[CollectedCheck]] = {}
@@ -436,16 +437,13 @@ class SuiteRunner:
     ) -> ExerciseResult:
         """Add what the code of *exercise* depends on to failures that have no diagnosis."""
         failures = unnamed.get(exercise.name)
-        matcher = self._matcher(stage)
-        if not failures or self._public or not isinstance(matcher, MisconceptionMatcher):
-            return exercise  # a student's machine has no solution to compare with
-        if stage.name not in self._readers:
-            self._readers[stage.name] = CausalReader(stage, matcher.solve)
+        reader = self._reader(stage) if failures else None
+        if not failures or reader is None:
+            return exercise
         own = [one for one in self.checks(stage.name) if one.spec.exercise == exercise.name]
         session.begin(exercise.name)
         with session.charged(DIAGNOSIS_SECONDS):
-            items = [one.item for one in own]
-            found = self._readers[stage.name].read(session, failures, items)
+            found = reader.read(session, failures, [one.item for one in own])
         outcomes = {
             one.name: CheckOutcome(one, self.course.reveal, public=self._public) for one in own
         }
@@ -519,6 +517,18 @@ class SuiteRunner:
                 else fingerprint_matcher(stage)
             )
         return self._matchers[stage.name]
+
+    def _reader(self, stage: Stage) -> CausalReader | KnownEffectsReader | None:
+        """Return what compares with the solution, or on students' machines with numbers of it."""
+        if stage.name not in self._readers:
+            match self._matcher(stage):
+                case MisconceptionMatcher() as matcher:
+                    self._readers[stage.name] = CausalReader(stage, matcher.solve)
+                case FingerprintMatcher() as matcher:
+                    self._readers[stage.name] = KnownEffectsReader(matcher.effects, self.run)
+                case _:
+                    return None
+        return self._readers[stage.name]
 
     def _carrier(self, stage: Stage) -> CarryForward:
         if stage.name not in self._carriers:

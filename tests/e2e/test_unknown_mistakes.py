@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from autograder.course import find_root, load
-from autograder.diagnosis.changed_calls import REPEATED, Subject, all_changes, find_call
+from autograder.diagnosis.changed_calls import REPEATED, all_changes, find_call
 from autograder.diagnosis.effects import first_reading
-from autograder.diagnosis.single_changes import Pair, RightCall
+from autograder.diagnosis.single_changes import RightCall, SolutionPair
 from autograder.grading.suite_runner import open_suites
 from autograder.results import Diagnosis
 from autograder.submission import Code, Submission
@@ -262,7 +262,7 @@ def test_right_programs_depend_on_what_the_solution_depends_on(number: str):
             for one in right:
                 code = submit(COURSE, one).code
                 assert code is not None
-                pair = Pair(right_call, Subject(LocalChannel(one.id, code.cells[0]), call))
+                pair = SolutionPair.of(right_call, LocalChannel(one.id, code.cells[0]))
                 pair.ask(list(all_changes(call)))
                 again = pair.differences(REPEATED)
                 if again is not None and not again[0].max():  # else the solution draws numbers

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -20,6 +20,7 @@ from autograder.sandbox.faults import Raised
 
 SAMPLES = 4  # entries of a tensor that are compared first: most answers differ in all of them
 CERTAIN = 10 * SAME_RTOL  # what differs by more is not the same answer
+SPECIFIC = re.compile(r"\d|'|buffer|Variable|got \(")  # in the text of an exception: a size, a name
 MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
 
 
@@ -172,6 +173,11 @@ def refuses(error: BaseException | None) -> bool:
     return error.refusal and ": raise " in error.message.partition("\n")[0]
 
 
+def is_specific(error: BaseException | None) -> bool:
+    """Whether an exception says more than what kind it is: its text, or that it is a refusal."""
+    return refuses(error) or bool(SPECIFIC.search(str(getattr(error, "text", ""))))
+
+
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:
     """Whether two runs ended alike, if each may use its own words."""
     return ended_alike(left, right) or in_other_words(left, right)
@@ -197,11 +203,16 @@ def may_be_same_line(left: BaseException | None, right: BaseException | None) ->
     Names of quantities decide: a product of weights and values is none of queries and keys. A line
     without such a name may be any.
     """
-    mine, theirs = _quoted_roles(left), _quoted_roles(right)
-    return not mine or not theirs or bool(mine & theirs)
+    return may_share_step(quoted_roles(left), quoted_roles(right))
 
 
-def _quoted_roles(error: BaseException | None) -> set[str]:
+def may_share_step(mine: Collection[str], theirs: Collection[str]) -> bool:
+    """Whether two lines that name these quantities can be about the same step."""
+    return not mine or not theirs or not set(mine).isdisjoint(theirs)
+
+
+def quoted_roles(error: BaseException | None) -> set[str]:
+    """Return the quantities that the line which an exception quotes names."""
     quoted = str(getattr(error, "message", "")).partition("\n")[0].partition(": ")[2]
     if quoted.startswith('"'):
         return set()  # a line of a docstring: the step was made by a rewrite, which has no line

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.operators.kinds import KINDS
+from autograder.diagnosis.operators.kinds import KINDS, UNLIKELY
 from autograder.diagnosis.operators.programs import Key
 from autograder.diagnosis.operators.rewrites import Rewrite
 from autograder.diagnosis.operators.vocabulary import alternatives
@@ -48,15 +48,37 @@ def name_one(found: Sequence[Rewrite]) -> Diagnosis | None:
     )
 
 
-def name_stopped(found: Sequence[Rewrite]) -> Diagnosis | None:
-    """Name the mistakes that raise the same exception: no other number tells them from others."""
-    named = name_one(found)
+def name_stopped(found: Sequence[Rewrite], *, refused: bool) -> Diagnosis | None:
+    """Name the mistakes that raise the same exception: no other number tells them from others.
+
+    *refused* says that the code itself raised it, as a refusal; ``None`` without a mistake.
+    """
+    likely = one_of_each_group(_likely(found, refused=refused))
+    named = name_one(likely) if likely else None
     if named is None:
         return None
-    one = len({rewrite.explanation for rewrite in found}) == 1 or len(found) > MAX_NAMED
+    one = len({rewrite.explanation for rewrite in likely}) == 1 or len(likely) > MAX_NAMED
     opening = "This mistake ends" if one else "These mistakes end"
     sentence = f"{opening} in the same error, in each of these checks: {named.explanation}"
     return Diagnosis(named.misconception, sentence, named.hint, f"Same error as: {named.title}")
+
+
+def _likely(found: Sequence[Rewrite], *, refused: bool) -> Sequence[Rewrite]:
+    """Keep the likely kinds, if there are any: an exception says less than numbers do.
+
+    Where the code refuses what is right, just that is certain, whatever the reason is.
+    """
+    if refused:
+        return [one for one in found if one.kind == "check_wrong"] or found
+    return [one for one in found if one.kind not in UNLIKELY] or found
+
+
+def one_of_each_group(found: Iterable[Rewrite]) -> list[Rewrite]:
+    """Keep the first of each group."""
+    groups: dict[str, Rewrite] = {}
+    for one in found:
+        groups.setdefault(one.group, one)
+    return list(groups.values())
 
 
 def name_misconception(item: Misconception) -> Diagnosis:
@@ -66,7 +88,7 @@ def name_misconception(item: Misconception) -> Diagnosis:
 
 def merge(same: Sequence[Rewrite]) -> Diagnosis | None:
     """Name one mistake with the sentences of all of *same*; ``None`` if they are too many."""
-    return name_one(list({one.group: one for one in same}.values()))
+    return name_one(one_of_each_group(same))
 
 
 def name_each(

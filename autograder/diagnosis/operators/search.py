@@ -17,7 +17,7 @@ from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.operators import naming
 from autograder.diagnosis.operators.answers import refuses
 from autograder.diagnosis.operators.comparison import Comparison
-from autograder.diagnosis.operators.kinds import UNLIKELY, require_known
+from autograder.diagnosis.operators.kinds import require_known
 from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.pairs import PairSearch
 from autograder.diagnosis.operators.programs import Programs, Run, Script, Solve, Words
@@ -193,23 +193,9 @@ def _diagnose(compared: Comparison, found: Sequence[Found]) -> dict[str, Diagnos
 def _diagnose_stopped(compared: Comparison, found: Sequence[Found]) -> dict[str, Diagnosis]:
     """Name what ends in the same exceptions, by the name of each check that they ended."""
     rewrites = compared.programs.rewrites
-    found = _likely(compared, found)
-    found = naming.first_of_each_group(found, rewrites)
-    diagnosis = naming.name_stopped([rewrites[one.key[0]] for one in found]) if found else None
+    refused = all(refuses(one.observation.error) for one in compared.raised)
+    diagnosis = naming.name_stopped([rewrites[one.key[0]] for one in found], refused=refused)
     return dict.fromkeys((one.item.name for one in compared.raised), diagnosis) if diagnosis else {}
-
-
-def _likely(compared: Comparison, found: Sequence[Found]) -> Sequence[Found]:
-    """Keep the likely kinds, if there are any: an exception says less than numbers do.
-
-    Where the code refuses what is right, just that is certain, whatever the reason is.
-    """
-    kinds = [compared.programs.rewrites[one.key[0]].kind for one in found]
-    pairs = list(zip(found, kinds, strict=True))
-    if all(refuses(one.observation.error) for one in compared.raised):
-        refusing = [one for one, kind in pairs if kind == "check_wrong"]
-        return refusing or found
-    return [one for one, kind in pairs if kind not in UNLIKELY] or found
 
 
 def _diagnose_both(compared: Comparison, found: Sequence[Found]) -> dict[str, Diagnosis]:

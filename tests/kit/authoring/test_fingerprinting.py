@@ -3,13 +3,18 @@
 from collections.abc import Iterator
 
 import pytest
+import torch
 
 from autograder.authoring import fingerprinting
 from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks, kinds_of
 from autograder.course import Course
+from autograder.diagnosis import fingerprints
+from autograder.diagnosis.fingerprints import Print
+from autograder.diagnosis.observation import Observation
 from autograder.errors import CourseError
 from autograder.grading.suite_runner import open_suites
 from autograder.suite.in_process import solution_channel
+from autograder.suite.student_proxy import Student
 
 
 @pytest.fixture
@@ -75,3 +80,17 @@ def test_fingerprints_that_are_too_large_are_refused(
 
     with pytest.raises(CourseError, match="more than 10"):
         fingerprinting.encode(public.stage, made.fingerprints)
+
+
+def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
+    """A gradient of the input and one of the parameter stand beside the output."""
+    student = Student(public.solution)
+    student.new("Scale", 3).gradients(torch.ones(3), cotangent=torch.ones(3))
+    seen = fingerprints.shown_by(Observation(student.observed, None))
+    maker = FingerprintMaker(public)
+    (kept,) = maker.keep_answers(seen)
+    known = maker.make("a digest").fingerprints
+
+    assert set(seen.answers[0]) == {"output", "gradients"}
+    assert fingerprints.PARTS in known.answers[kept]
+    assert known.shown(Print(0, (kept,), ())).answers == seen.answers

@@ -11,6 +11,7 @@ from autograder import course as courses
 from autograder.authoring import release, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course
+from autograder.diagnosis.known_effects import KnownEffects
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import public_record
 from tests.factories import HIDDEN, MISCONCEPTIONS, course_files, write_files
@@ -310,3 +311,14 @@ def test_a_record_of_other_numbers_is_a_finding(added: Course):
         found = list(verify.wrong_records(stage, recorder))
 
     assert found == ["01_tiny: public.json holds other numbers for test_scales_each_feature."]
+
+
+def test_a_name_that_students_do_not_know_is_reported(tiny: Course):
+    """Fingerprints name arguments and parameters, which the stub or the public suite states."""
+    release.build(tiny)
+    stage = tiny.stages[0]
+    stated = KnownEffects(arguments={"double": ("x",)}, parameters={"0": {"factor": (1,)}})
+    secret = KnownEffects(gradients={"test 0": ("secret_layer.weight",)})
+
+    assert [*verify.unknown_names(stage, stated)] == []
+    assert "the name secret_layer.weight" in "".join(verify.unknown_names(stage, secret))

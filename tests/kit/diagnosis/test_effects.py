@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from autograder.diagnosis.changed_calls import Subject, find_call
+from autograder.diagnosis.changed_calls import find_call
 from autograder.diagnosis.effects import compare_effects, missing_gradients
 from autograder.diagnosis.heuristics import Pattern
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.single_changes import Pair, RightCall
+from autograder.diagnosis.single_changes import RightCall, SolutionPair
 from autograder.suite.in_process import LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Student
 
@@ -65,7 +65,7 @@ def reading(name: str, code: str) -> Pattern:
     call = find_call(solution, [one.request for one in recording.exchanges], handles)
     assert call is not None
     theirs = LocalChannel("theirs", f"{SOLUTION}\n{code}".encode())
-    return compare_effects(Pair(RightCall(solution, call), Subject(theirs, call)))
+    return compare_effects(SolutionPair.of(RightCall(solution, call), theirs))
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_nothing_is_said_where_the_solution_draws_numbers():
     Student(recording).call("noisy", TOKENS)
     call = find_call(solution, [recording.exchanges[0].request], [-1])
     assert call is not None
-    theirs = Subject(LocalChannel("theirs", b"def noisy(x): return x"), call)
+    theirs = LocalChannel("theirs", b"def noisy(x): return x")
 
-    assert compare_effects(Pair(RightCall(solution, call), theirs)) is None
+    assert compare_effects(SolutionPair.of(RightCall(solution, call), theirs)) is None
 
 
 def gradients(**found: torch.Tensor | None) -> Observation:

@@ -11,10 +11,12 @@ from autograder.diagnosis import misconceptions
 from autograder.diagnosis.fingerprint_matcher import (
     FailedCheck,
     explain_all,
+    explain_rest,
     explain_some,
+    explain_stopped,
     fingerprint_matcher,
 )
-from autograder.diagnosis.fingerprints import PASSES, Fingerprints, Print, Wording
+from autograder.diagnosis.fingerprints import PASSES, End, Fingerprints, Print, Wording
 from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, channel_of, explain
 from autograder.diagnosis.observation import Failure
 from autograder.grading.suite_runner import SuiteRunner, open_suites
@@ -67,10 +69,7 @@ def test_fingerprints_and_code_name_the_same_misconception(course: Course):
 
 
 def test_fingerprints_and_code_name_the_same_kind(course: Course):
-    """Both matchers say the same of each program with a kind of mistake that answers something.
-
-    Where the code only raises, the lines that it quotes are needed, which are not on this machine.
-    """
+    """Both matchers say the same of each program with a kind of mistake, also where it raises."""
     stage = course.stage("01")
     solution = solution_channel(stage.solution)
     by_numbers = fingerprint_matcher(stage)
@@ -84,15 +83,11 @@ def test_fingerprints_and_code_name_the_same_kind(course: Course):
             if kind.channel is not None
         ]
 
-    said = [(code, numbers) for code, numbers in said if not any(map(is_stopped, code.values()))]
+    titles = [one.title for code, _ in said for one in code.values()]
 
     assert [code for code, numbers in said if code != numbers] == []
     assert sum(bool(code) for code, _ in said) > 100
-
-
-def is_stopped(diagnosis: Diagnosis) -> bool:
-    """Whether it is about programs that end in the same exception."""
-    return diagnosis.title.startswith("Same error as")
+    assert any(title.startswith("Same error as") for title in titles)
 
 
 KINDS = ["scale_missing", "scale_missing", "softmax_axis", "mask_missing", "transposed"]
@@ -165,6 +160,45 @@ def test_documented_values_alone_name_nothing(known: Fingerprints):
 
     assert explain_some(known, [documented, failed("c", 2)]) != {}
     assert explain_some(known, [documented, failed("c")]) == {}
+
+
+def raising(name: str, *numbers: int, text: str = "sizes 2 and 3") -> FailedCheck:
+    """A check that raised, as these programs did."""
+    end = End("raised", "RuntimeError", text, specific=any(map(str.isdigit, text)))
+    same = frozenset(numbers)
+    return FailedCheck(name, Layer.PROBE, frozenset(), False, False, True, stopped=same, end=end)  # noqa: FBT003  # in their order
+
+
+def test_a_kind_that_ends_in_the_same_exceptions_is_named(known: Fingerprints):
+    """It must raise each of them, and pass what the code passed."""
+    found = explain_stopped(known, [raising("a", 0, 1, 2), raising("b", 0, 1)], ["c"])
+
+    assert {name: one.title for name, one in found.items()} == dict.fromkeys(
+        "ab", "Same error as: scale_missing"
+    )
+    assert explain_stopped(known, [raising("a", 2)], ["c"]) == {}
+    assert explain_stopped(known, [raising("a", 2), failed("b")], []) == {}
+
+
+def test_an_exception_without_a_size_or_a_name_names_nothing(known: Fingerprints):
+    """Too many programs end in it."""
+    assert explain_stopped(known, [raising("a", 0, text="no numbers")], []) == {}
+
+
+def test_where_numbers_are_few_the_exceptions_must_agree(known: Fingerprints):
+    """A program that raises something else is named if its numbers are certain enough."""
+    for tells in (True, False):
+        found = explain_all(known, [failed("a", 0, tells=tells), raising("b", 3)], [])
+
+        assert bool(found) is tells
+
+
+def test_exceptions_that_a_named_mistake_leaves_are_compared(known: Fingerprints):
+    """Where none of the rest is a wrong answer, they are named as where no answer is wrong."""
+    left = [raising("a", 0, 1, 2), raising("b", 0, 1)]
+
+    assert explain_rest(known, left, ["c"]) == explain_stopped(known, left, ["c"]) != {}
+    assert explain_rest(known, [*left, failed("c")], []) == {}
 
 
 def test_answers_that_tell_little_name_nothing(known: Fingerprints):

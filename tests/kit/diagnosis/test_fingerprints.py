@@ -11,8 +11,9 @@ from autograder.authoring import release, stubs, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course
 from autograder.diagnosis import fingerprints
-from autograder.diagnosis.observation import Observation, same_answer
-from autograder.sandbox.faults import Fault, Raised
+from autograder.diagnosis.known_effects import KnownEffects
+from autograder.diagnosis.observation import Match, Observation, same_answer
+from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
 
 DOUBLED = "test_doubles_the_documented_numbers"
@@ -60,7 +61,7 @@ def test_release_keeps_what_the_public_suite_detects(known):
         "test_doubles_the_documented_numbers",
         "test_doubles_unseen_numbers",
     ]
-    assert prints[0][1] == [{"float32 3": [0.25, 2.25, 6.25]}]
+    assert prints[0][1] == [{"3": [0.25, 2.25, 6.25]}]
 
 
 def test_release_keeps_what_kinds_of_mistake_show(known):
@@ -102,7 +103,7 @@ def test_a_file_is_read_as_it_was_written(known):
         pytest.param(torch.tensor([-0.0]), torch.tensor([0.0]), True, id="zero-has-no-sign"),
         pytest.param(torch.zeros(9999), torch.zeros(9998), False, id="large"),
         pytest.param({"w": torch.ones(1)}, {"v": torch.ones(1)}, False, id="other-names"),
-        pytest.param([1.0], (1.0,), False, id="list-or-tuple"),
+        pytest.param([1.0], (1.0,), True, id="list-or-tuple"),
         pytest.param(1, True, False, id="number-or-boolean"),
         pytest.param(1, 1.0, False, id="int-or-float"),
         pytest.param(None, "None", False, id="none-or-a-string"),
@@ -120,19 +121,86 @@ def test_of_a_large_tensor_only_some_entries_are_kept():
     """A file of fingerprints stays small."""
     (kept,) = json_values(torch.arange(10_000.0))
 
-    assert list(kept) == ["float32 10000"]
-    assert len(kept["float32 10000"]) == fingerprints.MAX_ENTRIES
+    assert list(kept) == ["10000"]
+    assert len(kept["10000"]) == fingerprints.MAX_ENTRIES
+
+
+def test_answers_share_their_parts(known):
+    """Of an answer with several names only numbers of names and parts are written."""
+    part, names = {"1": [0.5]}, ["weight", "bias"]
+    both = {fingerprints.PARTS: [1, 0, 0]}
+    one = fingerprints.Print(0, (2, 0), (0,))
+    known = replace(known, answers=(part, names, both), prints={"check": (one,)})
+
+    assert known.shown(one).answers == [{"weight": part, "bias": part}, part]
+    with pytest.raises(IndexError):  # somebody edited the file
+        fingerprints.from_json(fingerprints.to_json(replace(known, answers=(both, part, names))))
 
 
 def test_strings_are_hashed():
     """A message may quote a line of code; no part of it is kept."""
-    status, kind, said, _ = end_of(raised("keys are missing"), torch.ones(1))
+    status, kind, said, *_ = end_of(raised("keys are missing"), torch.ones(1))
 
     assert (status, kind) == ("raised", "ValueError")
     assert set(said) <= set("0123456789abcdef")
-    assert said != end_of(raised("values are missing"), torch.ones(1))[2]
+    assert said != end_of(raised("values are missing"), torch.ones(1)).said
     assert isinstance(json_values("x = queries @ keys.T")[0], str)
     assert "queries" not in json_values("x = queries @ keys.T")[0]
+
+
+def stopped(line: str, text: str = "sizes 2 and 3") -> Raised:
+    """An exception that quotes *line*."""
+    return Raised(
+        "RuntimeError", text, f"f raised RuntimeError in line 3: {line}\n{text}", public=""
+    )
+
+
+def refused(text: str) -> Raised:
+    """A refusal of the code's own."""
+    message = f'f raised ValueError in line 3: raise ValueError("{text}")\n{text}'
+    return Raised("ValueError", text, message, public="", refusal=True)
+
+
+@pytest.mark.parametrize(
+    ("seen", "match"),
+    [
+        pytest.param(stopped("scores = queries @ keys.T"), Match.YES, id="same-line"),
+        pytest.param(stopped("a = q @ k"), Match.TEXT_ONLY, id="same-quantities"),
+        pytest.param(stopped("a = b @ c"), Match.TEXT_ONLY, id="no-quantities"),
+        pytest.param(stopped("context = weights @ values"), Match.NO, id="other-quantities"),
+        pytest.param(stopped("a = q @ k", "sizes 2 and 4"), Match.NO, id="other-sizes"),
+    ],
+)
+def test_exceptions_of_kinds_are_compared_by_the_quantities_of_the_line(known, seen, match):
+    """Type, text and quantities must agree, as where programs run."""
+    kept = fingerprints.shown_by(Observation((), stopped("scores = queries @ keys.T"))).end
+    first = len(known.mistakes)
+    one = fingerprints.Print(0, (), (first,))
+    known = replace(known, ends=(kept,), prints={"check": (one,)})
+
+    found = known.matching("check", fingerprints.shown_by(Observation((), seen)))
+
+    assert found.get(first, Match.NO) is match
+
+
+def test_kinds_refuse_in_their_own_words(known):
+    """A misconception must have the same words, a program with a kind of mistake need not."""
+    kept = fingerprints.shown_by(Observation((), refused("lengths differ"))).end
+    first = len(known.mistakes)
+    one = fingerprints.Print(0, (), (0, first))
+    known = replace(known, ends=(kept,), prints={"check": (one,)})
+
+    found = known.matching("check", fingerprints.shown_by(Observation((), refused("other words"))))
+
+    assert found == {first: Match.TEXT_ONLY}
+
+
+def test_what_ends_without_gradients_is_no_exception_to_compare():
+    """Only the shape of an answer is known then, which many mistakes have."""
+    error = NoGradients("RuntimeError", "no gradients: shape 2 3", "f returned ...", public="")
+
+    assert not end_of(error).raised
+    assert end_of(raised("x")).raised
 
 
 def test_messages_count_if_nothing_was_answered():
@@ -157,11 +225,9 @@ def test_a_change_of_any_entry_shows():
 def test_changes_are_described(known):
     """A number that differs by more than noise is a change, and so is a missing fingerprint."""
     first = known.answers[0]
-    others, values = known.answers[1:], first["float32 3"]
+    others, values = known.answers[1:], first["3"]
     moved, noisy = (
-        fingerprints.sealed(
-            replace(known, answers=({"float32 3": [values[0] + by, *values[1:]]}, *others))
-        )
+        fingerprints.sealed(replace(known, answers=({"3": [values[0] + by, *values[1:]]}, *others)))
         for by in (0.5, 1e-6)
     )
     silent = fingerprints.sealed(replace(known, prints={**known.prints, DOUBLED: ()}))
@@ -202,6 +268,17 @@ def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excer
 
     assert excerpt in " ".join(found)
     assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)
+
+
+def test_verify_notices_other_effects(tiny: Course, known):
+    """What the right results depend on is computed again."""
+    stage = tiny.stages[0]
+    silent = fingerprints.sealed(replace(known, effects=KnownEffects()))
+    stage.fingerprints.write_bytes(fingerprints.to_json(silent))
+    with open_recorder(tiny, [stage]) as recorder:
+        (found,) = verify.wrong_records(stage, recorder)
+
+    assert "it says something else of the arguments and parameters" in found
 
 
 def test_the_courses_fingerprints_hold_no_code(pytestconfig):

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from autograder.diagnosis.changed_calls import Subject, all_changes, find_call
+from autograder.diagnosis.changed_calls import all_changes, find_call
 from autograder.diagnosis.heuristics import Pattern
 from autograder.diagnosis.matching_change import matching_change
-from autograder.diagnosis.single_changes import Pair, RightCall
+from autograder.diagnosis.single_changes import RightCall, SolutionPair
 from autograder.suite.in_process import LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Student
 
@@ -62,7 +62,7 @@ def change(name: str, code: str, *others: tuple[int, int]) -> Pattern:
     solution = LocalChannel("changes", SOLUTION.encode())
     theirs = LocalChannel("theirs", f"{SOLUTION}\n{code}".encode())
     calls = [call_of(solution, name, *sizes) for sizes in ((5, 3), *others)]
-    pair, *more = (Pair(right, Subject(theirs, right.call)) for right in calls)
+    pair, *more = (SolutionPair.of(right, theirs) for right in calls)
     pair.ask(list(all_changes(pair.call)))
     return matching_change(pair, more)
 

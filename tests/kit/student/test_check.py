@@ -111,6 +111,25 @@ def test_a_kind_of_mistake_is_named_without_the_course(check, handed_out, soluti
     assert said in " ".join(result.output.split())
 
 
+def test_an_exception_of_a_kind_is_named_without_the_course(check, handed_out, solution):
+    """What it means comes first, then the kinds of mistake that end in it."""
+    hand_in(handed_out, solution.replace("queries @ keys.T", "queries @ keys"))
+    result = check(handed_out)
+
+    said = " ".join(result.output.split())
+    assert "must equal the second last of the second" in said
+    assert "The two axes of the keys are not exchanged although they must be." in said
+
+
+def test_what_a_result_depends_on_is_read_without_the_course(check, handed_out, solution):
+    """No known mistake gives these numbers; that two layers do nothing shows all the same."""
+    hand_in(handed_out, solution.replace("weights @ values", "torch.sin(values)"))
+    result = check(handed_out)
+
+    said = " ".join(result.output.split())
+    assert "W_query.weight and W_key.weight have no effect on your result" in said
+
+
 def test_a_clone_offers_its_hidden_suite(check, pytestconfig):
     """Whoever holds the course need not look for it."""
     result = check(pytestconfig.rootpath / "assignments" / "04_self_attention")

@@ -46,13 +46,33 @@ def test_of_many_only_a_common_kind_is_said():
 
 def test_a_mistake_known_by_its_exception_is_said_to_end_in_it():
     """Only that is certain."""
-    named = name_stopped([SCALE])
+    named = name_stopped([SCALE], refused=False)
 
     assert named is not None
     assert named.explanation == (
         "This mistake ends in the same error, in each of these checks: Not scaled."
     )
     assert named.title == "Same error as: Not scaled"
+
+
+def test_an_unlikely_kind_is_not_said_beside_a_likely_one():
+    """An exception says less than numbers do; alone it is said."""
+    rounded = SCALE._replace(kind="rounded", explanation="Rounded.", group="rounded")
+    both, alone = (name_stopped(one, refused=False) for one in ([rounded, SCALE], [rounded]))
+
+    assert both is not None
+    assert both.misconception == "scale_missing"
+    assert alone is not None
+    assert alone.misconception == "rounded"
+
+
+def test_of_code_that_refuses_a_wrong_refusal_is_said():
+    """Just that is certain, whatever the reason is."""
+    refusal = SCALE._replace(kind="check_wrong", explanation="Refused.", group="refused")
+    named = name_stopped([SCALE, refusal], refused=True)
+
+    assert named is not None
+    assert named.misconception == "check_wrong"
 
 
 def test_two_mistakes_are_said_one_after_the_other():
