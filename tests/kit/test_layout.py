@@ -14,7 +14,6 @@ TESTS_WITHOUT_MODULE = {
 }
 MODULES_WITHOUT_TEST = {
     "diagnosis/causal_readings.py": "test_effects.py, test_matching_change.py test what it reads",
-    "diagnosis/changed_solution.py": "test_matching_change.py recognises each of its changes",
     "diagnosis/code_errors.py": "a table; test_exceptions.py provokes each of its texts",
     "diagnosis/error_texts.py": "a row of the tables; test_exceptions.py provokes each of them",
     "diagnosis/factor_words.py": "sentences; test_matching_change.py reads them",
