@@ -71,7 +71,7 @@ VARIATIONS: Final = (
     ),
     Variation(
         lambda one: one / one.norm(dim=-1, keepdim=True),
-        "each row of {} is divided by its length",
+        "each row of {} is divided by its Euclidean length",
         1,
     ),
     Variation(lambda one: one.cumsum(-1), "the last axis of {} holds running sums", 1),
@@ -173,7 +173,9 @@ class RightCall:
             yield "what goes into its softmax", SoftmaxChange(apply, incoming=True)
             yield "what comes out of its softmax", SoftmaxChange(apply, incoming=False)
         for name in self.call.parameters:
-            yield f"its product with {name}", ProductChange(apply, name)
+            bias = f"{name.removesuffix('weight')}bias"  # as ``nn.Linear`` calls and adds it
+            plus = f" plus {bias}" if bias in self.call.parameters else ""
+            yield f"its product with {name}{plus}", ProductChange(apply, name)
 
     @functools.cached_property
     def _has_softmax(self) -> bool:

@@ -125,7 +125,7 @@ def test_a_variation_does_what_is_said_of_it(phrase: str, expected: list[list[fl
         ("the sigmoid is taken of all numbers in {}", 1 / (1 + (-ROWS).exp())),
         ("the mean of all rows of {} is subtracted from each", ROWS - torch.tensor([5 / 3, -1])),
         (
-            "each row of {} is divided by its length",
+            "each row of {} is divided by its Euclidean length",
             ROWS / torch.tensor([[5**0.5], [3.0], [32**0.5]]),
         ),
     ],
@@ -209,6 +209,15 @@ def test_variations_change_the_product_with_a_parameter():
     said = "all numbers in its product with W.weight are squared"
 
     assert torch.allclose(varied(right, said).float(), (x @ w.T) ** 2 + 1)
+
+
+def test_a_linear_layer_with_a_bias_is_called_so():
+    """Its result is more than a product."""
+    right = layer("self.W(x)", True)  # noqa: FBT003  # the bias, by position
+    x, w, b = (right.call.tensors[name] for name in ("x", "W.weight", "W.bias"))
+    said = "zeros take the place of the negative numbers in its product with W.weight plus W.bias"
+
+    assert torch.allclose(varied(right, said).float(), (x @ w.T + b).relu())
 
 
 def test_a_change_of_numbers_comes_before_the_variation():
