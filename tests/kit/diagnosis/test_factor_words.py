@@ -71,7 +71,7 @@ def test_a_summand_is_said_with_its_sign():
     fits = [Fit(right, knob("summand", "x"), number) for number in (-2.0, 2.0)]
     found = say_fit(fits, [right])
 
-    assert found.sentence == f"{START}-2 is added to all numbers in x."
+    assert found.sentence == f"{START}-2 in one call and 2 in another is added to all numbers in x."
     assert found.question == QUESTIONS["summand"]
 
 
@@ -84,18 +84,19 @@ def test_a_number_that_is_a_size_in_several_calls_is_called_so():
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("second", "words"),
     [
-        pytest.param(5, 5, id="the-same-number"),
-        pytest.param(5, 6, id="another-number"),
-        pytest.param(5, 7.01, id="almost"),
+        pytest.param(5, "5", id="the-same-number"),
+        pytest.param(5.02, "5", id="the-same-to-rounding"),
+        pytest.param(6, "5 in one call and 6 in another", id="another-number"),
+        pytest.param(7.01, "5 in one call and 7.01 in another", id="almost"),
     ],
 )
-def test_a_number_that_is_no_size_in_another_call_is_only_a_number(first: float, second: float):
-    """It may be that size by chance."""
-    fits = ((right_call(rows=5), first), (right_call(rows=7), second))
+def test_a_number_that_is_no_size_in_another_call_is_only_a_number(second: float, words: str):
+    """It may be that size by chance; that it varies is said."""
+    fits = ((right_call(rows=5), 5), (right_call(rows=7), second))
 
-    assert factor(*fits) == "all numbers in x are multiplied by 5."
+    assert factor(*fits) == f"all numbers in x are multiplied by {words}."
 
 
 def test_a_large_number_is_as_close_to_a_size_as_a_small_one():
@@ -121,7 +122,9 @@ def test_a_size_that_another_call_does_not_have_is_not_it():
     """An axis of size one has no name there."""
     one, other = right_call(rows=5), right_call(columns=3)
 
-    assert factor((one, 5), (other, 7)) == "all numbers in x are multiplied by 5."
+    assert factor((one, 5), (other, 7)) == (
+        "all numbers in x are multiplied by 5 in one call and 7 in another."
+    )
 
 
 def test_another_size_is_named_beside_the_right_one():
@@ -141,9 +144,30 @@ def test_a_product_in_place_of_a_quotient_is_named():
 
 def test_a_scaling_that_is_left_out_is_named():
     """In all calls that are known."""
-    calls = [(right_call(1 / 2, root=2), 1.0), (right_call(1 / 3, root=3), 1.0)]
+    calls = [(right_call(1 / 2, root=2), 1.0), (right_call(1 / 3, root=3), 1.0005)]
 
     assert scaled(*calls) == "it does not divide by 2 (root)."
+
+
+def test_a_scaling_that_is_one_in_some_calls_only_is_not_left_out():
+    """Such as a division by the number of tokens less four."""
+    calls = [(right_call(1 / 2, root=2), 1.0), (right_call(1 / 3, root=3), 1 / 3.5)]
+
+    assert scaled(*calls) == (
+        "it divides by 1 in one call and 3.5 in another where it should divide by 2 (root)."
+    )
+
+
+def test_a_factor_that_is_zero_in_one_call_is_no_divisor():
+    """Nothing is divided by zero."""
+    one, other = right_call(rows=5), right_call(rows=7)
+
+    assert factor((one, 0.0), (other, 0.5)) == (
+        "all numbers in x are multiplied by 0 in one call and 0.5 in another."
+    )
+    assert factor((one, 0.5), (other, 0.0)) == (
+        "all numbers in x are multiplied by 0.5 in one call and 0 in another."
+    )
 
 
 def test_a_second_factor_is_named_where_that_is_simpler():
@@ -154,7 +178,8 @@ def test_a_second_factor_is_named_where_that_is_simpler():
         "the numbers that it divides by 1.732 are first multiplied by 0.7."
     )
     assert scaled((one, 5 / 1.7320508), (other, 7 / 1.4142136)) == (
-        "the numbers that it divides by 1.732 are first multiplied by 5 (rows)."
+        "the numbers that it divides by 1.732 in one call and 1.414 in another are first "
+        "multiplied by 5 (rows)."
     )
     assert scaled((one, 1 / 3)) == "it divides by 3 where it should divide by 1.732."
 
