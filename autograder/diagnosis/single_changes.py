@@ -213,11 +213,12 @@ class RightCall:
 
     def _knobs(self) -> Iterator[Knob]:
         """Yield the scaling, the factors that do something else, and summands."""
-        exact = [number for size in self.sizes.values() for number in (size, 1 / size)]
+        sizes = [number for size in self.sizes.values() for number in (size, 1 / size)]
+        exact = [0.0, *sizes]
         doubled = [self.subject.answer(UNCHANGED)]
         if self.scaling is not None:
             doubled.append(self._scaled(2.0).answer(UNCHANGED))
-            numbers = [number / self.scaling for number in (1.0, *exact)]
+            numbers = [number / self.scaling for number in (0.0, 1.0, *sizes)]
             yield Knob("scaling", "", self._scaled, FACTORS, numbers, self.scaling)
         for name in self._tensors():
             result = self._times(name, 2.0).answer(UNCHANGED)

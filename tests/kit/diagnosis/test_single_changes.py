@@ -304,11 +304,11 @@ def test_the_scaling_can_be_any_other_number():
 
 
 def test_exact_numbers_of_the_scaling_make_it_a_size_or_none():
-    """They are factors in place of the right one, 1 / 4."""
+    """They are factors in place of the right one, 1 / 4; zero is one of them."""
     exact = knob(function("(x / 4).exp()", torch.rand(5, 3)), "scaling").exact
     expected = [4 * one for size in (3, 3**0.5, 5, 5**0.5) for one in (1, size, 1 / size)]
 
-    assert {round(one, 6) for one in exact} == {round(one, 6) for one in expected}
+    assert {round(one, 6) for one in exact} == {0, *(round(one, 6) for one in expected)}
 
 
 def test_a_tensor_can_have_another_factor_or_a_summand():
@@ -376,10 +376,10 @@ def test_a_tensor_without_effect_has_no_factor():
 
 
 def test_a_factor_may_be_exactly_a_size_or_one_by_a_size():
-    """Or a root of one."""
+    """Or a root of one, or zero."""
     exact = knob(function("x.exp()", torch.rand(5, 3)), "factor", "x").exact
 
-    assert set(exact) == {one for size in (3, 3**0.5, 5, 5**0.5) for one in (size, 1 / size)}
+    assert set(exact) == {0, *(one for n in (3, 3**0.5, 5, 5**0.5) for one in (n, 1 / n))}
 
 
 def test_sizes_are_called_by_the_argument_and_its_axis():
