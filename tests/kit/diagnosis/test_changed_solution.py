@@ -188,7 +188,7 @@ def test_a_parameter_is_known_by_the_numbers_that_were_loaded_last():
 
 def test_a_parameter_that_was_not_loaded_is_not_changed():
     """Nor is one that the module does not have."""
-    (found,) = forward("x @ self.W", ProductChange(negate, "other"), W)
+    (found,) = forward("torch.matmul(x, self.W)", ProductChange(negate, "other"), W)
 
     assert torch.equal(found, X @ W)
 

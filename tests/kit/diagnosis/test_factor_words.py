@@ -147,6 +147,9 @@ def test_a_scaling_that_is_left_out_is_named():
     calls = [(right_call(1 / 2, root=2), 1.0), (right_call(1 / 3, root=3), 1.0005)]
 
     assert scaled(*calls) == "it does not divide by 2 (root)."
+    assert scaled((calls[0][0], 1.01)) == (
+        "the numbers that it divides by 2 are first multiplied by 2.02."
+    )
 
 
 def test_a_scaling_that_is_one_in_some_calls_only_is_not_left_out():
