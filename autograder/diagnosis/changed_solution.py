@@ -88,9 +88,9 @@ class Scaling:
     ) -> Any:
         """Return the result, multiplied if the function scales."""
         result, factor = function(*args), _factor_of(function.__name__, args)
-        if factor is None or not isinstance(result, Tensor):
-            return result
-        self.found.add(round(factor, 9))
+        if factor is None or not isinstance(result, Tensor) or not result.is_floating_point():
+            return result  # whole numbers are indices or sizes
+        self.found.add(float(f"{factor:.9g}"))
         return result * self.factor
 
 

@@ -10,6 +10,7 @@ from autograder.diagnosis.heuristics import WrongAnswerPattern
 from autograder.diagnosis.single_changes import Knob, RightCall
 
 EXACT = 2e-4  # of a number: how close it must be to a size to be called so
+APART = 2e-2  # of a number: one of another call that is further off is another, rounding or not
 
 SENTENCES = {
     "other_scaling": "Your result is what the right computation gives if it {} by {} where it "
@@ -51,15 +52,16 @@ class _Operation(NamedTuple):
 
 def say_fit(fits: Sequence[Fit], calls: Sequence[RightCall]) -> WrongAnswerPattern:
     """Describe the first of *fits*, which are of one knob in several of *calls*."""
-    _, knob, number = fits[0]
+    knob = fits[0].knob
     if knob.kind == "summand":
-        return pattern("summand", f"{number:.4g}", knob.name)
+        return pattern("summand", _said([fit.number for fit in fits]), knob.name)
     change = _operation([(fit.right, fit.number) for fit in fits])
     if knob.kind == "factor":
         return pattern("factor", knob.name, DONE[change.verb], change.by)
     right = _operation([(one, one.scaling) for one in calls if one.scaling])
-    theirs = _operation([(fit.right, fit.knob.right * fit.number) for fit in fits])
-    if abs(knob.right * number - 1) <= EXACT:
+    scalings = [(fit.right, fit.knob.right * fit.number) for fit in fits]
+    theirs = _operation(scalings)
+    if _same(scalings[0][1], 1) and all(_same(one, 1, APART) for _, one in scalings):
         return pattern("no_scaling", right.verb, right.by)
     if theirs.is_size or (len(theirs.by) < len(change.by) and not change.is_size):
         return pattern("other_scaling", DOES[theirs.verb], theirs.by, right.verb, right.by)
@@ -72,16 +74,22 @@ def pattern(name: str, *words: object) -> WrongAnswerPattern:
 
 
 def _operation(factors: Sequence[tuple[RightCall, float]]) -> _Operation:
-    """Return what the first of *factors* does; the others are the same in other calls."""
-    first = factors[0][1]
+    """Return what *factors* do, each in its call: one operation, perhaps with several numbers."""
     inverse = [(right, 1 / factor) for right, factor in factors if factor]
     for verb, numbers in (("multiply", factors), ("divide", inverse)):
         if words := _size(numbers):
             return _Operation(verb, f"{numbers[0][1]:.4g} ({words})", is_size=True)
-    times, by = f"{first:.4g}", f"{1 / first:.4g}" if first else ""
-    if by and len(by) < len(times):  # 3 is easier to read than 0.3333
+    times, by = (_said([number for _, number in numbers]) for numbers in (factors, inverse))
+    if len(inverse) == len(factors) and len(by) < len(times):  # 3 is easier to read than 0.3333
         return _Operation("divide", by, is_size=False)
     return _Operation("multiply", times, is_size=False)
+
+
+def _said(numbers: Sequence[float]) -> str:
+    """Return the first of *numbers*, and one that is another."""
+    first = "".join(f"{one:.4g}" for one in numbers[:1])
+    others = (one for one in numbers if not _same(one, numbers[0], APART))
+    return next((f"{first} in one call and {one:.4g} in another" for one in others), first)
 
 
 def _size(numbers: Sequence[tuple[RightCall, float]]) -> str:
@@ -93,5 +101,5 @@ def _size(numbers: Sequence[tuple[RightCall, float]]) -> str:
     return next(known, "")
 
 
-def _same(number: float, size: float) -> bool:
-    return abs(number - size) <= EXACT * abs(size)
+def _same(number: float, size: float, share: float = EXACT) -> bool:
+    return abs(number - size) <= share * abs(size)

@@ -148,7 +148,7 @@ def _joined(
 
 def _numbers(knob: Knob, number: float) -> list[float]:
     """Return the exact numbers that *number* may be, then itself."""
-    close = [one for one in knob.exact if abs(one - number) <= EXACT * abs(one)]
+    close = [one for one in knob.exact if abs(one - number) <= EXACT * (abs(one) or 1)]
     return [*close[:1], number]
 
 

@@ -72,7 +72,7 @@ VARIATIONS: Final = (
     ),
     Variation(
         lambda one: one / one.norm(dim=-1, keepdim=True),
-        "each row of {} is divided by its length",
+        "each row of {} is divided by its Euclidean length",
         1,
     ),
     Variation(lambda one: one.cumsum(-1), "the last axis of {} holds running sums", 1),
@@ -174,7 +174,9 @@ class RightCall:
             yield "what goes into its softmax", SoftmaxChange(apply, incoming=True)
             yield "what comes out of its softmax", SoftmaxChange(apply, incoming=False)
         for name in self.call.parameters:
-            yield f"its product with {name}", ProductChange(apply, name)
+            bias = f"{name.removesuffix('weight')}bias"  # as ``nn.Linear`` calls and adds it
+            plus = f" plus {bias}" if bias in self.call.parameters else ""
+            yield f"its product with {name}{plus}", ProductChange(apply, name)
 
     @functools.cached_property
     def _has_softmax(self) -> bool:
@@ -212,11 +214,12 @@ class RightCall:
 
     def _knobs(self) -> Iterator[Knob]:
         """Yield the scaling, the factors that do something else, and summands."""
-        exact = [number for size in self.sizes.values() for number in (size, 1 / size)]
+        sizes = [number for size in self.sizes.values() for number in (size, 1 / size)]
+        exact = [0.0, *sizes]
         doubled = [self.subject.answer(UNCHANGED)]
         if self.scaling is not None:
             doubled.append(self._scaled(2.0).answer(UNCHANGED))
-            numbers = [number / self.scaling for number in (1.0, *exact)]
+            numbers = [number / self.scaling for number in (0.0, 1.0, *sizes)]
             yield Knob("scaling", "", self._scaled, FACTORS, numbers, self.scaling)
         for name in self._tensors():
             result = self._times(name, 2.0).answer(UNCHANGED)

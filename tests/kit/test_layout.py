@@ -13,12 +13,9 @@ TESTS_WITHOUT_MODULE = {
     "test_layout.py": "tests the folders",
 }
 MODULES_WITHOUT_TEST = {
-    "diagnosis/changed_solution.py": "test_matching_change.py recognises each of its changes",
     "diagnosis/code_errors.py": "a table; test_exceptions.py provokes each of its texts",
     "diagnosis/error_texts.py": "a row of the tables; test_exceptions.py provokes each of them",
-    "diagnosis/factor_words.py": "sentences; test_matching_change.py reads them",
     "diagnosis/shape_errors.py": "a table; test_exceptions.py provokes each of its texts",
-    "diagnosis/single_changes.py": "test_matching_change.py recognises each of its changes",
     "gradebook/exchange.py": "tests/e2e/test_exchange.py plays the whole exchange",
     "errors.py": "exception classes without behaviour; tests of the modules that raise them assert",
 }

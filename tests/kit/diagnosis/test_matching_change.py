@@ -108,6 +108,21 @@ def change(name: str, code: str, *others: tuple[int, int]) -> Pattern:
             id="one-factor-more",
         ),
         pytest.param(
+            "attend",
+            f"{ATTEND}values.mean(0, keepdim=True).expand(len(queries), -1)\n",
+            [],
+            "the numbers that it divides by 1.732 are first multiplied by 0.",
+            id="factor-of-zero",
+        ),
+        pytest.param(
+            "attend",
+            f"{ATTEND}torch.softmax(queries @ keys.mT / (len(keys) - 4), -1) @ values\n",
+            [(7, 6)],
+            "it divides by 1 in one call and 3 in another where it should divide by 1.732 (the "
+            "root of the size of the last axis of queries).",
+            id="one-in-one-call-only",
+        ),
+        pytest.param(
             "scale",
             "def scale(scores, d_k):\n    return torch.softmax(scores / d_k, -1)\n",
             [(4, 7)],
