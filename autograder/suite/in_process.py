@@ -74,13 +74,16 @@ class LocalChannel:
 
     def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
         """Do *requests*, as a session does that sends them in one message."""
-        return tuple(map(self.answer, requests))
+        with contextlib.redirect_stdout(None), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tuple(map(self._answer, requests))
 
     def answer(self, request: Request) -> Reply:
         """Execute *request*."""
-        with contextlib.redirect_stdout(None), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            reply = self._executor.answer(request)
+        return self.ask_every([request])[0]
+
+    def _answer(self, request: Request) -> Reply:
+        reply = self._executor.answer(request)
         if reply.problem is not None and reply.problem.type == KeyboardInterrupt.__name__:
             raise KeyboardInterrupt  # the instructor pressed Ctrl-C; the code did not raise it
         return reply

@@ -75,10 +75,12 @@ def differ(left: Sample | None, right: Sample | None) -> bool:
 
 
 class SampleTable:
-    """The samples of many programs' answers, by the places of the programs that gave one."""
+    """The samples of many programs' answers, by the places of the programs that gave one.
+
+    What has no sample is not what has one: neither a tensor of numbers nor a dictionary.
+    """
 
     def __init__(self, samples: Mapping[int, Sample | None]) -> None:
-        self._always = [place for place, one in samples.items() if one is None]  # nothing tells
         places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
         numbers: dict[tuple[Any, ...], list[tuple[float, ...]]] = defaultdict(list)
         for place, one in samples.items():
@@ -94,11 +96,11 @@ class SampleTable:
         """List the places of the answers that *wanted* does not differ from, in their order."""
         known = self._numbers.get(wanted.shape)
         if known is None:
-            return self._always
+            return []
         right = torch.tensor(wanted.numbers, dtype=torch.double)
         apart = ((known - right).abs() > CERTAIN * (1 + right.abs())).any(dim=1)  # NaN is not
         places = self._places[wanted.shape]
-        return sorted([*self._always, *(places[row] for row in (~apart).nonzero().flatten())])
+        return [places[row] for row in (~apart).nonzero().flatten().tolist()]
 
 
 def last_answer(failure: Failure) -> Any:
