@@ -298,8 +298,8 @@ def _ask(channel: LocalChannel, exchanges: Sequence[Exchange]) -> list[Answer]:
     """Ask all requests, as a check does; a refusal ends the answers only if the check ends too."""
     student = Student(channel)
     answers = []
-    for exchange in exchanges:
-        reply = channel.answer(exchange.request)
+    replies = channel.ask_every([exchange.request for exchange in exchanges])
+    for exchange, reply in zip(exchanges, replies, strict=True):
         if reply.problem is not None:
             fault = fault_of(reply.problem, exchange.request.name or "Your module")
             answers.append(Answer(None, fault))
