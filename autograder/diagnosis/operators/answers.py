@@ -60,9 +60,9 @@ def sample(answer: Any) -> Sample | None:
         return Sample(tuple((name, part.shape) for name, part in parts.items()), numbers)
     if not isinstance(answer, Tensor) or not answer.is_floating_point() or not answer.numel():
         return None
-    numbers = answer.detach() if answer.dtype in OF_NUMPY else answer.detach().double()
+    exact = answer.detach() if answer.dtype in OF_NUMPY else answer.detach().double()
     step = max(1, (answer.numel() - 1) // (SAMPLES - 1))
-    return Sample(tuple(answer.shape), tuple(numbers.numpy().ravel()[::step].tolist()))
+    return Sample(tuple(answer.shape), tuple(exact.numpy().ravel()[::step].tolist()))
 
 
 def differ(left: Sample | None, right: Sample | None) -> bool:
