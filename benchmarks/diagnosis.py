@@ -1,8 +1,10 @@
 """Measures diagnoses: python -m benchmarks.diagnosis cost [SUBMISSIONS] [STAGE], or named [FILE].
 
-``cost`` grades three classes of the same size in one run: one in which every submission is right;
-one in which every submission has one of the stage's misconceptions, so that each is diagnosed; and
-one in which every submission is wrong in a way of its own that no kind of mistake explains.
+``cost`` grades four classes of the same size in one run: one in which every submission is right;
+one in which every submission has one of the stage's misconceptions, so that each is diagnosed; one
+in which every submission is wrong in one function, in a way of its own that no kind of mistake
+explains: what is added to its results, how much of it, and in which function, is drawn by lot; and
+one that is wrong in every function so.
 
 ``named`` counts what the kinds of mistake name, which are built from the solutions: the
 misconceptions that authors wrote, with none of them known; the mutants of `autograder mutate`; and
@@ -21,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
+from random import Random
 
 from autograder.authoring.mutation import mutants
 from autograder.course import Course, Stage, find_root, load
@@ -44,8 +47,17 @@ def _distort(value):
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return value
     places = torch.arange(value.numel()).view_as(value)
-    return value + {share} * torch.sin(3 * value) + 0.01 * places
+    return value + {share} * ({mistake})
 """
+MISTAKES = (  # of a result and the places of its entries
+    "torch.sin(3 * value) + 0.1 * places",
+    "value.pow(3) + torch.cos(places)",
+    "torch.cos(value) * (1 + places % 3)",
+    "torch.sin(places * value)",
+    "value.abs().sqrt() * (places % 2) + 0.1 * places",
+    "value * torch.sin(7.0 * places)",
+)
+SHARES = (0.02, 1.0)  # of them: the least and the largest
 
 
 class KindsOnly(MisconceptionMatcher):
@@ -77,12 +89,14 @@ def cost(course: Course, count: int = 200, wanted: str = "04") -> None:
     solution = stage.solution.read_text("utf-8")
     misconceptions = read(stage.misconceptions)
     wrong = islice(cycle(item.module(solution) for item in misconceptions), count)
-    strange = (distorted(solution, number) for number in range(count))
+    strange = (distorted(solution, number, only_one=True) for number in range(count))
+    worst = (distorted(solution, number) for number in range(count))
     start, _ = _spent(course, stage, [solution])
 
     print(f"stage {stage.name}, {count} submissions each, seconds of the processor")
     base = 0.0
-    for name, texts in (("right", [solution] * count), ("known", wrong), ("unknown", strange)):
+    classes = {"right": [solution] * count, "known": wrong, "unknown": strange, "in all": worst}
+    for name, texts in classes.items():
         spent, results = _spent(course, stage, list(texts))
         base = base or spent - start
         ratio = f"ratio {(spent - start) / base:5.2f}"
@@ -90,10 +104,22 @@ def cost(course: Course, count: int = 200, wanted: str = "04") -> None:
         print(f"  all {name:8} {spent - start:7.1f} s, {ratio}, {diagnosed} with a diagnosis")
 
 
-def distorted(solution: str, number: int) -> str:
+def distorted(solution: str, number: int, *, only_one: bool = False) -> str:
     """Return *solution* with other results, distorted for each *number* in another way."""
-    tree = _Distorted().visit(ast.parse(solution))
-    return f"{ast.unparse(tree)}\n{DISTORT.format(share=0.1 + 0.01 * number)}"
+    lot = Random(number)  # noqa: S311  # no secret depends on it
+    least, largest = SHARES
+    share, mistake = least * (largest / least) ** lot.random(), lot.choice(MISTAKES)
+    tree = ast.parse(solution)
+    functions = [
+        one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and _returns(one)
+    ]
+    for one in [lot.choice(functions)] if only_one else functions:
+        _Distorted().visit(one)
+    return f"{ast.unparse(tree)}\n{DISTORT.format(share=share, mistake=mistake)}"
+
+
+def _returns(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, ast.Return) for node in ast.walk(function))
 
 
 class _Distorted(ast.NodeTransformer):

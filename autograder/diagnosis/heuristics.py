@@ -467,7 +467,18 @@ def _rows_agree(tensor: Tensor) -> bool:
 
 
 def _close(left: Tensor, right: Tensor) -> bool:
-    return left.shape == right.shape and torch.allclose(left, right, rtol=CLOSE, atol=CLOSE)
+    if left.shape != right.shape or _ends_apart(left, right):
+        return False
+    return torch.allclose(left, right, rtol=CLOSE, atol=CLOSE)
+
+
+def _ends_apart(left: Tensor, right: Tensor) -> bool:
+    """Whether the last entries alone show that two tensors are not close, which settles most."""
+    if not left.numel():
+        return False
+    last = (-1,) * left.ndim
+    mine, other = left[last].item(), right[last].item()
+    return abs(mine - other) > 2 * CLOSE * (1 + abs(other))  # twice: each dtype rounds otherwise
 
 
 def _nth(index: int) -> str:

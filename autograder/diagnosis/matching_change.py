@@ -19,6 +19,7 @@ ROUNDING = 1e-5  # of the largest number of a result, in float32 and in any orde
 VISIBLE = 1e-3  # a hundred times that: so much the change must matter for some input
 MIN_INPUTS = 4  # for which a change is confirmed; most calls have some twenty
 NEAR = 0.1  # of a segment: how far from it a result may be to be worth a closer look
+TURNED = 0.8  # the sine of the angle to it under which a result is seen from its ends
 STEPS = 8  # of Newton's method, which doubles the digits with each
 MAX_OTHERS = 2  # calls with other sizes: enough that no two sizes are equal in all
 LARGE = 6  # times as large as the other inputs, so that a function is no longer almost linear
@@ -98,8 +99,12 @@ def _starts(table: Table, answer: Tensor) -> Iterator[float]:
     shares = (to * table.sides).sum(1) / table.lengths**2
     if len(table.numbers) > 2:  # noqa: PLR2004  # a straight line goes on
         shares = shares.clamp(0, 1)
-    distances = (to - shares[:, None] * table.sides).norm(dim=1) / table.lengths
-    for index in (distances <= NEAR).nonzero().flatten().tolist():
+    distances = (to - shares[:, None] * table.sides).norm(dim=1)
+    to_points = (answer.flatten() - table.points).norm(dim=1)
+    turned = TURNED * torch.minimum(to_points[:-1], to_points[1:])
+    is_near = distances <= NEAR * table.lengths
+    is_near &= distances <= turned + ROUNDING * to_points.max()  # at a point itself both are none
+    for index in is_near.nonzero().flatten().tolist():
         start, end = table.numbers[index : index + 2]
         yield start + float(shares[index]) * (end - start)
 

@@ -3,6 +3,7 @@
 This module needs no torch, so that whoever only waits for results loads none.
 """
 
+import gc
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -31,6 +32,7 @@ def serve(
 
     With *idle_seconds*, also until none has arrived for that long.
     """
+    gc.freeze()  # torch and the suites stay: no collection looks at their 200,000 objects again
     limit_memory(limits.grader_mib * MIB)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then terminates
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # raises, so that the worker ends too

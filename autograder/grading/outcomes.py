@@ -93,7 +93,8 @@ class CheckOutcome:
 
     def _visible_grid(self, error: WrongAnswer) -> Grid | None:
         if self._public:
-            return error.grid or error.public_suite_grid
+            make = error.public_suite_grid
+            return error.grid or (make() if make else None)
         return error.grid if self.shows_values else None
 
     def _visible(self, error: WrongAnswer | Fault) -> str:

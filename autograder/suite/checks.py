@@ -1,5 +1,6 @@
 """The decorator, the layers, the assertion and the rules that authors of suites use."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -99,10 +100,10 @@ class WrongAnswer(AssertionError):  # noqa: N818  # the outcome of a check, not 
     *public* is the sentence for a check with hidden inputs: it contains neither inputs, nor
     expected values, nor anything that the student's code answered. Other checks show *message*.
     *grid* shows small tensors side by side, for checks whose inputs are not hidden;
-    *public_suite_grid* is for any check of the public suite, and for no other.
+    *public_suite_grid* makes one for any check of the public suite, and for no other.
     """
 
-    public_suite_grid: Grid | None = None
+    public_suite_grid: Callable[[], Grid | None] | None = None
 
     def __init__(
         self, status: Status, public: str, *, message: str = "", grid: Grid | None = None

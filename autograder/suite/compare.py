@@ -8,6 +8,7 @@ digits by absolute error only, since the last printed place is as wide for every
 import math
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -193,7 +194,7 @@ def _close(answer: Tensor, expected: Tensor, atol: Tensor, what: str) -> None:
         public = f"{_says(what, 'has')} wrong values."
         error = WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
         decimals = 4 if expected.is_floating_point() else 0
-        error.public_suite_grid = side_by_side(answer, expected, wrong, decimals)
+        error.public_suite_grid = partial(side_by_side, answer, expected, wrong, decimals)
         raise error
 
 

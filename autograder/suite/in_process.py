@@ -74,16 +74,20 @@ class LocalChannel:
 
     def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
         """Do *requests*, as a session does that sends them in one message."""
-        return tuple(map(self.answer, requests))
+        return tuple(self._answers(requests))
 
     def answer(self, request: Request) -> Reply:
         """Execute *request*."""
+        return self._answers([request])[0]
+
+    def _answers(self, requests: Sequence[Request]) -> list[Reply]:
         with contextlib.redirect_stdout(None), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            reply = self._executor.answer(request)
-        if reply.problem is not None and reply.problem.type == KeyboardInterrupt.__name__:
+            replies = list(map(self._executor.answer, requests))
+        interrupt = KeyboardInterrupt.__name__
+        if any(one.problem is not None and one.problem.type == interrupt for one in replies):
             raise KeyboardInterrupt  # the instructor pressed Ctrl-C; the code did not raise it
-        return reply
+        return replies
 
 
 class ReferenceChannel:

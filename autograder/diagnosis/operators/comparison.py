@@ -1,5 +1,7 @@
 """Compares the programs of one exercise with one submission's checks of it."""
 
+import operator
+from collections.abc import Callable, Sequence
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -56,6 +58,14 @@ class Comparison:
     def of(self, programs: Programs) -> "Comparison":
         """Compare other programs with the same submission."""
         return Comparison(programs, self.script, self._run, self.failures, self.passed)
+
+    def is_of(
+        self, programs: Programs, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> bool:
+        """Whether it compares *programs* with just these checks of the same submission."""
+        mine, theirs = [*self.failures, *self.passed], [*failures, *passed]
+        same = len(self.failures) == len(failures) and len(mine) == len(theirs)
+        return self.programs is programs and same and all(map(operator.is_, mine, theirs))
 
     def singles(self, keys: tuple[Key, ...] | None = None) -> list[Found]:
         """Return the single mistakes, of all or of *keys*, that explain every wrong answer."""

@@ -151,9 +151,16 @@ class Programs:
                 self._tables.clear()
             self._asked = None
             found = {place: self.answer(key, script, index) for place, key in enumerate(keys)}
+            self._forget_pairs(keys)
             given = {place: one for place, one in found.items() if one and not one.fault}
             self._tables[name] = SampleTable({place: one.sample for place, one in given.items()})
         return self._tables[name]
+
+    def _forget_pairs(self, keys: Sequence[Key]) -> None:
+        """Drop the pairs, whose answers are kept: they are many, and few run another check."""
+        for key in keys:
+            if len(key) > 1:
+                self._channels.pop(key, None)
 
     def shows(self, key: Key, script: Script, seen: Sought) -> bool:
         """Whether the program answers the requests of a check as in *seen*, as far as they go."""
@@ -298,8 +305,8 @@ def _ask(channel: LocalChannel, exchanges: Sequence[Exchange]) -> list[Answer]:
     """Ask all requests, as a check does; a refusal ends the answers only if the check ends too."""
     student = Student(channel)
     answers = []
-    for exchange in exchanges:
-        reply = channel.answer(exchange.request)
+    replies = channel.ask_every([exchange.request for exchange in exchanges])
+    for exchange, reply in zip(exchanges, replies, strict=True):
         if reply.problem is not None:
             fault = fault_of(reply.problem, exchange.request.name or "Your module")
             answers.append(Answer(None, fault))

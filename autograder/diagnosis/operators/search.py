@@ -51,6 +51,7 @@ class OperatorSearch:
         self._pairs: dict[str, PairSearch] = {}
         self._beside: dict[str, Programs] = {}  # by the misconception that is in them
         self._scripts: dict[str, Script] = {}
+        self._last: Comparison | None = None
         self.tried: list[Tried] = []  # of the programs that ran every failed check
         self._behind: dict[tuple[str, str], Misconception] = {}  # by exercise and explanation
 
@@ -175,7 +176,10 @@ class OperatorSearch:
         if exercise not in self._programs:
             programs = Programs(self._stage, exercise, self._solution, self._words)
             self._programs[exercise], self._pairs[exercise] = programs, PairSearch(programs)
-        return Comparison(self._programs[exercise], self.script, self._run, failures, passed)
+        programs = self._programs[exercise]
+        if not self._last or not self._last.is_of(programs, failures, passed):
+            self._last = Comparison(programs, self.script, self._run, failures, passed)
+        return self._last  # which has compared what is asked of it again
 
 
 def _diagnose(compared: Comparison, found: Sequence[Found]) -> dict[str, Diagnosis]:

@@ -1,5 +1,6 @@
 """A grading process answers what arrives by a pipe, and ends with whoever started it."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from multiprocessing import Pipe, get_context
@@ -15,6 +16,7 @@ from autograder.grading.grading_process import receive, serve
 Start = Callable[..., tuple[Connection, BaseProcess]]
 ANSWERS = {
     "right": lambda: "graded",
+    "frozen": gc.get_freeze_count,
     "raise": lambda: (_ for _ in ()).throw(CourseError("The suite is wrong.")),
     "lose": lambda: (_ for _ in ()).throw(LostProcessError),
     "die": lambda: os._exit(3),
@@ -23,7 +25,7 @@ ANSWERS = {
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-def grade(submission: str, _client: int) -> str:
+def grade(submission: str, _client: int) -> object:
     """Stand in for the sandbox."""
     return ANSWERS[submission]()
 
@@ -71,6 +73,14 @@ def test_a_process_that_has_ended_gives_no_result(start: Start, submission: str,
     process.join()
 
     assert (result, process.exitcode) == (None, code)
+
+
+def test_what_it_inherits_is_looked_at_by_no_collection(start: Start):
+    """Torch and the suites stay as long as it does."""
+    pipe, _ = start()
+    pipe.send("frozen")
+
+    assert receive(pipe) > 0
 
 
 def test_it_ends_when_nothing_arrives_for_long(start: Start):

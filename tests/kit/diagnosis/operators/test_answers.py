@@ -56,12 +56,12 @@ def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expecte
 
 
 def test_a_table_keeps_what_may_agree():
-    """In the order of the programs; an answer without numbers is always kept."""
-    answers = {0: NUMBERS + 1, 2: "text", 3: NUMBERS, 4: NUMBERS.T}  # program 1 gave no answer
+    """In the order of the programs; an answer without numbers is none with numbers."""
+    answers = {0: NUMBERS + 1, 2: "text", 3: NUMBERS, 4: NUMBERS.T, 5: NUMBERS + 1e-6}
     table = SampleTable({place: sample(answer) for place, answer in answers.items()})
 
-    assert table.like(sample(NUMBERS)) == [2, 3]
-    assert table.like(sample(torch.ones(2))) == [2]
+    assert table.like(sample(NUMBERS)) == [3, 5]
+    assert table.like(sample(torch.ones(2))) == []
 
 
 def test_another_shape_or_nan_is_another_form():

@@ -51,6 +51,16 @@ def test_a_check_runs_once_on_a_program(grader: Grader, programs: Programs):
     assert grader.runs == ["attends"]
 
 
+def test_of_a_pair_only_its_answers_are_kept(programs: Programs, script: Script):
+    """It is compiled again if it must answer more."""
+    pair = number_of(programs, "scale_missing"), number_of(programs, "softmax_axis")
+    seen = sought(script.solved)
+
+    assert programs.matching((pair,), script, seen) == []
+    assert programs.answer(pair, script, len(seen.answers) - 1) is not None
+    assert pair not in programs._channels
+
+
 def test_the_solution_stays_as_it_is(grader: Grader, programs: Programs):
     """A program has definitions of its own."""
     programs.run((number_of(programs, "softmax_axis"),), ITEM, grader.run)
