@@ -62,7 +62,7 @@ def learn(rehearse: Callable[[], None]) -> bytes:
 
 def copy_now(ranges: bytes) -> None:
     """Copy the memory in *ranges*, so that this process can write to it; no error is raised."""
-    if not syscalls.populate_all(ranges):
+    if ranges and not syscalls.populate_all(ranges):
         for start, size in _RANGE.iter_unpack(ranges):
             syscalls.populate(start, size)
 

@@ -4,6 +4,7 @@ A call that is not listed here is refused (``seccomp``), even one that a new ker
 come from the kernel's ``unistd_64.h`` (x86-64) and ``asm-generic/unistd.h`` (aarch64).
 """
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -131,17 +132,17 @@ def populate_all(ranges: bytes) -> bool:
     """
     buffer = ctypes.create_string_buffer(ranges, len(ranges))
     size = ctypes.sizeof(ctypes.c_void_p) + ctypes.sizeof(ctypes.c_size_t)
-    process = os.pidfd_open(os.getpid())
-    try:
-        for first in range(0, len(ranges) // size, _MOST_RANGES):
-            count = min(_MOST_RANGES, len(ranges) // size - first)
-            start = ctypes.addressof(buffer) + first * size
-            call(_PROCESS_MADVISE, process, start, count, _POPULATE_WRITE, 0)
-    except OSError:
-        return False
-    finally:
-        os.close(process)
-    return True
+    with contextlib.suppress(OSError):
+        process = os.pidfd_open(os.getpid())
+        try:
+            for first in range(0, len(ranges) // size, _MOST_RANGES):
+                count = min(_MOST_RANGES, len(ranges) // size - first)
+                start = ctypes.addressof(buffer) + first * size
+                call(_PROCESS_MADVISE, process, start, count, _POPULATE_WRITE, 0)
+        finally:
+            os.close(process)
+        return True
+    return False
 
 
 def _checked(result: int, what: str) -> int:

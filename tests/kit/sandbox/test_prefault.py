@@ -71,3 +71,10 @@ def test_without_a_list_of_its_memory_nothing_is_learned(monkeypatch: pytest.Mon
     monkeypatch.setattr(prefault, "mappings", unknown)
 
     assert prefault.learn(lambda: None) == b""
+
+
+def test_where_nothing_is_learned_nothing_is_copied(monkeypatch: pytest.MonkeyPatch):
+    """On macOS, which has none of the calls, workers start without them."""
+    monkeypatch.delattr("os.pidfd_open", raising=False)
+
+    prefault.copy_now(b"")
