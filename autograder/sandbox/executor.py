@@ -6,6 +6,7 @@ What a worker reports about its module can be forged, because student code runs 
 The supervisor relies on the returned tensors only; everything else earns little or nothing.
 """
 
+import ast
 import contextlib
 import errno
 import inspect
@@ -37,6 +38,7 @@ from autograder.sandbox.protocol import (
     ProblemKind,
     Reply,
     Request,
+    SourceValue,
     Statement,
     TensorValue,
     Verb,
@@ -51,6 +53,7 @@ OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Cannot allocate memo
 # In a NotImplementedError of torch's: a function lacks a dtype, a module its forward.
 BY_TORCH = ("not implemented for '", 'is missing the required "forward" function')
 DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # of the private folder, of one file
+_Parsed = tuple[tuple[bytes, ast.Module | None], ...]  # each cell as plain Python, and its tree
 
 
 class MissingError(Exception):
@@ -69,6 +72,7 @@ class RequestExecutor:
         self._objects: list[nn.Module] = []
         self._stand_ins: list[StandIn] = []
         self._files: set[str] = set()
+        self._parsed: dict[tuple[bytes, ...], _Parsed] = {}
 
     def answer(self, request: Request) -> Reply:
         """Execute *request*; whatever the student's code raises becomes a ``Problem``."""
@@ -89,6 +93,8 @@ class RequestExecutor:
             # torch.manual_seed does the same, and formats three stack traces for absent devices
             torch.default_generator.manual_seed(request.seed)
         result = VERBS[request.verb](Call(self, request, args, kwargs))
+        if request.verb == "read" and isinstance(result, SourceValue):
+            return Reply(value=result)
         changed = tuple(
             index
             for index, (arg, sent) in enumerate(zip(args, request.args, strict=True))
@@ -97,23 +103,25 @@ class RequestExecutor:
         value = Encoder(self._keep, self._max_bytes).encode(result)
         return Reply(value=value, changed=changed)
 
-    def read(self, cells: tuple[bytes, ...]) -> list[object]:
-        """List the definitions in *cells*, which don't run, and their digest, "" without one.
-
-        The digest is of the code without names, comments and formatting.
-        """
-        trees = static_names.parse(strip_magics(cells, notebook=self._notebook))
-        found = [msgspec.to_builtins(item) for item in static_names.definitions(trees)]
-        try:
-            return [found, syntax_digest(trees)]
-        except Exception:  # noqa: BLE001  # a number of 5000 digits costs the comparison, no points
-            return [found, ""]
+    def read(self, cells: tuple[bytes, ...]) -> SourceValue:
+        """Read *cells*, which don't run; they are parsed for ``run`` as well."""
+        python = strip_magics(cells, notebook=self._notebook)
+        trees = static_names.parse(python)
+        self._parsed = {cells: tuple(zip(python, trees, strict=True))}
+        digest = ""
+        with contextlib.suppress(Exception):  # a number of 5000 digits costs the comparison only
+            digest = syntax_digest(trees)
+        return SourceValue(static_names.definitions(trees), digest)
 
     def run(self, cells: tuple[bytes, ...]) -> list[object]:
         """Run *cells* as the module; returns what went wrong in them."""
         sys.modules[self._name] = self.module
         vars(self.module)["__file__"] = f"{self._name}.py"
-        problems = self._run_cells(cells)
+        parsed = self._parsed.pop(cells, None)
+        if parsed is None:
+            python = strip_magics(cells, notebook=self._notebook)
+            parsed = tuple((cell, None) for cell in python)
+        problems = self._run_cells(parsed)
         rebound = [
             Problem(kind="rebound", statement=_statement(item.source, item.line, (item.name,)))
             for item in self._runner.rebindings()
@@ -148,15 +156,14 @@ class RequestExecutor:
         """Quote lines of a file that another executor has read, where exceptions name it."""
         self._files.add(label)
 
-    def _run_cells(self, cells: tuple[bytes, ...]) -> list[Problem]:
-        python = strip_magics(cells, notebook=self._notebook)
+    def _run_cells(self, parsed: _Parsed) -> list[Problem]:
         problems: list[Problem] = []
-        for number, cell in enumerate(python, start=1):
+        for number, (cell, tree) in enumerate(parsed, start=1):
             label = f"cell {number}" if self._notebook else f"{self._name}.py"
             self._files.add(label)
             lines = cell.decode("utf-8", "replace").splitlines(keepends=True)
             linecache.cache[label] = (len(cell), None, lines, label)
-            for failure in self._runner.run(cell, label):
+            for failure in self._runner.run(cell, label, tree):
                 if len(problems) < MAX_PROBLEMS:
                     problems.append(self._failed(failure, label))
         return problems

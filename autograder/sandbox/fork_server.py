@@ -15,8 +15,8 @@ import socket
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import msgspec
 import torch
@@ -24,9 +24,17 @@ import torch
 from autograder.sandbox import protocol, syscalls
 from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.isolation import prepare_forks
-from autograder.sandbox.protocol import Request, StartWorker, WorkerEnded, WorkerStarted
+from autograder.sandbox.prefault import copy_now, learn, mappings
+from autograder.sandbox.protocol import (
+    Batch,
+    Request,
+    StartWorker,
+    Value,
+    WorkerEnded,
+    WorkerStarted,
+)
 from autograder.sandbox.tensors import encode_tensor
-from autograder.sandbox.worker import serve
+from autograder.sandbox.worker import pack_reply, serve
 
 # A worker that the kernel holds (a broken disk, a debugger) must not hold up the other clients.
 END_SECONDS = 1.0
@@ -55,18 +63,18 @@ def main(controls: list[int]) -> None:
     """Start as a process of its own, and serve the clients at the descriptors *controls*."""
     warm_up()
     _join_pages()
-    _serve_all(controls)
+    _serve_all(controls, learn(_rehearse))
 
 
-def _serve_all(controls: list[int]) -> None:
-    """Serve the clients until the last of them disconnects."""
+def _serve_all(controls: list[int], written: bytes = b"") -> None:
+    """Serve the clients until the last of them disconnects; workers write to memory *written*."""
     workers: set[int] = set()
     sockets = {fd: socket.socket(fileno=fd) for fd in controls}
     for control in sockets.values():
         control.sendall(msgspec.msgpack.encode(protocol.ForkServerReady()))
     while sockets:
         for fd in select.select(list(sockets), [], [])[0]:
-            if not _serve(sockets[fd], workers):
+            if not _serve(sockets[fd], workers, written):
                 sockets.pop(fd).close()
     for pid in workers:  # of a supervisor that was killed: an endless loop must not outlive it
         _end_worker(pid)
@@ -107,23 +115,51 @@ def warm_up() -> None:
     """Load, before any fork, what torch and the executor load on first use; freeze the heap."""
     torch.set_num_threads(1)  # a worker uses one core; the others are for other workers
     torch.manual_seed(0)
-    executor = RequestExecutor("warm_up", notebook=False, max_bytes=MAX_CONTROL)
-    eye = encode_tensor(torch.eye(4), MAX_CONTROL)
-    requests = (
+    _answer_all(
         Request(verb="run", cells=(WARM_UP,)),
         Request(verb="new", name="Warm"),
-        Request(verb="operators", handle=0, args=(eye,)),
+        Request(verb="operators", handle=0, args=(_eye(),)),
         Request(verb="parameters", handle=0),
         Request(verb="move", handle=0, name="meta"),
     )
-    for request in requests:
-        if problem := executor.answer(request).problem:
-            raise RuntimeError(problem.text)
     x = torch.rand(4, 4, requires_grad=True)
     torch.autograd.grad(torch.softmax(x @ x.mT, dim=-1).sum(), x)
     prepare_forks()
     gc.freeze()  # without a collection: to look at every object takes as long as all of the above
     gc.enable()
+
+
+def _rehearse() -> None:
+    """Do what a worker does for nearly every submission."""
+    _answer_all(
+        Request(verb="read", cells=(WARM_UP,)),
+        Request(verb="run", cells=(WARM_UP,)),
+        Request(verb="has", name="Warm"),
+        Request(verb="new", name="Warm", seed=0, fresh=True),
+        Request(verb="forward", handle=0, args=(_eye(),)),
+        Request(verb="mode", handle=0, name="eval"),
+        Request(verb="gradients", handle=0, args=(_eye(), _eye())),
+        Request(verb="operators", handle=0, args=(_eye(),)),
+        Request(verb="load", handle=0, kwargs={"key.weight": _eye()}),
+        Request(verb="replace", handle=0, kwargs={"key.weight": _eye()}),
+        Request(verb="parameters", handle=0),
+        Request(verb="draw"),
+    )
+
+
+def _eye() -> Value:
+    return encode_tensor(torch.eye(4), MAX_CONTROL)
+
+
+def _answer_all(*requests: Request) -> None:
+    """Answer *requests* as a worker does; raises ``RuntimeError`` for one that has a problem."""
+    executor = RequestExecutor("warm_up", notebook=False, max_bytes=MAX_CONTROL)
+    for request in requests:
+        batch = protocol.unpack(protocol.BATCHES, protocol.pack(Batch((request,))))
+        reply = executor.answer(batch.requests[0])
+        pack_reply(reply, MAX_CONTROL)
+        if reply.problem:
+            raise RuntimeError(reply.problem.text)
 
 
 def _join_pages() -> None:
@@ -132,14 +168,12 @@ def _join_pages() -> None:
     A fork copies no memory but a table with an entry for each page, and its end frees the table.
     """
     with contextlib.suppress(OSError):  # not Linux
-        for line in Path("/proc/self/maps").read_text("ascii", "replace").splitlines():
-            place, rights, _, _, _, *file = line.split(maxsplit=5)
-            start, end = (int(address, 16) for address in place.split("-"))
-            if rights.startswith("rw") and file in ([], ["[heap]"]) and end - start >= LARGE_PAGE:
+        for start, end, rights, file in mappings():
+            if rights.startswith("rw") and file in {"", "[heap]"} and end - start >= LARGE_PAGE:
                 syscalls.join_pages(start, end)
 
 
-def _serve(control: socket.socket, workers: set[int]) -> bool:
+def _serve(control: socket.socket, workers: set[int], written: bytes) -> bool:
     """Answer one message and update *workers*; False when the client has disconnected."""
     body, descriptors, _flags, _address = socket.recv_fds(control, MAX_CONTROL, 2)
     if not body:
@@ -147,7 +181,7 @@ def _serve(control: socket.socket, workers: set[int]) -> bool:
     request = protocol.unpack(protocol.CONTROL_REQUESTS, body)
     reply: WorkerStarted | WorkerEnded
     if isinstance(request, StartWorker):
-        reply = _start_worker(request, *descriptors)
+        reply = _start_worker(request, descriptors, written)
         workers.add(reply.pid)
     else:
         reply = _end_worker(request.pid)
@@ -158,11 +192,15 @@ def _serve(control: socket.socket, workers: set[int]) -> bool:
     return True
 
 
-def _start_worker(request: StartWorker, connection: int, output: int) -> WorkerStarted:
+def _start_worker(
+    request: StartWorker, descriptors: Sequence[int], written: bytes
+) -> WorkerStarted:
     parent = os.getpid()
     pid = os.fork()
     if not pid:
         try:
+            copy_now(written)
+            connection, output = descriptors
             serve(request, connection, output, parent)
         finally:
             os._exit(70)  # whatever happened, a worker never returns into the fork server's loop

@@ -7,6 +7,7 @@ works everywhere and guards against accidents only: it sets the limits that the 
 import contextlib
 import ctypes
 import functools
+import logging
 import math
 import os
 import platform
@@ -190,7 +191,7 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
     _set_capabilities(0)
     arch = syscalls.machine()
     if arch is not None:  # `detect_capabilities` has checked it
-        seccomp.load(seccomp.program(arch, os.getpid()))
+        seccomp.load(seccomp.encoded(arch, os.getpid()))
     _self_test()
 
 
@@ -281,8 +282,8 @@ def _drop_privileges() -> None:
     if _is_root():
         kept = 1 << _CAP_DAC_READ_SEARCH
         syscalls.prctl(_PR_SET_KEEPCAPS, 1)
-        for capability in range(_LAST_CAPABILITY + 1):
-            with contextlib.suppress(OSError):  # beyond this kernel's last
+        with contextlib.suppress(OSError):  # beyond this kernel's last
+            for capability in range(_LAST_CAPABILITY + 1):
                 syscalls.prctl(_PR_CAPBSET_DROP, capability)
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -301,6 +302,10 @@ def prepare_forks() -> None:
         _is_below_closed(root)
     _closed_search_paths()
     private_folder.is_available()
+    if arch := syscalls.machine():
+        seccomp.encoded(arch, os.getpid())
+    # torch has dozens of handlers, for each of which a fork makes a new lock; no thread holds one.
+    getattr(logging, "_at_fork_reinit_lock_weakset", set()).clear()
 
 
 def _reach_by_descriptor(folders: Iterable[str]) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from autograder.sandbox.isolation import SandboxPolicy
+from autograder.sandbox.static_names import Definition
 from autograder.sanitize import without_folders
 
 # In front of a message: how many bytes it has, its number, and which of its requests was last. A
@@ -88,8 +89,19 @@ class OpaqueValue(msgspec.Struct, frozen=True, tag="opaque"):
     kind: Annotated[str, msgspec.Meta(max_length=300)]
 
 
+class SourceValue(msgspec.Struct, frozen=True, tag="source"):
+    """What a worker reads of a source before any of it runs.
+
+    The digest is of the code without names, comments and formatting, and "" if there is none.
+    """
+
+    definitions: tuple[Definition, ...]
+    syntax_sha256: str
+
+
 _Collection = ListValue | TupleValue | DictValue
-Value = None | bool | int | float | str | TensorValue | ObjectValue | _Collection | OpaqueValue
+_Thing = TensorValue | ObjectValue | OpaqueValue | SourceValue
+Value = None | bool | int | float | str | _Collection | _Thing
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,7 +237,8 @@ VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
         **dict.fromkeys(("mode", "load", "replace", "stand_in"), (NoneType,)),
         **dict.fromkeys(("parameters", "shapes", "buffers", "state", "move"), _DICTIONARY),
         **dict.fromkeys(("gradients", "operators", "remove_stand_ins"), _DICTIONARY),
-        **dict.fromkeys(("read", "run", "signature"), (ListValue,)),
+        **dict.fromkeys(("run", "signature"), (ListValue,)),
+        "read": (SourceValue,),
         "has": (bool,),
         "new": (ObjectValue,),
     }

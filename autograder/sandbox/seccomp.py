@@ -6,6 +6,7 @@ Python raises ``PermissionError`` and the student reads a sentence.
 
 import ctypes
 import errno
+import functools
 import struct
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,10 @@ _X32: Final = 0x40000000  # from here on, x86-64 numbers are the 32-bit calls of
 
 _LOAD, _AND, _EQUAL, _ABOVE, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x35, 0x06
 _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16  # offsets in struct seccomp_data
+
+_INSTRUCTION: Final = struct.Struct("=HBBI")  # struct sock_filter; the last part is the constant
+_CONSTANT: Final = struct.Struct("=I")
+_ANY_PID: Final = 0x7FFFFFFF  # stands for the number of a process: none has it, and no rule
 
 _SET_FILTER, _ASK_ACTION, _ALL_THREADS, _NO_SLOWDOWN = 1, 2, 1, 4
 
@@ -97,14 +102,22 @@ def program(arch: Arch, pid: int) -> list[Instruction]:
     return [*code, _return(REFUSE)]
 
 
-def load(instructions: Sequence[Instruction]) -> None:
+def encoded(arch: Arch, pid: int) -> bytes:
+    """Return ``program(arch, pid)`` as the kernel reads it."""
+    template, places = _template(arch)
+    code = bytearray(template)
+    for place in places:
+        _CONSTANT.pack_into(code, place, pid)
+    return bytes(code)
+
+
+def load(code: bytes) -> None:
     """Apply the filter to this process irreversibly; needs no_new_privs, raises ``OSError``."""
     arch = syscalls.machine()
     if arch is None:
         raise OSError(errno.ENOSYS, "no filter for this architecture")
-    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
     code_buffer = ctypes.create_string_buffer(code, len(code))
-    header = struct.pack("@HP", len(instructions), ctypes.addressof(code_buffer))
+    header = struct.pack("@HP", len(code) // _INSTRUCTION.size, ctypes.addressof(code_buffer))
     header_buffer = ctypes.create_string_buffer(header, len(header))
     # Without _NO_SLOWDOWN, kernels before 5.16 protect secrets of this process from its own code,
     # which makes it slow; it has no secrets.
@@ -112,6 +125,19 @@ def load(instructions: Sequence[Instruction]) -> None:
     header_address = ctypes.addressof(header_buffer)
     if syscalls.call(syscalls.SECCOMP[arch], _SET_FILTER, flags, header_address):
         raise OSError(errno.EBUSY, "a thread of this process has a filter of its own")
+
+
+@functools.cache  # once for all forks; it takes as long as all other steps that confine them
+def _template(arch: Arch) -> tuple[bytes, tuple[int, ...]]:
+    """Return the filter for process ``_ANY_PID``, and where in it this number stands."""
+    instructions = program(arch, _ANY_PID)
+    after_codes = _INSTRUCTION.size - _CONSTANT.size
+    places = tuple(
+        index * _INSTRUCTION.size + after_codes
+        for index, instruction in enumerate(instructions)
+        if instruction.k == _ANY_PID
+    )
+    return b"".join(_INSTRUCTION.pack(*instruction) for instruction in instructions), places
 
 
 def _argument_rules(pid: int) -> dict[str, ArgumentRule]:

@@ -19,6 +19,8 @@ from autograder.sandbox.protocol import (
     Problems,
     Reply,
     Request,
+    SourceValue,
+    Value,
     Verb,
     pack,
     read_replies,
@@ -44,7 +46,6 @@ WALL_CLOCK_FACTOR = 20
 # Processor time in which the grader runs the solution and compares: one check needs a tenth of a
 # second. The first diagnosis of an exercise runs all of its mistakes, for some seconds.
 CHECK_SECONDS, DIAGNOSIS_SECONDS = 2.0, 15.0
-Source = tuple[tuple[Definition, ...], str]  # what a worker reads of it before it runs
 
 
 class Session:
@@ -217,18 +218,19 @@ class Session:
         worker = server.start(self.module, notebook=self.notebook, client=self._client)
         worker.has_line = self._has_line
         seconds = server.limits.import_seconds
-        source = msgspec.convert(self._load(worker, seconds, "read"), Source, strict=False)
-        self._definitions, self.syntax_sha256 = source
+        source = self._load(worker, seconds, "read")
+        if isinstance(source, SourceValue):  # `read_reply` accepts nothing else
+            self._definitions, self.syntax_sha256 = source.definitions, source.syntax_sha256
         problems = self._load(worker, seconds, "run")
         try:
-            found = msgspec.convert(problems, Problems)
+            found = msgspec.convert(decode(problems, lambda handle: handle), Problems)
             self.problems = tuple(map(self._with_known_lines, found))
-        except msgspec.ValidationError:  # sent after student code ran: their fault
+        except (BadMessageError, msgspec.ValidationError):  # student code has run: their fault
             worker.end()
             raise Fault(Status.BAD_OUTPUT, "Importing your file disturbed the grader.") from None
         return worker
 
-    def _load(self, worker: Worker, seconds: float, verb: Verb) -> object:
+    def _load(self, worker: Worker, seconds: float, verb: Verb) -> Value:
         try:
             batch = pack(Batch((request_of(verb, {"cells": self._cells}),)))
             reply = self.read(self._send(worker, seconds, batch, (verb,)).body, verb)
@@ -240,10 +242,7 @@ class Session:
             public = "Your file can't be read."
             message = f"{public[:-1]}: {reply.problem.text}"
             raise Fault(Status.IMPORT_ERROR, message, public=public)
-        try:
-            return decode(reply.value, lambda handle: handle)
-        except BadMessageError:
-            return None  # the caller rejects it, because it has another type
+        return reply.value
 
     def _send(self, worker: Worker, seconds: float, batch: bytes, verbs: Sequence[Verb]) -> Sent:
         granted = min(seconds, self._remaining_seconds())

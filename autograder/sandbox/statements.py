@@ -55,10 +55,13 @@ class StatementRunner:
         self._bound_at: dict[str, tuple[str, int]] = {}
         self.definitions: dict[str, object] = {}
 
-    def run(self, text: bytes, source: str) -> Iterator[Failure]:
-        """Run *text*, which tracebacks call *source*; yield what fails."""
+    def run(self, text: bytes, source: str, tree: ast.Module | None = None) -> Iterator[Failure]:
+        """Run *text*, which tracebacks call *source*; yield what fails.
+
+        *tree* is that of *text* if it is parsed already.
+        """
         try:
-            tree = ast.parse(text, source)
+            tree = tree or ast.parse(text, source)
             self._flags |= self._compile(tree, source).co_flags & FUTURES
         except BaseException as error:  # noqa: BLE001  # MemoryError and RecursionError included
             yield _not_compiled(error, text)

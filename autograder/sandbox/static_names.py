@@ -23,7 +23,7 @@ COMPUTED = "(computed)"  # stands for a name that is found while the program run
 MAX_USES = 20_000  # of names in one file; a hand-written module has some hundreds
 
 
-class Use(msgspec.Struct, frozen=True):
+class Use(msgspec.Struct, frozen=True, array_like=True):
     """A dotted name and its line; ``?.softmax`` is an attribute of a computed value."""
 
     line: int

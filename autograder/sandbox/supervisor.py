@@ -52,6 +52,7 @@ CONTROL_SECONDS = 20.0  # a fork or a kill; the fork server does nothing else
 WATCH_SECONDS = 0.05  # how often the time of a long call is measured
 STACK_SECONDS = 0.5  # for a worker that hangs to say at which line; a busy machine may need 0.1
 PIPE_CHUNK = 65_536
+MILLISECONDS = 1000
 PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # enough for what a record keeps; a character has up to four
 # A line of `faulthandler`: files of libraries have a path with slashes, those of students none.
 _STACK_LINE = re.compile(rb'File "(?:[^"/\\<]{1,80}\.py|(cell \d{1,4}))", line (\d{1,6}) in ')
@@ -380,6 +381,9 @@ class Worker:
     def __post_init__(self) -> None:
         self.connection.setblocking(False)  # noqa: FBT003  # the socket module's own signature
         os.set_blocking(self.output, False)
+        # The connection is looked at first: what was printed before a reply is seen with the reply.
+        self._to_receive = _poll((self.connection, select.POLLIN), (self.output, select.POLLIN))
+        self._to_send = _poll((self.connection, select.POLLOUT), (self.output, select.POLLIN))
 
     def wait_confined(self) -> None:
         """Wait until the worker has confined itself; no student code has run before that."""
@@ -414,9 +418,7 @@ class Worker:
             raise
 
     def take_printed(self) -> bytes:
-        """Return the end of what the student's code has printed since the last time."""
-        if not self.ended:
-            self._read_output()
+        """Return the end of what the student's code had printed when it sent its last reply."""
         printed, self._printed = self._printed, b""
         return printed
 
@@ -456,14 +458,14 @@ class Worker:
             try:
                 view = view[self.connection.send(view) :]
             except BlockingIOError:
-                self._wait(deadline, sending=True)
+                self._wait(deadline, self._to_send)
             except OSError:
                 raise self._crash() from None
 
     def _receive(self, size: int, deadline: CpuDeadline) -> bytes:
         """Return the next *size* bytes; what arrives with them is kept for the next call."""
         while len(self._received) < size:
-            self._wait(deadline)
+            self._wait(deadline, self._to_receive)
             try:
                 part = self.connection.recv(min(max(size - len(self._received), PIPE_CHUNK), MIB))
             except BlockingIOError:
@@ -477,22 +479,18 @@ class Worker:
         del self._received[:size]
         return data
 
-    def _wait(self, deadline: CpuDeadline, *, sending: bool = False) -> None:
+    def _wait(self, deadline: CpuDeadline, poll: "select.poll") -> None:
         """Wait for the socket; meanwhile empty the output pipe."""
-        connection = self.connection.fileno()
         while True:
             remaining = deadline.remaining()
             if remaining <= 0:
                 raise self._timeout(deadline.seconds)
-            readable, writable, _ = select.select(
-                [self.output] if sending else [self.output, connection],
-                [connection] if sending else [],
-                [],
-                min(remaining, WATCH_SECONDS),
-            )
-            if self.output in readable and not self._read_output():
-                time.sleep(WATCH_SECONDS / 50)  # a closed pipe is always readable
-            if connection in readable or connection in writable:
+            ready = poll.poll(min(remaining, WATCH_SECONDS) * MILLISECONDS)
+            if any(descriptor == self.output for descriptor, _ in ready):
+                if not self._read_output():
+                    time.sleep(WATCH_SECONDS / 50)  # a closed pipe is always readable
+                del ready[-1]
+            if ready:
                 return
 
     def _read_output(self) -> bool:
@@ -546,6 +544,13 @@ class Worker:
             for shown in (f" ({how})", "")  # the code chooses the number
         )
         return Fault(Status.CRASHED, message, public=public)
+
+
+def _poll(*watched: tuple[socket.socket | int, int]) -> "select.poll":
+    poll = select.poll()
+    for descriptor, event in watched:
+        poll.register(descriptor, event)
+    return poll
 
 
 def make_private_folder(parent: Path) -> Path:

@@ -4,6 +4,7 @@ A call that is not listed here is refused (``seccomp``), even one that a new ker
 come from the kernel's ``unistd_64.h`` (x86-64) and ``asm-generic/unistd.h`` (aarch64).
 """
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -65,7 +66,9 @@ RESTRICTED: Final[Mapping[str, Numbers]] = _table(
     "prlimit64 302 261, tgkill 234 131, kill 62 129",
 )
 
-_COLLAPSE: Final = 25  # MADV_COLLAPSE
+_POPULATE_WRITE, _COLLAPSE = 23, 25  # MADV_…
+_MOST_RANGES: Final = 1024  # of one call: IOV_MAX
+_PROCESS_MADVISE: Final = 440  # on both architectures
 
 SECCOMP: Final[Mapping[Arch, int]] = MappingProxyType({"x86_64": 317, "aarch64": 277})
 CLONE3: Final = 435  # on both architectures, as are the next three
@@ -115,6 +118,31 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
 def join_pages(start: int, end: int) -> None:
     """Put the memory between two addresses into large pages, where Linux can: since 6.1."""
     _libc().madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _COLLAPSE)
+
+
+def populate(start: int, size: int) -> None:
+    """Copy shared memory that this process is going to write to, where Linux can: since 5.14."""
+    _libc().madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _POPULATE_WRITE)
+
+
+def populate_all(ranges: bytes) -> bool:
+    """Do the same for all of *ranges*, each a ``struct iovec``; False where Linux can't.
+
+    For memory of the calling process it can since 6.13.
+    """
+    buffer = ctypes.create_string_buffer(ranges, len(ranges))
+    size = ctypes.sizeof(ctypes.c_void_p) + ctypes.sizeof(ctypes.c_size_t)
+    with contextlib.suppress(OSError):
+        process = os.pidfd_open(os.getpid())
+        try:
+            for first in range(0, len(ranges) // size, _MOST_RANGES):
+                count = min(_MOST_RANGES, len(ranges) // size - first)
+                start = ctypes.addressof(buffer) + first * size
+                call(_PROCESS_MADVISE, process, start, count, _POPULATE_WRITE, 0)
+        finally:
+            os.close(process)
+        return True
+    return False
 
 
 def _checked(result: int, what: str) -> int:

@@ -142,5 +142,7 @@ def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> objec
             return tuple(decode(item, find, depth + 1) for item in value.items)
         case protocol.DictValue():
             return {key: decode(item, find, depth + 1) for key, item in value.items.items()}
+        case protocol.SourceValue():
+            raise BadMessageError(protocol.NO_REQUEST)
         case _:
             return value

@@ -30,6 +30,7 @@ from autograder.sandbox.protocol import (
 )
 
 CONNECTION = 3  # the descriptor of the socket to the supervisor, in every worker
+FIRST_READ = 8192  # bytes; most messages have fewer
 CONFINED = framed(pack(Reply()), 0)  # sent once, before any student code runs
 
 
@@ -42,9 +43,9 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     _enter_private_folder(start.policy.private)
     confine(start.policy, parent)
     _write(CONNECTION, CONFINED)
-    while header := _read(CONNECTION, HEADER.size):
-        size, number, _ = HEADER.unpack(header)
-        batch = unpack(BATCHES, _read(CONNECTION, size))
+    while message := _receive(CONNECTION):
+        number, body = message
+        batch = unpack(BATCHES, body)
         answer = _answer_every if batch.every else _answer
         last, reply = answer(executor, batch, number, start.max_bytes)
         with contextlib.suppress(BaseException):  # the student's code may have replaced the streams
@@ -119,6 +120,19 @@ def _enter_private_folder(private: str) -> None:
         os.environ[name] = private
     os.chdir(private)
     sys.argv = [""]
+
+
+def _receive(connection: int) -> tuple[int, bytes] | None:
+    """Read the next message; return its number and its body, ``None`` at the end.
+
+    The next message comes after the reply to this one, so most are read in one call.
+    """
+    head = os.read(connection, FIRST_READ)
+    head += _read(connection, max(0, HEADER.size - len(head))) if head else b""
+    if len(head) < HEADER.size:
+        return None
+    size, number, _ = HEADER.unpack_from(head)
+    return number, head[HEADER.size :] + _read(connection, size + HEADER.size - len(head))
 
 
 def _read(connection: int, size: int) -> bytes:

@@ -16,6 +16,7 @@ from autograder.sandbox.protocol import (
     Problem,
     Reply,
     Request,
+    SourceValue,
     Verb,
 )
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
@@ -102,10 +103,11 @@ def test_read_lists_definitions_without_running_anything():
     """Names are read from the syntax tree, before the module has run."""
     executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
     cell = b"raise SystemExit\ndef f(x): return x.softmax(-1)"
-    (found,), _digest = value(executor.answer(Request(verb="read", cells=(cell,))))
+    source = executor.answer(Request(verb="read", cells=(cell,))).value
 
-    assert found["name"] == "f"
-    assert [use["name"] for use in found["uses"]] == ["x.softmax"]
+    assert isinstance(source, SourceValue)
+    assert [definition.name for definition in source.definitions] == ["f"]
+    assert [use.name for use in source.definitions[0].uses] == ["x.softmax"]
 
 
 def test_a_source_that_has_no_digest_costs_nothing():
@@ -113,9 +115,10 @@ def test_a_source_that_has_no_digest_costs_nothing():
     executor = RequestExecutor("tiny", notebook=False, max_bytes=MIB)
     cells = (b"x = 0x" + b"f" * 5000,)
 
-    _definitions, digest = value(executor.answer(Request(verb="read", cells=cells)))
+    source = executor.answer(Request(verb="read", cells=cells)).value
 
-    assert digest == ""
+    assert isinstance(source, SourceValue)
+    assert source.syntax_sha256 == ""
     assert value(executor.answer(Request(verb="run", cells=cells))) == []
 
 

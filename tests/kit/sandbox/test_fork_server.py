@@ -183,3 +183,10 @@ def test_a_disk_that_is_full_costs_no_grade(
         fork_server.start("module", notebook=False)
     monkeypatch.undo()
     assert fork_server.start("module", notebook=False).end() == -signal.SIGKILL
+
+
+def test_every_request_of_the_rehearsal_is_answered():
+    """One with a problem would end it, and less memory would be copied at the start of a worker."""
+    fork_server_module._rehearse()
+
+    assert "warm_up" in sys.modules

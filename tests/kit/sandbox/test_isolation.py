@@ -5,6 +5,7 @@ test costs milliseconds. A script runs in the worker and assigns the result to `
 """
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from autograder.sandbox.isolation import (
     check_roots,
     confine,
     detect_capabilities,
+    prepare_forks,
     readable_roots,
     unprivileged_owner,
 )
@@ -655,6 +657,16 @@ def test_roots_must_not_hold_the_course(tmp_path, secret):
 def test_roots_may_lie_inside_the_course(tmp_path):
     """A .venv in the course's folder grants the .venv only."""
     check_roots([str(tmp_path / ".venv" / "lib")], tmp_path)
+
+
+def test_a_fork_makes_no_lock_for_each_handler_of_torch():
+    """Python lists the handlers to do that in each worker; the list is empty there."""
+    handler = logging.StreamHandler()
+    listed = logging._at_fork_reinit_lock_weakset
+
+    assert handler in listed
+    prepare_forks()
+    assert not listed
 
 
 def dedent(script):

@@ -204,6 +204,14 @@ def test_refuses_dangerous_arguments(verdict, call, arguments):
     assert verdict(call, *arguments) == REFUSE
 
 
+@pytest.mark.parametrize("pid", [1, PID, 2**22])
+def test_the_kernel_reads_the_program_of_this_process(arch, pid):
+    """All but the number of the process is encoded once."""
+    code = b"".join(struct.pack("=HBBI", *step) for step in seccomp.program(arch, pid))
+
+    assert seccomp.encoded(arch, pid) == code
+
+
 def test_jumps_stay_inside_the_program(arch):
     """Every jump ends at an instruction, or the kernel would refuse the filter."""
     program = seccomp.program(arch, PID)
@@ -270,7 +278,7 @@ def test_the_kernel_accepts_the_program():
         "import os\n"
         "from autograder.sandbox import seccomp, syscalls\n"
         "syscalls.prctl(38, 1)\n"
-        "seccomp.load(seccomp.program(syscalls.machine(), os.getpid()))\n"
+        "seccomp.load(seccomp.encoded(syscalls.machine(), os.getpid()))\n"
         "try: os.fork()\n"
         "except PermissionError: print('refused')\n"
     )

