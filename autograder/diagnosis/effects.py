@@ -61,14 +61,14 @@ SENTENCES = {
 }
 QUESTIONS = {
     "differs_each_time": "Which step draws numbers, and may it do so here?",
-    "no_effect": "Where should it enter the computation, and does that step reach the result?",
+    "no_effect": "Which steps should use these numbers, and does what they give reach the result?",
     "needless_effect": "Which step uses it, and which of its inputs is meant there?",
     "mask_has_no_effect": "Which step should use it, and is its result used afterwards?",
     "item_ignored": "Which step takes one item for all of them?",
     "items_mixed": "Over which axis does each step work: is one of them the axis of the batch?",
     "later_token": "Which scores must be hidden, and is what hides them used before the softmax?",
     "other_row": "Which step brings rows together, and which should it?",
-    "row_ignored": "Which step should bring these two rows together?",
+    "row_ignored": "Which step should make that row have an effect?",
     "own_row_alone": "Which step should bring rows together?",
     "own_row_ignored": "May a token look at itself, and which rows does each step take?",
     "doubled": "In which steps should it occur, and is each of them a plain product or sum?",

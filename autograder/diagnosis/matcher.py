@@ -119,14 +119,14 @@ def explain(
 
 
 def _beside(matcher: Matcher, failure: Failure, found: Diagnosis | None) -> Diagnosis | None:
-    """Say first what an exception means, where a kind of mistake only raises the same one."""
+    """Say what an exception means, too, where a kind of mistake only raises the same one."""
     if found is None or not isinstance(failure.observation.error, Raised):
         return found
     meaning = matcher.describe(failure)
     return (
         found
         if meaning is None
-        else replace(found, explanation=f"{meaning.explanation} {found.explanation}")
+        else replace(found, explanation=f"{found.explanation} {meaning.explanation}")
     )
 
 

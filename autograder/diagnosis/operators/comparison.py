@@ -2,7 +2,6 @@
 
 import operator
 from collections.abc import Callable, Sequence
-from collections.abc import Callable, Sequence
 
 import pytest
 

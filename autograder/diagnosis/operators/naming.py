@@ -57,10 +57,9 @@ def name_stopped(found: Sequence[Rewrite], *, refused: bool) -> Diagnosis | None
     named = name_one(likely) if likely else None
     if named is None:
         return None
-    one = len({rewrite.explanation for rewrite in likely}) == 1 or len(likely) > MAX_NAMED
-    opening = "This mistake ends" if one else "These mistakes end"
-    sentence = f"{opening} in the same error, in each of these checks: {named.explanation}"
-    return Diagnosis(named.misconception, sentence, named.hint, f"Same error as: {named.title}")
+    opening = "Same error as: "
+    sentence, title = f"{opening}{named.explanation}", f"{opening}{named.title}"
+    return Diagnosis(named.misconception, sentence, named.hint, title)
 
 
 def _likely(found: Sequence[Rewrite], *, refused: bool) -> Sequence[Rewrite]:

@@ -49,9 +49,7 @@ def test_a_mistake_known_by_its_exception_is_said_to_end_in_it():
     named = name_stopped([SCALE], refused=False)
 
     assert named is not None
-    assert named.explanation == (
-        "This mistake ends in the same error, in each of these checks: Not scaled."
-    )
+    assert named.explanation == "Same error as: Not scaled."
     assert named.title == "Same error as: Not scaled"
 
 

@@ -76,7 +76,7 @@ def test_a_mistake_in_a_module_is_named(grader: Grader, kind: str, old: str, new
 
 
 def test_a_mistake_that_only_raises_is_named(grader: Grader):
-    """The sentence first says what the exception means, and then which mistakes end in it.
+    """The sentence first says which mistakes end in the exception, and then what it means.
 
     Without a product, or without the transposition, the same sizes meet in the next product.
     """
@@ -85,7 +85,7 @@ def test_a_mistake_that_only_raises_is_named(grader: Grader):
 
     assert {one.misconception for one in found.values()} == {"step_missing / transposed"}
     assert all("are multiplied whose sizes do not fit" in one for one in explanations)
-    assert all("end in the same error, in each of these checks:" in one for one in explanations)
+    assert all(one.startswith("Same error as: Either: ") for one in explanations)
 
 
 def test_a_refusal_of_what_is_right_is_named(grader: Grader):
