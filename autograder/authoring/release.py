@@ -23,7 +23,7 @@ from autograder.errors import CourseError
 
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
-RECORDS_VERSION = 10  # add one when the same sources would give another record or fingerprints
+RECORDS_VERSION = 11  # add one when the same sources would give another record or fingerprints
 SEARCHES = {"answers", "comparison", "naming", "pairs", "search"}  # of kinds: they make no program
 
 
