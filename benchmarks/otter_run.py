@@ -100,11 +100,11 @@ def _round(class_: Class, course: Course) -> dict[str, float]:
     runs = [_otter_run(class_, file, POINTS) for file in class_.files]
     first = class_.files[:1]
     api = _otter_api(class_, class_.files) - _otter_api(class_, first)
-    kit = _kit(class_, course, class_.more) - _kit(class_, course, first)
+    kit = _kit(class_, course, class_.more) - _kit(class_, course, class_.files)
     return {
         "otter run": statistics.mean(runs),
         "otter.api, one process": api / (len(class_.files) - 1),
-        "autograder grade": kit / (len(class_.more) - 1),
+        "autograder grade": kit / (len(class_.more) - len(class_.files)),  # as many processes
     }
 
 
