@@ -18,6 +18,7 @@ from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Match, Observation, is_coincidence
 from autograder.diagnosis.operators.answers import tells
 from autograder.diagnosis.operators.comparison import MAX_SCREENS
+from autograder.diagnosis.operators.kinds import BY_CHANCE
 from autograder.diagnosis.operators.naming import name_one, name_stopped, one_of_each_group
 from autograder.diagnosis.operators.search import Tried
 from autograder.results import Diagnosis
@@ -222,7 +223,8 @@ def explain_some(known: Fingerprints, failed: Sequence[FailedCheck]) -> dict[str
     found = {
         number: names
         for number, names in explained.items()
-        if not is_coincidence(names, layers, names_of_wrong)
+        if known.rewrite(number).kind not in BY_CHANCE
+        and not is_coincidence(names, layers, names_of_wrong)
     }
     most = max(map(len, found.values()), default=0)
     best = [number for number, names in found.items() if len(names) == most]

@@ -428,12 +428,15 @@ def _turns(seed: int, draw: Callable[..., Tensor], shape: tuple[int, ...]) -> li
 
 
 def _factor_name(factor: float, shape: Sequence[int]) -> str:
-    """Name *factor*; if it has no name, its digits would reveal values."""
+    """Name *factor*; if it has no name, its digits would reveal values.
+
+    In one answer any number may be a size by chance, so that is all that is said.
+    """
     for axis in reversed(range(len(shape))):  # the axis of features comes last
         for power, words in POWERS.items():
             value = shape[axis] ** power
             if shape[axis] > 1 and abs(factor - value) < CLOSE * value:
-                return f"{words}the size of the {_nth(axis)} axis"
+                return f"a number that here is {words}the size of the {_nth(axis)} axis"
     return "minus one" if abs(factor + 1) < CLOSE else "one constant"
 
 

@@ -85,6 +85,25 @@ def test_equal_blocks_are_not_named_where_the_check_made_them(grade_class: Grade
     assert "heads_repeated" not in named(grade_class, code, "09")
 
 
+BY_CONTEXT_LENGTH = """
+class CausalAttention(CausalAttention):
+    def forward(self, x):
+        rows = x.shape[-2]
+        scores = self.W_query(x) @ self.W_key(x).transpose(-2, -1)
+        masked = scores.masked_fill(self.mask.bool()[:rows, :rows], -torch.inf)
+        weights = torch.softmax(masked / self.mask.shape[0] ** 0.5, dim=-1)
+        return self.dropout(weights) @ self.W_value(x)
+"""
+
+
+def test_a_size_that_is_another_one_in_some_checks_is_not_named(grade_class: GradeClass):
+    """In some checks the context length is the number of tokens, in others it is not."""
+    said = explanations(grade_class, BY_CONTEXT_LENGTH, "07")
+
+    assert "number of tokens" not in said
+    assert "first divided by" in said
+
+
 def test_gradients_are_not_described_as_results(grade_class: GradeClass):
     """The rows of a gradient that is zero are all equal, which says nothing about tokens."""
     code = (

@@ -22,6 +22,7 @@ from autograder.diagnosis.operators.answers import (
     sought,
     tells,
 )
+from autograder.diagnosis.operators.kinds import BY_CHANCE
 from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.programs import Key, Programs, Run, Script
 from autograder.sandbox.faults import Fault, NoGradients, Raised
@@ -87,6 +88,7 @@ class Comparison:
         """Return the single mistakes that explain most of the wrong answers."""
         telling = [one for one in self.screens if tells(last_answer(one))]
         left = {key for one in telling for key in self.alike(one)}
+        left = {key for key in left if self.programs.rewrites[key[0]].kind not in BY_CHANCE}
         found = [one for one in map(self.check, sorted(left)) if one.explained]
         layers = {one.item.name: layer_of(one.item) for one in self.failures}
         wrong = [one.item.name for one in self.wrong]

@@ -314,6 +314,7 @@ KINDS: Final = {
     ),
 }
 
+BY_CHANCE: Final = frozenset({"scale_wrong_size", "scale_wrong_power"})  # named if they explain all
 UNLIKELY: Final = frozenset(  # beside another mistake: such pairs are tried last
     {
         "softmax_extra",

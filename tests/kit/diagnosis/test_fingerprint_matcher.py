@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from autograder import course as courses
@@ -160,6 +161,17 @@ def test_documented_values_alone_name_nothing(known: Fingerprints):
 
     assert explain_some(known, [documented, failed("c", 2)]) != {}
     assert explain_some(known, [documented, failed("c")]) == {}
+
+
+def test_a_size_that_explains_only_some_answers_is_not_named(known: Fingerprints):
+    """Another size may be equal to it in these checks."""
+    words = known.wordings[0]._replace(kind="scale_wrong_size")
+    by_size = msgspec.structs.replace(known, wordings=(words, *known.wordings[1:]))
+    rest = [failed("a", 0), failed("b")]
+
+    assert explain_some(known, rest) != {}
+    assert explain_some(by_size, rest) == {}
+    assert explain_all(by_size, rest[:1], []) != {}
 
 
 def raising(name: str, *numbers: int, text: str = "sizes 2 and 3") -> FailedCheck:

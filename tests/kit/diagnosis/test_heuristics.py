@@ -162,10 +162,18 @@ def test_axes_are_named_by_their_position():
 @pytest.mark.parametrize(
     ("factor", "excerpt"),
     [
-        pytest.param(6**0.5, "the root of the size of the third axis", id="root"),
-        pytest.param(6**-0.5, "one over the root of the size of the third axis", id="over-root"),
-        pytest.param(5, "the size of the second axis", id="size"),
-        pytest.param(0.5, "one over the size of the first axis", id="over-size"),
+        pytest.param(
+            6**0.5, "a number that here is the root of the size of the third axis", id="root"
+        ),
+        pytest.param(
+            6**-0.5,
+            "a number that here is one over the root of the size of the third axis",
+            id="over-root",
+        ),
+        pytest.param(5, "a number that here is the size of the second axis", id="size"),
+        pytest.param(
+            0.5, "a number that here is one over the size of the first axis", id="over-size"
+        ),
         pytest.param(-1, "minus one", id="sign"),
         pytest.param(1.2345, "one constant", id="anything-else"),
     ],
