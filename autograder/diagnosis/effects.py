@@ -112,7 +112,7 @@ def first_reading(pair: Pair, others: Iterable[SolutionPair] = ()) -> Pattern:
     found = found or next((found for reading in readings if (found := reading(pair))), None)
     if found is None or not pair.call.masks:
         return found
-    end = f" Seen with the {_listed(list(pair.call.masks), 'and')} that is passed."
+    end = f" Seen with the {_listed(list(pair.call.masks), 'and')} of this check."
     return found._replace(sentence=found.sentence + end)
 
 

@@ -127,7 +127,7 @@ def reading(name: str, code: str) -> Pattern:
             "def attend(x, mask):\n"
             "    return torch.softmax((x @ x.mT).masked_fill(mask == 1, -1e9), -1) @ x\n",
             "Other numbers in row 1 of x change row 0 of your result, and they should not. Seen "
-            "with the mask that is passed.",
+            "with the mask of this check.",
             id="mask-inverted",
         ),
         pytest.param(
