@@ -18,7 +18,7 @@ from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Match, Observation, is_coincidence
 from autograder.diagnosis.operators.answers import tells
 from autograder.diagnosis.operators.comparison import MAX_SCREENS
-from autograder.diagnosis.operators.kinds import BY_CHANCE
+from autograder.diagnosis.operators.kinds import SIZES, WITHOUT_EFFECT
 from autograder.diagnosis.operators.naming import name_one, name_stopped, one_of_each_group
 from autograder.diagnosis.operators.search import Tried
 from autograder.results import Diagnosis
@@ -163,7 +163,7 @@ def explain_rest(
 ) -> dict[str, Diagnosis]:
     """Explain most wrong answers by one kind of mistake, or all exceptions where none is wrong."""
     if any(one.wrong for one in failed):
-        return explain_some(known, failed)
+        return explain_some(known, failed, passed)
     return explain_stopped(known, failed, passed)
 
 
@@ -210,8 +210,14 @@ def explain_stopped(
     return dict.fromkeys((one.name for one in raised), diagnosis) if diagnosis else {}
 
 
-def explain_some(known: Fingerprints, failed: Sequence[FailedCheck]) -> dict[str, Diagnosis]:
-    """Name the kind of mistake that explains most of the wrong answers."""
+def explain_some(
+    known: Fingerprints, failed: Sequence[FailedCheck], passed: Sequence[str]
+) -> dict[str, Diagnosis]:
+    """Name the kind of mistake that explains most of the wrong answers.
+
+    No wrong size, which may equal another in some checks; and no argument without effect if a check
+    *passed* that would fail then.
+    """
     wrong = [one for one in failed if one.wrong]
     telling = [one.numbers for one in wrong[:MAX_SCREENS] if one.tells]
     layers = {one.name: one.layer for one in failed}
@@ -223,12 +229,19 @@ def explain_some(known: Fingerprints, failed: Sequence[FailedCheck]) -> dict[str
     found = {
         number: names
         for number, names in explained.items()
-        if known.rewrite(number).kind not in BY_CHANCE
+        if not _is_by_chance(known, number, passed)
         and not is_coincidence(names, layers, names_of_wrong)
     }
     most = max(map(len, found.values()), default=0)
     best = [number for number, names in found.items() if len(names) == most]
     return _diagnoses(known, best, failed)
+
+
+def _is_by_chance(known: Fingerprints, number: int, passed: Sequence[str]) -> bool:
+    """Whether other checks say, or may say, that it is not this mistake but another one."""
+    kind = known.rewrite(number).kind
+    fails = any(number in known.failing(name) for name in passed)
+    return kind in SIZES or (kind in WITHOUT_EFFECT and fails)
 
 
 def _kinds(known: Fingerprints, numbers: frozenset[int]) -> frozenset[int]:

@@ -104,6 +104,18 @@ def test_a_size_that_is_another_one_in_some_checks_is_not_named(grade_class: Gra
     assert "first divided by" in said
 
 
+NORMAL_ELSE = """
+def draw_weights(d_in, d_out, distribution="rand"):
+    draw = torch.rand if distribution == "rand" else torch.randn
+    return tuple(nn.Parameter(draw(d_in, d_out), requires_grad=False) for _ in range(3))
+"""
+
+
+def test_an_argument_that_has_an_effect_is_not_called_ignored(grade_class: GradeClass):
+    """Both distributions that are allowed are drawn; another one is not refused."""
+    assert named(grade_class, NORMAL_ELSE) == {"check_missing"}
+
+
 def test_gradients_are_not_described_as_results(grade_class: GradeClass):
     """The rows of a gradient that is zero are all equal, which says nothing about tokens."""
     code = (

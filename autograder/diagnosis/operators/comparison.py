@@ -4,6 +4,7 @@ import operator
 from collections.abc import Callable, Sequence
 
 import pytest
+from torch import Tensor
 
 from autograder.diagnosis.observation import (
     Failure,
@@ -22,7 +23,7 @@ from autograder.diagnosis.operators.answers import (
     sought,
     tells,
 )
-from autograder.diagnosis.operators.kinds import BY_CHANCE
+from autograder.diagnosis.operators.kinds import SIZES, WITHOUT_EFFECT
 from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.programs import Key, Programs, Run, Script
 from autograder.sandbox.faults import Fault, NoGradients, Raised
@@ -85,16 +86,30 @@ class Comparison:
         return [one for one in map(self.check, left) if self._stops_alike(one)]
 
     def partial(self) -> list[Found]:
-        """Return the single mistakes that explain most of the wrong answers."""
+        """Return the single mistakes that explain most of the wrong answers.
+
+        A wrong size must explain every wrong result, and an argument without effect what passed.
+        """
         telling = [one for one in self.screens if tells(last_answer(one))]
         left = {key for one in telling for key in self.alike(one)}
-        left = {key for key in left if self.programs.rewrites[key[0]].kind not in BY_CHANCE}
         found = [one for one in map(self.check, sorted(left)) if one.explained]
+        found = [one for one in found if not self._is_by_chance(one)]
         layers = {one.item.name: layer_of(one.item) for one in self.failures}
         wrong = [one.item.name for one in self.wrong]
         found = [one for one in found if not is_coincidence(one.explained, layers, wrong)]
         most = max((len(one.explained) for one in found), default=0)
         return [one for one in found if len(one.explained) == most]
+
+    def _is_by_chance(self, found: Found) -> bool:
+        """Whether the other checks say that it is not this mistake, but another one.
+
+        A size may equal another one in some checks. Gradients may differ by rounding alone.
+        """
+        kind = self.programs.rewrites[found.key[0]].kind
+        if kind in WITHOUT_EFFECT:
+            return not self.passes(found)
+        left = [one for one in self.wrong if one.item.name not in found.explained]
+        return kind in SIZES and any(isinstance(last_answer(one), Tensor) for one in left)
 
     def shows(self, key: Key, failure: Failure) -> bool:
         """Whether the program answers like the code in a failed check, as far as this went."""

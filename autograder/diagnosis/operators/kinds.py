@@ -314,7 +314,8 @@ KINDS: Final = {
     ),
 }
 
-BY_CHANCE: Final = frozenset({"scale_wrong_size", "scale_wrong_power"})  # named if they explain all
+SIZES: Final = frozenset({"scale_wrong_size", "scale_wrong_power"})  # which may equal one another
+WITHOUT_EFFECT: Final = frozenset({"argument_ignored"})  # a check with another value refutes it
 UNLIKELY: Final = frozenset(  # beside another mistake: such pairs are tried last
     {
         "softmax_extra",

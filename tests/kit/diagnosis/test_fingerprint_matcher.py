@@ -147,7 +147,7 @@ def test_three_kinds_are_named_together_and_four_are_not(known: Fingerprints):
 
 def test_the_kind_that_explains_most_is_named(known: Fingerprints):
     """It is said beside the checks that it explains, and not beside the others."""
-    found = explain_some(known, [failed("a", 0, 3), failed("b", 0), failed("c")])
+    found = explain_some(known, [failed("a", 0, 3), failed("b", 0), failed("c")], [])
 
     assert {name: one.misconception for name, one in found.items()} == {
         "a": "scale_missing",
@@ -159,8 +159,8 @@ def test_documented_values_alone_name_nothing(known: Fingerprints):
     """Where the answers for other sizes differ, their agreement is a coincidence."""
     documented = failed("a", 0, layer=Layer.DOCUMENTED)
 
-    assert explain_some(known, [documented, failed("c", 2)]) != {}
-    assert explain_some(known, [documented, failed("c")]) == {}
+    assert explain_some(known, [documented, failed("c", 2)], []) != {}
+    assert explain_some(known, [documented, failed("c")], []) == {}
 
 
 def test_a_size_that_explains_only_some_answers_is_not_named(known: Fingerprints):
@@ -169,9 +169,22 @@ def test_a_size_that_explains_only_some_answers_is_not_named(known: Fingerprints
     by_size = msgspec.structs.replace(known, wordings=(words, *known.wordings[1:]))
     rest = [failed("a", 0), failed("b")]
 
-    assert explain_some(known, rest) != {}
-    assert explain_some(by_size, rest) == {}
+    assert explain_some(known, rest, []) != {}
+    assert explain_some(by_size, rest, []) == {}
     assert explain_all(by_size, rest[:1], []) != {}
+
+
+def test_an_argument_without_effect_is_not_named_beside_a_check_that_it_changes(
+    known: Fingerprints,
+):
+    """That check passes, so the argument has its effect there."""
+    words = known.wordings[0]._replace(kind="argument_ignored")
+    ignoring = msgspec.structs.replace(known, wordings=(words, *known.wordings[1:]))
+    rest = [failed("a", 0), failed("c")]
+
+    assert explain_some(ignoring, rest, []) != {}
+    assert explain_some(ignoring, rest, ["b"]) == {}
+    assert explain_some(known, rest, ["b"]) != {}
 
 
 def raising(name: str, *numbers: int, text: str = "sizes 2 and 3") -> FailedCheck:
@@ -215,4 +228,4 @@ def test_exceptions_that_a_named_mistake_leaves_are_compared(known: Fingerprints
 
 def test_answers_that_tell_little_name_nothing(known: Fingerprints):
     """A few numbers agree by chance."""
-    assert explain_some(known, [failed("a", 0, tells=False), failed("b")]) == {}
+    assert explain_some(known, [failed("a", 0, tells=False), failed("b")], []) == {}
