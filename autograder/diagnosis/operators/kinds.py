@@ -301,7 +301,7 @@ KINDS: Final = {
         "Which step gives it a value, and does that step run before this one?",
     ),
     "axis_missing": Wording(
-        "A step is not told along which axis it runs.",
+        "A step does not get the axis along which it runs.",
         "Which axis must sum to one, or disappear?",
     ),
     "not_stored": Wording(

@@ -57,13 +57,13 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
     """A softmax, or a sum that keeps its axis, without the axis."""
     for site in scope.calls(SOFTMAX):
         if scores := input_site(site):
-            sentence = "The softmax is not told along which axis it runs."
+            sentence = "The softmax does not get the axis along which it runs."
             yield mistake("axis_missing", put(site, "torch.softmax(X)", X=scores), sentence)
     for site in scope.calls(*SUMS):
         name, source = name_of(site.node.func), input_site(site)
         kept = option(site.node, "keepdim", 2) is not None
         if source and kept and option(site.node, "dim", 1) is not None:
-            sentence = f"The {name} is to keep its axis, but is not told which one."
+            sentence = f"The {name} must keep its axis, but does not get which one it is."
             edit = put(site, f"X.{name}(keepdim=True)", X=source)
             yield mistake("axis_missing", edit, sentence)
 

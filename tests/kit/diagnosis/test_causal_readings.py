@@ -93,7 +93,7 @@ def test_a_wrong_result_is_described_by_what_it_depends_on(reading: Reading):
 
 
 def test_other_checks_show_which_size_a_number_is(reading: Reading):
-    """With one check alone, a size and a number can't be told apart."""
+    """With one check alone, nothing says whether a number is a size."""
     alone = reading.read(changed(ROWS), ["scaled"])
     with_others = reading.read(changed(ROWS), ["scaled"], ["scaled", "scaled_more", "earlier"])
 
