@@ -8,6 +8,7 @@ from torch import Tensor
 
 from autograder.diagnosis.causal_readings import handles_of
 from autograder.diagnosis.changed_calls import (
+    CALLS,
     LAST,
     REPEATED,
     SMALLEST,
@@ -21,7 +22,6 @@ from autograder.diagnosis.changed_calls import (
 )
 from autograder.diagnosis.effects import DRAWS, NOTHING, NOTICED, ROUNDING, reached_parameters
 from autograder.diagnosis.known_effects import (
-    CALLS,
     UNUSABLE,
     KnownEffects,
     Result,

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from autograder.course import Stage
-from autograder.diagnosis.changed_calls import MAX_ROWS, BatchChannel, Call, find_call
+from autograder.diagnosis.changed_calls import CALLS, MAX_ROWS, BatchChannel, Call, find_call
 from autograder.diagnosis.effects import MIN_ROWS, NOTICED, compare_effects, missing_gradients
 from autograder.diagnosis.heuristics import Pattern
 from autograder.diagnosis.observation import Failure, Observation
@@ -25,7 +25,6 @@ from autograder.suite.checks import WrongAnswer
 from autograder.suite.in_process import solution_channel
 from autograder.suite.student_proxy import RemoteModule
 
-CALLS = ("call", "forward")
 MAX_CHECKS = 2  # of one exercise whose last calls are repeated
 
 

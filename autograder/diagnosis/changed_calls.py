@@ -32,6 +32,7 @@ SCALE = 0.3
 FULL_SIZE = 4  # of a parameter; larger ones get smaller numbers, so that sums over them stay small
 MAX_ENTRIES = 1 << 12  # of one tensor; those of checks have some hundreds
 MAX_ROWS = 8  # whose changes are tried
+CALLS = frozenset({"call", "forward"})  # the verbs that call a function or a module
 MODULE = 0  # the number of the module that is created first
 SMALLEST = 1e-3  # of the largest number of a result; of a smaller one nothing is certain
 
@@ -194,7 +195,7 @@ def find_call(
     *handles* are the modules that the requests created, -1 for none.
     """
     request = requests[-1]
-    if request.verb not in {"call", "forward"} or _holds_module(request):
+    if request.verb not in CALLS or _holds_module(request):
         return None
     new = None
     if request.handle >= 0:
@@ -264,11 +265,21 @@ def _tensors(names: Sequence[str], request: Request) -> tuple[dict[str, Tensor],
     for index, (name, tensor) in enumerate(given.items()):
         if not isinstance(tensor, Tensor):
             continue
-        if bool(((tensor == 0) | (tensor == 1)).all()):
+        if is_mask(tensor):
             masks[name] = tensor
-        elif tensor.is_floating_point() and bool(tensor.isfinite().all()):
+        elif is_drawn(tensor):
             drawn[name] = _draw(tensor, SEED + 100 + index)
     return drawn, masks
+
+
+def is_mask(tensor: Tensor) -> bool:
+    """Whether *tensor* holds ones and zeros alone."""
+    return bool(((tensor == 0) | (tensor == 1)).all())
+
+
+def is_drawn(tensor: Tensor) -> bool:
+    """Whether other numbers are drawn in the place of those in *tensor*."""
+    return not is_mask(tensor) and tensor.is_floating_point() and bool(tensor.isfinite().all())
 
 
 def _draw(like: Tensor, seed: int) -> Tensor:

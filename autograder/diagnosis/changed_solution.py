@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from autograder.diagnosis.changed_calls import CALLS
 from autograder.sandbox.protocol import Reply, Request, TensorValue
 from autograder.sandbox.tensors import decode_tensor
 from autograder.suite.in_process import LocalChannel
@@ -45,7 +46,7 @@ class ChangedSolution:
             values = request.kwargs.items()
             loaded = {name: one for name, one in values if isinstance(one, TensorValue)}
             self._parameters |= {name: decode_tensor(one) for name, one in loaded.items()}
-        if request.verb not in {"call", "forward"}:
+        if request.verb not in CALLS:
             return self.solution.answer(request)
         with _Stepping(self.step, self._parameters):
             return self.solution.answer(request)

@@ -184,8 +184,7 @@ def explain_all(
             numbers &= known.failing(one.name)
         if one.end.raised and not certain:
             numbers &= one.alike
-    for name in passed:
-        numbers -= known.failing(name)
+    numbers = numbers.difference(*map(known.failing, passed))
     return _diagnoses(known, sorted(numbers), failed)
 
 
@@ -203,8 +202,7 @@ def explain_stopped(
     for one in failed:
         if one.layer is not Layer.FORBIDDEN:
             numbers &= known.failing(one.name)
-    for name in passed:
-        numbers -= known.failing(name)
+    numbers = numbers.difference(*map(known.failing, passed))
     refused = all(one.end.refuses for one in raised)
     diagnosis = name_stopped(list(map(known.rewrite, sorted(numbers))), refused=refused)
     return dict.fromkeys((one.name for one in raised), diagnosis) if diagnosis else {}
@@ -240,8 +238,9 @@ def explain_some(
 def _is_by_chance(known: Fingerprints, number: int, passed: Sequence[str]) -> bool:
     """Whether other checks say, or may say, that it is not this mistake but another one."""
     kind = known.rewrite(number).kind
-    fails = any(number in known.failing(name) for name in passed)
-    return kind in SIZES or (kind in WITHOUT_EFFECT and fails)
+    if kind in WITHOUT_EFFECT:
+        return any(number in known.failing(name) for name in passed)
+    return kind in SIZES
 
 
 def _kinds(known: Fingerprints, numbers: frozenset[int]) -> frozenset[int]:

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from autograder.diagnosis.causal_readings import first_difference, handles_of
 from autograder.diagnosis.changed_calls import (
+    CALLS,
     LAST,
     REPEATED,
     UNCHANGED,
@@ -28,6 +29,7 @@ from autograder.diagnosis.changed_calls import (
     Call,
     Change,
     find_call,
+    is_drawn,
 )
 from autograder.diagnosis.effects import NOTICED, ROUNDING, missing_gradients
 from autograder.diagnosis.observation import Failure, Observation, status_of
@@ -44,7 +46,6 @@ LEVELS = (0.0, ROUNDING, NOTICED, 1.0)  # numbers that stand for all between two
 DIGITS = {*map(str, range(len(LEVELS)))}
 UNUSABLE = "-"  # in the place of levels: the solution gave no finite numbers
 KEY_BYTES = 6  # enough for the some thirty calls of a stage
-CALLS = {"call", "forward"}
 PLACES = {"row", "item"}  # changes of which each row or item has its own levels
 Run = Callable[[pytest.Item, Channel], Observation]
 
@@ -269,7 +270,4 @@ def _without_drawn(value: Value) -> Value:
     """Leave out the numbers of a tensor in whose place ``changed_calls`` draws others."""
     if not isinstance(value, TensorValue):
         return value
-    tensor = decode_tensor(value)
-    is_mask = bool(((tensor == 0) | (tensor == 1)).all())
-    is_drawn = not is_mask and tensor.is_floating_point() and bool(tensor.isfinite().all())
-    return replace(value, data=b"") if is_drawn else value
+    return replace(value, data=b"") if is_drawn(decode_tensor(value)) else value

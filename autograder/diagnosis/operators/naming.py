@@ -1,7 +1,7 @@
 """Turns programs that explain failed checks into diagnoses."""
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.operators.kinds import KINDS, UNLIKELY
@@ -10,6 +10,7 @@ from autograder.diagnosis.operators.rewrites import Rewrite
 from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
 
+T = TypeVar("T")
 MAX_NAMED = 3  # kinds in one sentence; of more the sentence would be no help
 
 
@@ -26,11 +27,9 @@ class Found(NamedTuple):
 
 def first_of_each_group(found: Sequence[Found], rewrites: Sequence[Rewrite]) -> list[Found]:
     """Keep the first of each group."""
-    groups: dict[tuple[str, ...], Found] = {}
-    for one in found:
-        names = sorted(rewrites[number].group for number in one.key)
-        groups.setdefault(tuple(names), one)
-    return list(groups.values())
+    return _first_of_each(
+        found, lambda one: tuple(sorted(rewrites[number].group for number in one.key))
+    )
 
 
 def name_one(found: Sequence[Rewrite]) -> Diagnosis | None:
@@ -74,10 +73,14 @@ def _likely(found: Sequence[Rewrite], *, refused: bool) -> Sequence[Rewrite]:
 
 def one_of_each_group(found: Iterable[Rewrite]) -> list[Rewrite]:
     """Keep the first of each group."""
-    groups: dict[str, Rewrite] = {}
+    return _first_of_each(found, lambda one: one.group)
+
+
+def _first_of_each(found: Iterable[T], group: Callable[[T], Hashable]) -> list[T]:
+    firsts: dict[Hashable, T] = {}
     for one in found:
-        groups.setdefault(one.group, one)
-    return list(groups.values())
+        firsts.setdefault(group(one), one)
+    return list(firsts.values())
 
 
 def name_misconception(item: Misconception) -> Diagnosis:

@@ -2,56 +2,12 @@
 
 import ast
 
-import pytest
-
 from autograder.diagnosis.operators.rewrites import (
     mistake,
     put,
 )
 from autograder.diagnosis.operators.scopes import Exercise
-
-SOLUTION = '''
-def helper(x):
-    """Help."""
-    return x + 1
-
-
-def other(x):
-    return x - 1
-
-
-def wanted(x: Tensor, n: int = 2) -> Tensor:
-    """Do it."""
-    if n > 3:
-        raise ValueError("too large")
-    y = helper(x) / n ** 0.5
-    return other(y)
-'''
-
-
-@pytest.fixture
-def exercise() -> Exercise:
-    """The exercise `wanted`, beside another one that it uses."""
-    return Exercise(SOLUTION, "wanted", ["wanted", "other"])
-
-
-def changed(exercise: Exercise, *edits) -> str:
-    """Return the last function with these edits, each a mistake of its own."""
-    text = exercise.text([mistake("scale_missing", edit) for edit in edits])
-    return ast.unparse(ast.parse(text).body[-1])
-
-
-def only(exercise: Exercise, kind: type):
-    """Return the place of the only node of *kind* in the exercise."""
-    (site,) = exercise.scopes[-1].of(kind)
-    return site
-
-
-def division(exercise: Exercise):
-    """Return the place of the division."""
-    return next(
-        site for site in exercise.scopes[-1].of(ast.BinOp) if isinstance(site.node.op, ast.Div)
-    )
+from tests.kit.diagnosis.operators.conftest import changed, division
 
 
 def test_an_exercise_has_its_helpers_but_no_other_exercise(exercise: Exercise):
