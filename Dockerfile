@@ -8,7 +8,7 @@ WORKDIR /tmp/kit
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY autograder ./autograder
 # The CPU build of torch: builds for GPUs have gigabytes. Bytecode now, not in each container.
-RUN python -m pip install --no-cache-dir uv==0.13.9 \
+RUN python -m pip install --no-cache-dir --constraint constraints.txt uv \
     && uv pip install --system --no-cache --compile-bytecode --torch-backend cpu \
         --constraint constraints.txt ".[instructor]" \
     && rm -rf /tmp/kit

@@ -2,7 +2,9 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip
 READY := .venv/.installed
+UNFINISHED := .venv/.unfinished
 # Each file runs on one core, so that its fixtures are built once; see tests/conftest.py.
 TWO_CORES := -n 2 --dist loadfile
 # The end-to-end tests, which take longest, come first; by default the files with the fewest tests
@@ -53,15 +55,34 @@ clean:  ## Remove everything that make and the tools wrote, .venv too
 	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A .venv whose Python is missing or too old is built again; any other is kept, torch is large.
+# uv takes a quarter of pip's processor time, but does not read pip's settings. Those that say where
+# packages come from are passed on; like pip, uv then takes the best version of all indexes. Without
+# any, torch is the CPU build of PyTorch's own index: builds for GPUs have gigabytes.
+define PIP_SETTINGS
+set -a; settings=$$($(PIP) config list | sed 's/\\n/ /g'); \
+setting() { echo "$$settings" | sed -n "s/.*[.]$$1='\(.*\)'/\1/p" | xargs; }; \
+: "$${UV_FIND_LINKS=$$(setting find-links | tr ' ' ,)}"; \
+: "$${UV_INDEX=$$(setting extra-index-url)}" "$${UV_INDEX_STRATEGY=unsafe-best-match}"; \
+: "$${UV_DEFAULT_INDEX=$$(setting index-url | cut -d ' ' -f 1)}"; \
+test "$$UV_FIND_LINKS$$UV_INDEX$$UV_DEFAULT_INDEX" || : "$${UV_TORCH_BACKEND=cpu}"
+endef
+
+# A .venv whose Python is missing or too old is built again, and so is one that was interrupted: it
+# may hold half of a package. venv writes `activate` last. Any other is kept, torch is large.
 $(READY): pyproject.toml constraints.txt
 	@new_enough() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
-	new_enough $(BIN)/python && exit; \
+	test -e $(BIN)/activate && test ! -e $(UNFINISHED) && new_enough $(BIN)/python && exit; \
 	for python in "$(PYTHON)" python3.13 python3.12 python3.11; do \
 		if new_enough "$$python"; then exec "$$python" -m venv --clear .venv; fi; \
 	done; \
 	echo "The kit needs Python 3.11 or newer; \`$(PYTHON)\` is $$("$(PYTHON)" --version 2>&1)." >&2; \
 	echo "Install Python 3.11 or newer, or name one: make setup PYTHON=/path/to/python3.12" >&2; \
 	exit 1
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $(UNFINISHED)
+	$(PIP) install -q --disable-pip-version-check -c constraints.txt uv
+	@echo 'uv pip install -c constraints.txt -e ".[dev]"'; $(PIP_SETTINGS); \
+	$(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt -e ".[dev]" || { \
+		echo "uv failed, see above; pip installs instead, which takes longer." >&2; \
+		$(PIP) install -q --force-reinstall -c constraints.txt -e ".[dev]"; }
+	@rm $(UNFINISHED)
 	@touch $@
