@@ -114,6 +114,7 @@ def _close_all_but(controls: list[int]) -> None:
 def warm_up() -> None:
     """Load, before any fork, what torch and the executor load on first use; freeze the heap."""
     torch.set_num_threads(1)  # a worker uses one core; the others are for other workers
+    torch.use_deterministic_algorithms = _use_deterministic_algorithms
     torch.manual_seed(0)
     _answer_all(
         Request(verb="run", cells=(WARM_UP,)),
@@ -127,6 +128,14 @@ def warm_up() -> None:
     prepare_forks()
     gc.freeze()  # without a collection: to look at every object takes as long as all of the above
     gc.enable()
+
+
+def _use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:  # noqa: FBT001  # torch's signature
+    """Do what torch's function does for code that is not compiled.
+
+    Torch's own imports its compiler to tell it, which takes some seconds of each worker's limits.
+    """
+    torch.set_deterministic_debug_mode(("error", "warn")[warn_only] if mode else "default")
 
 
 def _rehearse() -> None:

@@ -97,9 +97,8 @@ def course_with_low_limits(root: Path) -> Course:
     file = courses.read_toml(ROOT / courses.COURSE_FILE, courses.CourseFile)
     limits = replace(
         file.limits,
-        # An attack that hangs uses up these limits; honest code needs milliseconds, but
-        # `torch.use_deterministic_algorithms` imports a compiler, which takes two seconds.
-        import_seconds=8.0,
+        # An attack that hangs uses up these limits; honest code needs milliseconds.
+        import_seconds=2.0,
         call_seconds=0.5,
         submission_seconds=5.0,
         restarts_per_exercise=1,
