@@ -584,8 +584,11 @@ def release(
         found = _course(course)
         stale = [f"{path} is stale" for path in releasing.stale(found)] if check else []
         if not check:
-            for path in releasing.build(found):
+            built = releasing.build(found)
+            for path in built:
                 typer.echo(f"built {path.relative_to(found.root)}")
+            for line in releasing.left_out(built):
+                typer.echo(line)
         _report_stale([*stale, *releasing.leaks(found)], list(releasing.kept(found)))
 
 
@@ -593,6 +596,9 @@ def release(
 def verify(
     *,
     stage: Annotated[str, Option(help="Verify this stage only, by name or number.")] = "",
+    verbose: Annotated[
+        bool, Option("--verbose", help="Show how far right code is from the bound of each check.")
+    ] = False,
     course: CourseOption = None,
 ) -> None:
     """Check the course: stubs earn 0, solutions full marks, every misconception is found."""
@@ -600,8 +606,8 @@ def verify(
         from autograder.authoring import verify as verifying  # noqa: PLC0415  # imports torch
 
         found = _course(course)
-        report = verifying.verify(found, found.stage(stage) if stage else None)
-        for line in report.lines:
+        report = verifying.verify(found, [found.stage(stage)] if stage else [])
+        for line in (*report.lines, *(report.details if verbose else ())):
             typer.echo(line)
         for finding in report.findings:
             typer.echo(f"✗ {finding}", err=True)

@@ -5,35 +5,31 @@
 diagnosed twice in this process: as a student's machine does it, by the public suite of
 ``assignments/`` and its fingerprints, and as grading does it, by the hidden suite and the solution.
 Only programs that fail a public check count. Columns are: the same names; some of them; others;
-none at home; names at home alone; none in both. Where no mistake has a name, readings of what a
-result depends on are compared. Each program is written to *FILE*, with what is said of it.
+none at home; names at home alone; none in both. Each program is written to *FILE*, with what is
+said of it.
 """
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-
-import pytest
 
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.mutation import mutants
 from autograder.course import Stage, find_root, handouts, load
-from autograder.diagnosis.causal_readings import CausalReader
 from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
-from autograder.diagnosis.known_effects import KnownEffectsReader
 from autograder.diagnosis.matcher import Matcher, explain
 from autograder.diagnosis.observation import Failure, status_of
 from autograder.diagnosis.operators.kinds import KINDS
 from autograder.errors import CourseError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import Diagnosis, Status
+from autograder.results import Status
 from autograder.suite.in_process import LocalChannel, solution_channel
 from benchmarks.diagnosis import changed_exercise
 from tests.e2e.fresh_mistakes import programs
 
-Read = Callable[[LocalChannel, list[Failure], list[pytest.Item]], dict[str, Diagnosis]]
+Named = frozenset[str]  # the mistakes that are named
 
 
 class Wrong(NamedTuple):
@@ -42,13 +38,6 @@ class Wrong(NamedTuple):
     label: str
     exercise: str
     text: str
-
-
-class Said(NamedTuple):
-    """The mistakes that are named, and the readings of what the result depends on."""
-
-    mistakes: frozenset[str] = frozenset()
-    readings: frozenset[str] = frozenset()
 
 
 def main(what: str = "all", wanted: str = "", path: str = "") -> None:
@@ -112,36 +101,33 @@ def _mutants(stage: Stage) -> Iterator[Wrong]:
 MAKERS = {"kinds": _kinds, "fresh": _fresh, "mutants": _mutants}
 
 
-def _at_home(runner: SuiteRunner, stage: Stage, wrong: list[Wrong]) -> list[Said | None]:
-    """Return what a student's machine says about each program."""
+def _at_home(runner: SuiteRunner, stage: Stage, wrong: list[Wrong]) -> list[Named | None]:
+    """Return what a student's machine names in each program."""
     matcher = fingerprint_matcher(stage)
     assert matcher is not None  # noqa: S101  # `release` made them
-    reader = KnownEffectsReader(matcher.effects, runner.run)
-    return [_said(runner, stage, matcher, one, reader.read) for one in wrong]
+    return [_named(runner, stage, matcher, one) for one in wrong]
 
 
 def _compare(
     runner: SuiteRunner,
     stage: Stage,
     wrong: list[Wrong],
-    at_home: list[Said | None],
+    at_home: list[Named | None],
     lines: list[str],
 ) -> Iterator[str]:
     """Yield for each program that fails a public check how the names compare."""
     by_code = runner.wrong_programs(stage)
-    reader = CausalReader(stage, by_code.solve)
     for one, home in zip(wrong, at_home, strict=True):
         if home is not None:
-            graded = _said(runner, stage, by_code, one, reader.read) or Said()
+            graded = _named(runner, stage, by_code, one) or frozenset()
             how = _how(home, graded)
-            lines.append(f"{how} | {stage.name} | {one.label} | {home} | {graded}")
+            names = (" ".join(sorted(named)) for named in (home, graded))
+            lines.append(" | ".join((how, stage.name, one.label, *names)))
             yield how
 
 
-def _said(
-    runner: SuiteRunner, stage: Stage, matcher: Matcher, wrong: Wrong, reads: Read
-) -> Said | None:
-    """Return what is said about a program; ``None`` if it passes."""
+def _named(runner: SuiteRunner, stage: Stage, matcher: Matcher, wrong: Wrong) -> Named | None:
+    """Return the mistakes that are named in a program; ``None`` if it passes."""
     checks = [one for one in runner.checks(stage.name) if one.spec.exercise == wrong.exercise]
     try:
         channel = LocalChannel("wrong", wrong.text.encode())
@@ -158,27 +144,18 @@ def _said(
     passed = [one.item for one, shown in seen if shown.error is None]
     found = explain(matcher, wrong.exercise, failures, passed)
     known = {one.id for one in matcher.misconceptions} | KINDS.keys()
-    named = known.intersection(name for one in found.values() for name in one.misconceptions)
-    if named:
-        return Said(frozenset(named))
-    left = [one for one in failures if one.item.name not in found]
-    found = reads(channel, left, [one.item for one in checks])
-    return Said(readings=frozenset(one.misconception for one in found.values()))
+    return frozenset(name for one in found.values() for name in one.misconceptions if name in known)
 
 
-def _how(home: Said, graded: Said) -> str:
-    """Compare what is named, and the readings where nothing is."""
-    if not home.mistakes and not graded.mistakes:
-        if home.readings == graded.readings:
-            return "7 same reading" if home.readings else "6 none"
-        return "8 another reading" if home.readings else "9 no reading at home"
-    if not home.mistakes:
+def _how(home: Named, graded: Named) -> str:
+    """Compare the mistakes that are named."""
+    if home == graded:
+        return "1 same" if home else "6 none"
+    if not home:
         return "4 none at home"
-    if not graded.mistakes:
+    if not graded:
         return "5 at home alone"
-    if home.mistakes == graded.mistakes:
-        return "1 same"
-    return "2 some" if home.mistakes & graded.mistakes else "3 others"
+    return "2 some" if home & graded else "3 others"
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from autograder.results import Status
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.compare import agrees, alike, tensor_like
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
 
@@ -337,12 +337,12 @@ def dropped_from(yours, ours, x, heads):
 
     expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
     expect(
-        torch.allclose(weights, twice, equal_nan=True),
+        alike(weights.nan_to_num(), twice.nan_to_num()),
         "Parts of context vectors are zero; dropout belongs to the attention weights.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
-        torch.allclose(weights, kept, atol=1e-4),
+        alike(weights, kept),
         "In training, the weights that are kept are not the right ones divided by 1 - dropout.",
     )
     share = float(dropped[..., visible].float().mean())  # of 234 weights: 0.03 is one deviation
@@ -641,7 +641,7 @@ def test_wrapper_never_looks_ahead(student, reference, probe):
     before = tensor_like(yours(x), (s.B, s.T, s.H * s.d_out), "The context")
     after = tensor_like(yours(others), (s.B, s.T, s.H * s.d_out), "The context")
     expect(
-        not torch.allclose(before[:, 5:], after[:, 5:]),
+        not alike(after[:, 5:], before[:, 5:]),
         "A change of the last tokens does not change their own results.",
     )
     agrees(

@@ -4,14 +4,14 @@ The programs are the misconceptions, and the solution with one kind of mistake e
 are left out: there are thousands of them.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from difflib import unified_diff
-from functools import partial
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-import pytest
-
-from autograder.authoring.effect_levels import EffectsMaker
+from autograder.authoring.steadiness import Steadiness, steadiness
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.fingerprints import (
@@ -23,20 +23,21 @@ from autograder.diagnosis.fingerprints import (
     Print,
     Shown,
     Wording,
+    agree,
     compact,
+    kind_label,
     sealed,
     shown_by,
     to_json,
 )
-from autograder.diagnosis.known_effects import AskedChannel, KnownEffects
 from autograder.diagnosis.matcher import Run, channel_of
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.operators.programs import Programs
 from autograder.diagnosis.operators.rewrites import Rewrite
 from autograder.errors import CourseError
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
+from autograder.suite.noise import is_same
 
 SAMPLE = 10  # of each sort; digests show whether the others are stale or edited
 Item = TypeVar("Item")
@@ -89,7 +90,18 @@ class Made(NamedTuple):
     """Fingerprints, and the labels of the programs that were run."""
 
     fingerprints: Fingerprints
-    compared: Collection[str]
+    compared: AbstractSet[str]
+
+
+@dataclass
+class Showings:
+    """What one program shows in the public checks that it fails, by the names of the checks.
+
+    *undecided* are the checks in which rounding could decide what it shows.
+    """
+
+    shown: dict[str, Shown] = field(default_factory=dict)
+    undecided: list[str] = field(default_factory=list)
 
 
 class _Numbers:
@@ -126,21 +138,28 @@ def _sample(items: Sequence[Item]) -> list[Item]:
 
 
 class FingerprintMaker:
-    """Makes the fingerprints of one stage."""
+    """Makes the fingerprints of one stage.
 
-    def __init__(self, public: PublicChecks) -> None:
+    What agrees with the fingerprints that are *known* from before keeps its numbers.
+    """
+
+    def __init__(self, public: PublicChecks, known: Fingerprints | None = None) -> None:
         self._public = public
+        self._known = known
         self._ends, self._answers = _Numbers(), _Numbers()
         self._prints: dict[str, dict[tuple[int, tuple[int, ...]], list[int]]] = {}
+        self._undecided: dict[str, list[int]] = {}
 
     def make(self, made_from: str, *, only_sample: bool = False) -> Made:
         """Run every misconception and every program with a kind of mistake, or a sample of both."""
         stage, choose = self._public.stage, _sample if only_sample else list
         bank = choose(misconceptions.read(stage.misconceptions))
-        mistakes = self._run_misconceptions(bank)
         kinds = kinds_of(stage, self._public.solution)
+        if self._known is not None and len(self._known.programs) != len(kinds):
+            self._known = None  # its numbers are those of other programs
+        mistakes = self._run_misconceptions(bank)
         wanted = choose(range(len(kinds)))
-        failing = {one for one in wanted if self._fails(len(mistakes) + one, kinds[one])}
+        failing = {one for one in wanted if self._fails(len(mistakes), one, kinds[one])}
         wordings, questions, groups = _Numbers(), _Numbers(), _Numbers()
         programs = [
             wordings.of(_wording(one.rewrite, questions, groups)) if number in failing else PASSES
@@ -153,71 +172,107 @@ class FingerprintMaker:
             wordings=wordings.all(),
             questions=questions.all(),
             solved={check.name: self._solve(check) for check in self._public.about_code()},
-            effects=self._effects(),
             ends=self._ends.all(),
             answers=self._answers.all(),
             prints={
                 check: tuple(Print(*shown, tuple(of)) for shown, of in prints.items())
                 for check, prints in self._prints.items()
             },
+            undecided={check: tuple(numbers) for check, numbers in self._undecided.items()},
         )
         labels = {item.id for item in bank} | {known.label(len(mistakes) + one) for one in wanted}
         return Made(sealed(known), labels)
 
     def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[Mistake]:
         """Keep what each misconception shows; return those that fail a check."""
-        stage, run = self._public.stage, self._public.run
         found: list[Mistake] = []
         for item in bank:
-            ask = partial(_run, run, channel_of(stage, item))
-            if self._keep(len(found), item.exercise, ask):
+            channel = channel_of(self._public.stage, item)
+            showings = self._examine(item.id, item.exercise, channel)
+            if showings.shown:
+                self._keep(len(found), showings)
                 words = item.explanation, item.question, item.title
                 found.append(Mistake(item.id, item.exercise, *words))
         return found
 
-    def _fails(self, number: int, kind: Kind) -> bool:
+    def _fails(self, mistakes: int, number: int, kind: Kind) -> bool:
         """Keep what a program with one kind of mistake shows; say whether it fails a check."""
-        key, run = (kind.number,), self._public.run
-        return self._keep(number, kind.exercise, lambda item: kind.programs.run(key, item, run))
+        if kind.channel is None:
+            return False
+        showings = self._examine(kind_label(number), kind.exercise, kind.channel)
+        self._keep(mistakes + number, showings)
+        return bool(showings.shown)
 
-    def _keep(self, number: int, exercise: str, ask: Callable[[pytest.Item], Observation]) -> bool:
-        """Run the checks of *exercise*, and keep what failures show; say whether there are any."""
-        failed = False
-        for check in self._public.of(exercise):
-            seen = ask(check.item)
-            if seen.error is not None:
-                failed = True
-                shown = shown_by(seen)
-                key = self._ends.of(shown.end), self.keep_answers(shown)
-                self._prints.setdefault(check.name, {}).setdefault(key, []).append(number)
-        return failed
+    def _examine(self, label: str, exercise: str, channel: LocalChannel) -> Showings:
+        """Run the checks of *exercise*, then some of them with slightly other numbers.
+
+        First all run once, as on a student's machine: Python may name another line of an exception
+        when it has executed a function several times.
+        """
+        showings, run = Showings(), self._public.run
+        checks = self._public.of(exercise)
+        for check, seen in [(check, run(check.item, channel)) for check in checks]:
+            found = steadiness(seen, check.item, channel, run)
+            shown = shown_by(seen) if seen.error is not None else None
+            self._note(showings, (check.name, label), found, shown)
+        return showings
+
+    def _note(
+        self, showings: Showings, key: tuple[str, str], found: Steadiness, shown: Shown | None
+    ) -> None:
+        """Keep what a program shows in a check, *key* with its label; ``None`` if it passes.
+
+        What is borderline is as it was before.
+        """
+        check, label = key
+        before = self._before.get(key)
+        in_doubt = key in self._doubts or label not in self._labels
+        if found is Steadiness.UNSTEADY or (found is Steadiness.BORDERLINE and in_doubt):
+            showings.undecided.append(check)
+        elif found is Steadiness.BORDERLINE:
+            showings.shown |= {check: before} if before is not None else {}
+        elif shown is not None:
+            if before is not None and agree(before, shown):
+                shown = shown._replace(answers=before.answers)
+            showings.shown[check] = shown
+
+    @cached_property
+    def _before(self) -> Mapping[tuple[str, str], Shown]:
+        """What is known of each program, by check and label."""
+        return self._known.by_check() if self._known else {}
+
+    @cached_property
+    def _labels(self) -> AbstractSet[str]:
+        """The programs that are known."""
+        return {label for _, label in self._before} | {label for _, label in self._doubts}
+
+    @cached_property
+    def _doubts(self) -> AbstractSet[tuple[str, str]]:
+        """What was undecided before."""
+        return self._known.undecided_by_check() if self._known else set()
+
+    def _keep(self, number: int, showings: Showings) -> None:
+        for check, shown in showings.shown.items():
+            key = self._ends.of(shown.end), self._keep_answers(shown.answers)
+            self._prints.setdefault(check, {}).setdefault(key, []).append(number)
+        for check in showings.undecided:
+            self._undecided.setdefault(check, []).append(number)
 
     def _solve(self, check: CollectedCheck) -> tuple[int, ...]:
         """Return the numbers of the solution's answers."""
-        return self.keep_answers(shown_by(self._public.run(check.item, self._public.solution)))
+        answers = shown_by(self._public.run(check.item, self._public.solution)).answers
+        before = self._known.solution(check.name) if self._known else []
+        return self._keep_answers(before if is_same(before, answers) else answers)
 
-    def _effects(self) -> KnownEffects:
-        """Return what the results of the solution depend on."""
-        maker = EffectsMaker(self._public.solution)
-        for check in self._public.checks:
-            asked = AskedChannel(self._public.solution)
-            solved = self._public.run(check.item, asked)
-            maker.add(check.name, asked.requests, solved)
-        return maker.made()
-
-    def keep_answers(self, shown: Shown) -> tuple[int, ...]:
+    def _keep_answers(self, answers: Sequence[Any]) -> tuple[int, ...]:
         """Return the numbers of the answers."""
-        return tuple(map(self._number, shown.answers))
+        return tuple(map(self._number, answers))
 
     def _number(self, answer: Any) -> int:
         """Return the number of *answer*, whose parts have their own numbers."""
         if isinstance(answer, dict) and len(answer) > 1:
             answer = {PARTS: [self._answers.of([*answer]), *map(self._number, answer.values())]}
         return self._answers.of(answer)
-
-
-def _run(run: Run, channel: LocalChannel, check: pytest.Item) -> Observation:
-    return run(check, channel)
 
 
 def _wording(rewrite: Rewrite, questions: _Numbers, groups: _Numbers) -> Wording:

@@ -115,7 +115,7 @@ def _end(runner: SuiteRunner, stage: Stage, kind: Kind) -> HiddenEnd:
         same = kind.programs.solves(key, script, len(script.solved.answers), ALL)
         if same and check.spec.layer is not Layer.FORBIDDEN:  # that looks at the code, too
             continue
-        if kind.programs.run(key, check.item, runner.run).error is not None:
+        if kind.programs.run(key, check.item, runner.run).fails:
             return HiddenEnd.FAILS
         end = end if same else HiddenEnd.DIFFERS
     return end
@@ -168,6 +168,9 @@ def _failed_check(known: Fingerprints, check: str, layer: Layer, shown: Shown) -
         tells=bool(shown.answers) and tells(_with_tensors(shown.answers[-1])),
         fault=shown.end.status not in WRONG,
         stopped=frozenset(number for number, match in matches.items() if match is Match.TEXT_ONLY),
+        undecided=frozenset(
+            number for number, match in matches.items() if match is Match.UNDECIDED
+        ),
         end=shown.end,
     )
 

@@ -8,6 +8,7 @@ import pytest
 
 from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks, encode
 from autograder.course import Course, Stage
+from autograder.diagnosis.fingerprints import Fingerprints
 from autograder.diagnosis.observation import Observation
 from autograder.errors import CourseError
 from autograder.grading.context import RecordingContext
@@ -61,12 +62,17 @@ class Recorder:
             replies=replies,
         )
 
-    def record_json(self, stage: Stage, made_from: str, known_text: str) -> bytes:
+    def record_json(
+        self, stage: Stage, made_from: str, known_text: str, known: PublicRecord | None = None
+    ) -> bytes:
         """Encode the record of *stage*; raises ``CourseError`` if students must not have it.
 
-        It must hold no word that is not in *known_text*, the other files that students have.
+        It must hold no word that is not in *known_text*, the other files that students have. What
+        agrees with the record that is *known* from before keeps its numbers.
         """
         record = self.record(stage, made_from)
+        if known is not None:
+            record = public_record.with_known_numbers(record, known)
         content = public_record.to_json(record)
         if len(content) > MAX_BYTES:
             msg = (
@@ -74,23 +80,35 @@ class Recorder:
                 "use smaller tensors, or mark checks as hidden."
             )
             raise CourseError(msg)
-        known = {*re.findall(r"\w+", known_text)}
+        known_words = {*re.findall(r"\w+", known_text)}
         for word in public_record.words(record):
-            if not known.issuperset(re.findall(r"\w+", word)):
+            if not known_words.issuperset(re.findall(r"\w+", word)):
                 msg = f"The record of {stage.name} would hold {word!r}, which no student knows."
                 raise CourseError(msg)
         return content
 
-    def fingerprints(self, stage: Stage, made_from: str, *, only_sample: bool = False) -> Made:
-        """Run the public checks of *stage* on wrong programs, after ``record``."""
+    def fingerprints(
+        self,
+        stage: Stage,
+        made_from: str,
+        *,
+        known: Fingerprints | None = None,
+        only_sample: bool = False,
+    ) -> Made:
+        """Run the public checks of *stage* on wrong programs, after ``record``.
+
+        What agrees with those *known* from before keeps its numbers.
+        """
         checks = self._public_checks(stage)
         solution = self._context.solution(stage)
         public = PublicChecks(stage, solution, checks, self._run_alike)
-        return FingerprintMaker(public).make(made_from, only_sample=only_sample)
+        return FingerprintMaker(public, known).make(made_from, only_sample=only_sample)
 
-    def fingerprints_json(self, stage: Stage, made_from: str) -> bytes:
-        """Encode the fingerprints of *stage*."""
-        return encode(stage, self.fingerprints(stage, made_from).fingerprints)
+    def fingerprints_json(
+        self, stage: Stage, made_from: str, known: Fingerprints | None = None
+    ) -> bytes:
+        """Encode the fingerprints of *stage*; what agrees with those *known* keeps its numbers."""
+        return encode(stage, self.fingerprints(stage, made_from, known=known).fingerprints)
 
     def _public_checks(self, stage: Stage) -> list[CollectedCheck]:
         return [check for check in self._runner.checks(stage.name) if not check.spec.hidden]

@@ -11,9 +11,10 @@ that were built last show that, and such a module is kept.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from autograder.authoring import lab_notebook, public_suite, stubs
 from autograder.course import GUIDE, Course, Stage
@@ -21,9 +22,10 @@ from autograder.diagnosis import operators
 from autograder.disk import replace_file
 from autograder.errors import CourseError
 
+Known = TypeVar("Known")
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
-RECORDS_VERSION = 11  # add one when the same sources would give another record or fingerprints
+RECORDS_VERSION = 12  # add one when the same sources would give another record or fingerprints
 SEARCHES = {"answers", "comparison", "naming", "pairs", "search"}  # of kinds: they make no program
 
 
@@ -148,6 +150,20 @@ def build(course: Course) -> tuple[Path, ...]:
     return tuple(sorted({*changed, *records}))
 
 
+def left_out(paths: Iterable[Path]) -> Iterator[str]:
+    """Say how much of what wrong programs show is undecided in the fingerprints among *paths*."""
+    for path in paths:
+        if path.name == "fingerprints.json" and path.parent.parent.name == "source":
+            known = json.loads(path.read_bytes())
+            count = sum(map(len, known["undecided"].values()))
+            shown = sum(len(of) for prints in known["prints"].values() for *_, of in prints)
+            if count:
+                yield (
+                    f"{path.parent.name}: {count} of {count + shown} failures of wrong programs "
+                    f"are left out of {path.name}: rounding could decide what they show."
+                )
+
+
 def leaks(course: Course) -> Iterator[str]:
     """Report each line of a stage's solution that is in a file for its students.
 
@@ -218,14 +234,25 @@ def _build_records(course: Course, stages: Sequence[Stage]) -> None:
 
 
 def _write_records(course: Course, stages: Sequence[Stage]) -> None:
-    from autograder.authoring.recording import open_recorder  # noqa: PLC0415  # likewise
+    # These import torch, which only this step needs.
+    from autograder.authoring.recording import open_recorder  # noqa: PLC0415
+    from autograder.diagnosis import fingerprints  # noqa: PLC0415
+    from autograder.suite import public_record  # noqa: PLC0415
 
     with open_recorder(course, stages) as recorder:
         for stage in stages:
             digest = sources_digest(stage)
             known_text = public_suite_of(stage) + stub_of(stage)
-            _write(stage.public_record, recorder.record_json(stage, digest, known_text))
-            _write(stage.fingerprints, recorder.fingerprints_json(stage, digest))
+            record = _first_known(public_record.find, stage, stage.public_record)
+            prints = _first_known(fingerprints.find, stage, stage.fingerprints)
+            _write(stage.public_record, recorder.record_json(stage, digest, known_text, record))
+            _write(stage.fingerprints, recorder.fingerprints_json(stage, digest, prints))
+
+
+def _first_known(find: Callable[[Path], Known | None], stage: Stage, path: Path) -> Known | None:
+    """Read what was built last, or the copy that students receive, to keep its numbers."""
+    copies = (path, stage.assignment / path.name)
+    return next((known for copy in copies if (known := find(copy)) is not None), None)
 
 
 def _changed_files(course: Course, built: dict[Path, bytes]) -> tuple[Path, ...]:

@@ -36,6 +36,7 @@ from autograder.sandbox.protocol import DictValue, Value
 from autograder.sandbox.static_names import Definition, definitions, parse, reached_uses
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.in_process import LocalChannel
+from autograder.suite.noise import varies
 from autograder.suite.student_proxy import Channel
 
 MAX_SETS = 12  # of mistakes that are tried together; a stage has at most five exercises
@@ -227,10 +228,11 @@ class CarryForward:
         for item, seen, _ in failures:
             replayed = self._replay(program, item)
             match = compare(replayed, seen, self._solve(item)) if replayed.error else Match.NO
+            match = match if replayed.decided else Match.UNDECIDED
             if match is Match.NO:
                 return frozenset()
             matches.append(match)
-        if any(self._replay(program, check).error is not None for check in passed):
+        if any(self._replay(program, check).fails for check in passed):
             return frozenset()
         return frozenset(
             item.name
@@ -257,7 +259,7 @@ class CarryForward:
     def _notices(
         self, program: Program, exercise: str, number: int, check: pytest.Item, count: int
     ) -> bool:
-        """Whether the first *count* answers change if this input of *exercise* is changed."""
+        """Whether the first *count* answers surely change if this input of *exercise* does."""
         changed = program._replace(exercise=exercise, shifted=number)
         if not (self._channel(program) and self._channel(changed)):
             return False
@@ -265,7 +267,7 @@ class CarryForward:
             Observation(self._replay(one, check).answers[:count], None)
             for one in (program, changed)
         )
-        return compare(plain, shifted, self._solve(check)) is not Match.YES
+        return compare(plain, shifted, self._solve(check)) is Match.NO
 
     def _replay(self, program: Program, check: pytest.Item) -> Observation:
         return self._keep(self._channel(program) or self._solution, check)
@@ -402,7 +404,7 @@ def _tells(answer: Any) -> bool:
         case Tensor():
             numbers = answer.detach().flatten()
             finite = numbers[numbers.isfinite()]
-            return bool((finite != finite[:1]).any()) or len(finite) == len(numbers) == 1
+            return varies(finite) or len(finite) == len(numbers) == 1
         case dict():
             return any(map(_tells, answer.get("gradients", answer).values()))
         case list() | tuple():

@@ -7,13 +7,12 @@ answer, then the kind that explains most of the rest. Pairs of kinds have no fin
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
 import pytest
 from msgspec.structs import asdict
 
 from autograder.course import Stage
 from autograder.diagnosis.exceptions import explain_exception
-from autograder.diagnosis.fingerprints import End, Fingerprints, Shown, from_json, shown_by
+from autograder.diagnosis.fingerprints import End, Fingerprints, Shown, find, shown_by
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Match, Observation, is_coincidence
 from autograder.diagnosis.operators.answers import tells
@@ -30,7 +29,8 @@ class FailedCheck(NamedTuple):
     """A failed check, and the numbers of the programs that show in it what the code showed.
 
     *wrong* says whether an answer was wrong, *tells* whether it says enough to name a mistake.
-    *stopped* are the programs that only raised the same exception, *end* is how the check ended.
+    *stopped* are the programs that only raised the same exception, *end* is how the check ended;
+    *undecided* are those that are too close to tell.
     """
 
     name: str
@@ -41,6 +41,7 @@ class FailedCheck(NamedTuple):
     fault: bool = False
     stopped: frozenset[int] = frozenset()
     end: End = End("")
+    undecided: frozenset[int] = frozenset()
 
     @property
     def alike(self) -> frozenset[int]:
@@ -53,7 +54,6 @@ class FingerprintMatcher:
 
     def __init__(self, known: Fingerprints) -> None:
         self.misconceptions = tuple(Misconception(**asdict(mistake)) for mistake in known.mistakes)
-        self.effects = known.effects
         self._known = known
         self._numbers = {item.id: number for number, item in enumerate(self.misconceptions)}
         self._matching: dict[str, tuple[Observation, Shown, dict[int, Match]]] = {}
@@ -63,7 +63,7 @@ class FingerprintMatcher:
         return self._matches(failure)[1].get(self._numbers[item.id], Match.NO)
 
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
-        """Whether *item* has no fingerprint in *check*: those that pass leave none."""
+        """Whether *item* has no fingerprint in *check*: those that may pass leave none."""
         return self._numbers[item.id] not in self._known.failing(check.name)
 
     def note(self, tried: Iterable[Tried]) -> None:
@@ -131,6 +131,7 @@ class FingerprintMatcher:
             isinstance(failure.observation.error, Fault),
             _matching(matches, Match.TEXT_ONLY),
             shown.end,
+            _matching(matches, Match.UNDECIDED),
         )
 
     def _is_wrong(self, failure: Failure) -> bool:
@@ -143,11 +144,9 @@ class FingerprintMatcher:
 
 
 def fingerprint_matcher(stage: Stage) -> FingerprintMatcher | None:
-    """Read the fingerprints of *stage*; ``None`` if there are none that can be used."""
-    try:
-        return FingerprintMatcher(from_json(stage.fingerprints.read_bytes()))
-    except (OSError, msgspec.MsgspecError, IndexError):  # costs the diagnosis, but no check
-        return None
+    """Read the fingerprints of *stage*; without any, checks count and nothing is named."""
+    known = find(stage.fingerprints)
+    return FingerprintMatcher(known) if known else None
 
 
 def explain(
@@ -175,17 +174,35 @@ def explain_all(
     Where the code raised, the program may raise something else, if numbers are certain enough.
     """
     wrong = [one for one in failed if one.wrong]
-    if not wrong:
-        return {}
-    certain = any(one.tells for one in wrong)
-    numbers = _kinds(known, frozenset.intersection(*(one.numbers for one in wrong)))
+    ranks = {
+        number: (
+            sum(number in one.numbers for one in failed),
+            -sum(number in one.undecided for one in failed),
+        )
+        for number in _kinds(known, frozenset().union(*(one.numbers for one in wrong)))
+        if _is_complete(known, number, failed) and _may_pass(known, number, passed)
+    }
+    best = max(ranks.values(), default=None)
+    numbers = sorted(number for number, rank in ranks.items() if rank == best)
+    return _diagnoses(known, numbers, failed)
+
+
+def _is_complete(known: Fingerprints, number: int, failed: Sequence[FailedCheck]) -> bool:
+    """Whether a program explains every wrong answer, as far as that is decided."""
+    certain = any(one.tells for one in failed if one.wrong and number in one.numbers)
     for one in failed:
-        if one.fault:
-            numbers &= known.failing(one.name)
-        if one.end.raised and not certain:
-            numbers &= one.alike
-    numbers = numbers.difference(*map(known.failing, passed))
-    return _diagnoses(known, sorted(numbers), failed)
+        if one.wrong and number not in one.numbers | one.undecided:
+            return False
+        if one.fault and known.passes(one.name, number):
+            return False
+        if one.end.raised and not certain and number not in one.alike | one.undecided:
+            return False
+    return True
+
+
+def _may_pass(known: Fingerprints, number: int, passed: Sequence[str]) -> bool:
+    """Whether a program fails none of the checks that the code *passed*, as far as is decided."""
+    return not any(number in known.failing(name) for name in passed)
 
 
 def explain_stopped(
@@ -198,13 +215,17 @@ def explain_stopped(
     raised = [one for one in failed if one.end.raised]
     if not any(one.end.specific for one in raised):
         return {}
-    numbers = _kinds(known, frozenset.intersection(*(one.alike for one in raised)))
-    for one in failed:
-        if one.layer is not Layer.FORBIDDEN:
-            numbers &= known.failing(one.name)
-    numbers = numbers.difference(*map(known.failing, passed))
+    numbers = [
+        number
+        for number in sorted(_kinds(known, frozenset().union(*(one.alike for one in raised))))
+        if all(number in one.alike | one.undecided for one in raised)
+        and not any(
+            known.passes(one.name, number) for one in failed if one.layer is not Layer.FORBIDDEN
+        )
+        and _may_pass(known, number, passed)
+    ]
     refused = all(one.end.refuses for one in raised)
-    diagnosis = name_stopped(list(map(known.rewrite, sorted(numbers))), refused=refused)
+    diagnosis = name_stopped(list(map(known.rewrite, numbers)), refused=refused)
     return dict.fromkeys((one.name for one in raised), diagnosis) if diagnosis else {}
 
 

@@ -7,10 +7,11 @@ student may read.
 
 import hashlib
 import json
-import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -18,13 +19,12 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.diagnosis.known_effects import KnownEffects
 from autograder.diagnosis.observation import (
+    MATCHES,
     UNCOMPARED_VERBS,
     Match,
     Observation,
     message_without_numbers,
-    same_answer,
     status_of,
 )
 from autograder.diagnosis.operators.answers import (
@@ -36,12 +36,13 @@ from autograder.diagnosis.operators.answers import (
 from autograder.diagnosis.operators.rewrites import Rewrite
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
+from autograder.suite.noise import Agreement, agreement, is_same, least_agreement, rounded, scale_of
 from autograder.suite.student_proxy import RemoteModule
 
 MAX_BYTES = 500_000  # of one stage; a student downloads all of them, some 2 MB in this course
-DECIMALS = 6  # ten times finer than what counts as the same answer
-MAX_ENTRIES = 4  # of one tensor; the last one depends on all of its entries
-MAX_IN_DICT = 4  # of one tensor beside others, such as gradients
+IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # items
+DIGITS = 5  # of numbers of order one: half a unit of the last place is less than the noise
+MAX_ENTRIES = 4  # of one tensor; the last two are a sum of all its entries, and its scale
 GOLDEN = (5**0.5 - 1) / 2  # spreads the entries that are kept over all rows and columns
 NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # so that their places count, too
 PARTS = "parts"  # under this name stand the numbers of names and parts
@@ -119,11 +120,11 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     the order of the exercises and of their code, each with the number of its wording or ``PASSES``.
     Of an answer with several names *answers* holds the number of the names and those of the parts,
     which answers share.
-    *solved* holds the answers of the solution to the checks that look at its code, *effects* what
-    its results depend on.
+    *solved* holds the answers of the solution to the checks that look at its code, *undecided* the
+    programs of which rounding could decide what they show in a check: they have no print there.
     """
 
-    format_version: Literal[3] = 3
+    format_version: Literal[4] = 4
     made_from: str
     digest: str = ""
     mistakes: tuple[Mistake, ...]
@@ -134,7 +135,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     answers: tuple[Any, ...]
     solved: dict[str, tuple[int, ...]]
     prints: dict[str, tuple[Print, ...]]
-    effects: KnownEffects = KnownEffects()
+    undecided: dict[str, tuple[int, ...]] = {}
 
     def shown(self, found: Print) -> Shown:
         """Return what *found* holds."""
@@ -161,6 +162,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             found.update(
                 (number, match if number < len(self.mistakes) else stopped) for number in one.of
             )
+        found |= dict.fromkeys(self.undecided.get(check, ()), Match.UNDECIDED)
         return {number: match for number, match in found.items() if match is not Match.NO}
 
     def _compare(self, one: Print, seen: Shown) -> Match:
@@ -169,7 +171,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if end[:3] != seen.end[:3]:
             return Match.NO
         if seen.answers or one.answers:
-            return Match.YES if self._answers_alike(one, seen) else Match.NO
+            return MATCHES[self._compare_answers(one, seen)]
         if end.kind == NO_GRADIENTS:
             return Match.TEXT_ONLY  # only the shape of an answer, which many mistakes have
         if end.message == seen.end.message:
@@ -182,17 +184,24 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         Each program may refuse in its own words, and two lines must be able to be the same step.
         """
         end = self.ends[one.end]
-        refuse = end.refuses and seen.end.refuses and self._answers_alike(one, seen)
-        if match is Match.TEXT_ONLY or (match is Match.NO and refuse):
+        if match is Match.NO and end.refuses and seen.end.refuses:
+            same = self._compare_answers(one, seen) is Agreement.SAME
+            match = Match.TEXT_ONLY if same else match
+        if match is Match.TEXT_ONLY:
             same = end.raised and may_share_step(end.quantities, seen.end.quantities)
             return Match.TEXT_ONLY if same else Match.NO
         return match
 
-    def _answers_alike(self, one: Print, seen: Shown) -> bool:
+    def _compare_answers(self, one: Print, seen: Shown) -> Agreement:
         if len(one.answers) != len(seen.answers):
-            return False
-        pairs = zip((self._whole[index] for index in one.answers), seen.answers, strict=True)
-        return all(same_answer(*pair) for pair in pairs)
+            return Agreement.DIFFERENT
+        return least_agreement(
+            zip(map(self._whole.__getitem__, one.answers), seen.answers, strict=True)
+        )
+
+    def passes(self, check: str, number: int) -> bool:
+        """Whether the program *number* surely passes *check*."""
+        return number not in self.failing(check) and number not in self.undecided.get(check, ())
 
     def failing(self, check: str) -> frozenset[int]:
         """Return the numbers of the programs that fail *check*."""
@@ -207,10 +216,14 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def is_right(self, check: str, seen: Shown) -> bool:
         """Whether the answers are the solution's: *check* failed for something beside them."""
-        solved = [self._whole[index] for index in self.solved.get(check, ())]
-        return len(seen.answers) <= len(solved) and same_answer(
+        solved = self.solution(check)
+        return len(seen.answers) <= len(solved) and is_same(
             seen.answers, solved[: len(seen.answers)]
         )
+
+    def solution(self, check: str) -> list[Any]:
+        """Return the answers of the solution to a check that looks at the code."""
+        return [self._whole[index] for index in self.solved.get(check, ())]
 
     def rewrite(self, number: int) -> Rewrite:
         """Return the program *number* as a rewrite without edits."""
@@ -221,7 +234,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def label(self, number: int) -> str:
         """Return the id of a misconception, or which program with a kind of mistake it is."""
         count = len(self.mistakes)
-        return self.mistakes[number].id if number < count else f"program {number - count}"
+        return self.mistakes[number].id if number < count else kind_label(number - count)
 
     def words(self) -> dict[str, tuple[str, str]]:
         """Return explanation and question of each program that fails, by its label."""
@@ -242,6 +255,16 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             for one in prints
             for number in one.of
         }
+
+    def undecided_by_check(self) -> set[tuple[str, str]]:
+        """Return the checks, with labels of programs, in which rounding could decide."""
+        every = self.undecided.items()
+        return {(check, self.label(number)) for check, numbers in every for number in numbers}
+
+
+def kind_label(number: int) -> str:
+    """Return the label of a program with one kind of mistake."""
+    return f"program {number}"
 
 
 def shown_by(observation: Observation) -> Shown:
@@ -273,10 +296,11 @@ def _end_of(error: BaseException | None, *, answered: bool) -> End:
     )
 
 
-def changes(old: Fingerprints, new: Fingerprints, compared: Collection[str]) -> Iterator[str]:
+def changes(old: Fingerprints, new: Fingerprints, compared: AbstractSet[str]) -> Iterator[str]:
     """Describe the differences between *old* and *new* in the programs *compared*, by their labels.
 
-    The texts of exceptions are not compared: they differ between versions of torch.
+    The texts of exceptions are not compared: they differ between versions of torch. Numbers differ
+    between processors: only what is surely different counts.
     """
     if old.digest != _digest_of(old):
         yield "it was edited after it was built"
@@ -285,17 +309,25 @@ def changes(old: Fingerprints, new: Fingerprints, compared: Collection[str]) -> 
         return
     before, now = old.by_check(), new.by_check()
     said, to_say = old.words(), new.words()
-    for label in sorted(compared):
-        if said.get(label) != to_say.get(label):
+    for label in sorted(compared & said.keys() & to_say.keys()):
+        if said[label] != to_say[label]:
             yield f"it says something else of {label}"
-    for check, label in sorted(key for key in before.keys() | now.keys() if key[1] in compared):
-        left, right = before.get((check, label)), now.get((check, label))
+    undecided = old.undecided_by_check() | new.undecided_by_check()
+    for key in sorted((before.keys() | now.keys()) - undecided):
+        check, label = key
+        left, right = before.get(key), now.get(key)
+        if label not in compared:
+            continue
         if left is None or right is None:
             yield f"{check} {'passes' if right is None else 'fails'} {label}"
-        elif _without_text(left.end) != _without_text(right.end) or not same_answer(
-            left.answers, right.answers
-        ):
+        elif not agree(left, right):
             yield f"{check} shows something else for {label}"
+
+
+def agree(left: Shown, right: Shown) -> bool:
+    """Whether two fingerprints do not differ by more than rounding and texts of exceptions."""
+    same_end = _without_text(left.end) == _without_text(right.end)
+    return same_end and agreement(left.answers, right.answers) is not Agreement.DIFFERENT
 
 
 def _without_text(end: End) -> End:
@@ -313,9 +345,9 @@ def _digest_of(known: Fingerprints) -> str:
 
 
 def to_json(known: Fingerprints) -> bytes:
-    """Encode with one item per line, so that a diff shows each change."""
+    """Encode in lines, so that a diff shows what changed."""
     fields = msgspec.to_builtins(known).items()
-    body = ",\n".join(f"{compact(name)}: {_lined(value)}" for name, value in fields)
+    body = ",\n".join(f"{compact(name)}: {_lined(name, value)}" for name, value in fields)
     return f"{{\n{body}\n}}\n".encode()
 
 
@@ -330,18 +362,23 @@ def from_json(text: bytes) -> Fingerprints:
     return known
 
 
-def to_json_value(answer: Any, most: int = MAX_ENTRIES) -> Any:  # noqa: PLR0911  # one kind of answer a line
-    """Turn an answer into numbers and digests; answers of different kinds stay different.
+def find(path: Path) -> Fingerprints | None:
+    """Read the fingerprints at *path*; ``None`` if there are none that can be used."""
+    try:
+        return from_json(path.read_bytes())
+    except (OSError, msgspec.MsgspecError, IndexError):
+        return None
 
-    Of a tensor at most *most* numbers are kept.
-    """
+
+def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a line
+    """Turn an answer into numbers and digests; answers of different kinds stay different."""
     match answer:
         case Tensor():
-            return _tensor(answer.detach(), most)
+            return _tensor(answer.detach())
         case dict():
-            return {str(key): to_json_value(value, MAX_IN_DICT) for key, value in answer.items()}
+            return {str(key): to_json_value(value) for key, value in answer.items()}
         case list() | tuple():  # which checks take for one another
-            return [to_json_value(item, most) for item in answer]
+            return [to_json_value(item) for item in answer]
         case bool() | int() | float() | None:
             return _number(answer)
         case RemoteModule():
@@ -352,16 +389,17 @@ def to_json_value(answer: Any, most: int = MAX_ENTRIES) -> Any:  # noqa: PLR0911
             return _digest(repr(answer))
 
 
-def _tensor(answer: Tensor, most: int) -> dict[str, Any]:
+def _tensor(answer: Tensor) -> dict[str, Any]:
     flat = answer.flatten()
-    if flat.numel() > most:
-        kept = [int(index * GOLDEN % 1 * flat.numel()) for index in range(most - 1)]
-        entries = [*flat[kept].tolist(), _weighted_sum(flat)]
+    scale = scale_of(flat) if flat.is_floating_point() or flat.is_complex() else 1.0
+    if flat.numel() > MAX_ENTRIES:
+        kept = [int(index * GOLDEN % 1 * flat.numel()) for index in range(MAX_ENTRIES - 2)]
+        entries = [*flat[kept].tolist(), _weighted_sum(flat), scale]
     else:
         entries = flat.tolist()
     dtype = str(answer.dtype).removeprefix("torch.")
     sizes = [*([] if dtype == USUAL else [dtype]), *map(str, answer.shape)]
-    return {" ".join(sizes): [_number(value) for value in entries]}
+    return {" ".join(sizes): [_number(value, scale) for value in entries]}
 
 
 def _weighted_sum(flat: Tensor) -> float:
@@ -373,12 +411,11 @@ def _weighted_sum(flat: Tensor) -> float:
     return float((numbers * weights).sum() / len(numbers) ** 0.5)
 
 
-def _number(value: Any) -> Any:
+def _number(value: Any, scale: float = 1.0) -> Any:
+    """Round a number to the digits that a tensor of this *scale* has on every machine."""
     if isinstance(value, complex):
-        return [_number(value.real), _number(value.imag)]
-    if isinstance(value, float):
-        return round(value, DECIMALS) + 0.0 if math.isfinite(value) else str(value)  # no -0.0
-    return value
+        return [_number(value.real, scale), _number(value.imag, scale)]
+    return rounded(value, scale, DIGITS) if isinstance(value, float) else value
 
 
 def _digest(text: str) -> str:
@@ -390,12 +427,12 @@ def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _lined(value: Any) -> str:
+def _lined(name: str, value: Any) -> str:
+    """Encode a field: texts in lines, one check in a line, numbers with many in a line."""
     if isinstance(value, dict):
-        items = [f"{compact(name)}: {_lined(item)}" for name, item in value.items()]
+        items = [f"{compact(key)}: {compact(item)}" for key, item in value.items()]
         return "{\n" + ",\n".join(items) + "\n}"
-    if not isinstance(value, list | tuple) or not any(
-        isinstance(item, list | tuple | dict | str) for item in value
-    ):
+    if name not in IN_LINES:
         return compact(value)
-    return "[\n" + ",\n".join(map(compact, value)) + "\n]"
+    rows = (value[start : start + IN_LINES[name]] for start in range(0, len(value), IN_LINES[name]))
+    return "[\n" + ",\n".join(compact(row)[1:-1] for row in rows) + "\n]"

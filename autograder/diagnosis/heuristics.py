@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-CLOSE = 1e-4  # as tight as a check compares, relative to values of order one
+from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
+
 SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
-SMALL = 100 * CLOSE  # of smaller numbers no pattern is certain
+TYPED = 1e-4  # a draw may be typed from a document, which prints four digits
+SMALL = 1e-2  # of smaller numbers no pattern is certain
 MIN_ENTRIES = 4  # fewer could agree by chance
 MAX_HEADS = 4  # 24 orders; trying more takes too long
 TURNS = 4  # a module draws some three matrices; so many draws after a seed are compared
@@ -208,7 +210,7 @@ def _tensor_pattern(answer: Tensor, expected: Tensor, finite: Sequence[Heuristic
     if answer.is_complex() or expected.is_complex():
         return None
     left, right = answer.double(), expected.double()  # one dtype that every heuristic can compare
-    if torch.allclose(left, right, rtol=CLOSE, atol=CLOSE, equal_nan=True):
+    if not _apart(left, right):
         return None if answer.dtype == expected.dtype else WrongAnswerPattern.of("other_dtype")
     if not (answer.is_floating_point() and expected.is_floating_point()):
         return None
@@ -280,7 +282,7 @@ def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
     if not _square(answer):
         return None
     above = torch.ones_like(expected).triu(1).bool()
-    leaks = (answer.abs() > CLOSE) & above
+    leaks = (answer.abs() > APART) & above
     causal = bool((expected[above] == 0).all() and (expected[~above] > 0).all())
     if not causal or not leaks.any():
         return None
@@ -290,16 +292,16 @@ def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
 def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognise weights that are normalised over the wrong axis, or not at all."""
     is_weights = expected.ndim > 0 and expected.shape[-1] > 1 and bool((expected >= 0).all())
-    if not is_weights or not _ones(expected.sum(-1)) or _ones(answer.sum(-1)):
+    if not is_weights or not _ones(expected.sum(-1)) or not _not_ones(answer.sum(-1)):
         return None
-    if answer.ndim > 1 and _ones(answer.sum(-2)) and not _ones(expected.sum(-2)):
+    if answer.ndim > 1 and _ones(answer.sum(-2)) and _not_ones(expected.sum(-2)):
         return WrongAnswerPattern.of("columns_sum_to_one")
-    if answer.ndim > 2 and _ones(answer.sum(0)) and not _ones(expected.sum(0)):  # noqa: PLR2004  # a batch or heads in front
+    if answer.ndim > 2 and _ones(answer.sum(0)) and _not_ones(expected.sum(0)):  # noqa: PLR2004  # a batch or heads in front
         return WrongAnswerPattern.of("first_axis_sums_to_one")
     if answer.ndim > 1 and (_ones(answer.sum((-2, -1))) or _ones(answer.sum())):
         return WrongAnswerPattern.of("matrix_sums_to_one")
     return WrongAnswerPattern.of(
-        "negative_weights" if (answer < 0).any() else "rows_not_normalised"
+        "negative_weights" if (answer < -APART).any() else "rows_not_normalised"
     )
 
 
@@ -309,7 +311,7 @@ def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
     if visible.numel() < MIN_ENTRIES or _constant(visible):
         return None
     factor = float((answer * expected).sum() / (expected * expected).sum())
-    if abs(factor) < CLOSE or not _close(answer / factor, expected):
+    if abs(factor) < APART or not _close(answer / factor, expected):
         return None
     return WrongAnswerPattern.of("constant_factor", _factor_name(factor, expected.shape))
 
@@ -317,7 +319,7 @@ def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
 def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognise one row for all tokens where rows should differ."""
     several = answer.ndim > 1 and answer.shape[-2] > 1
-    found = several and _rows_agree(answer) and not _rows_agree(expected)
+    found = several and _rows_agree(answer) and _apart(*_rows(expected))
     return WrongAnswerPattern.of("rows_equal") if found else None
 
 
@@ -357,7 +359,7 @@ def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
 
 def _neighbours_agree(tensor: Tensor, size: int) -> bool:
     """Whether two neighbouring blocks of columns are equal."""
-    return any(itertools.starmap(_close, itertools.pairwise(torch.split(tensor, size, -1))))
+    return not all(itertools.starmap(_apart, itertools.pairwise(torch.split(tensor, size, -1))))
 
 
 def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
@@ -367,7 +369,7 @@ def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
     start, end = slice(None, -1), slice(1, None)
     for rows, source, direction in ((end, start, "before"), (start, end, "after")):
         mine = answer[..., rows, :]
-        if _close(mine, expected[..., source, :]) and not _close(mine, expected[..., rows, :]):
+        if _close(mine, expected[..., source, :]) and _apart(mine, expected[..., rows, :]):
             return WrongAnswerPattern.of("rows_shifted", direction)
     return None
 
@@ -377,7 +379,7 @@ def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  #
     if answer.ndim != 2 or not MIN_ENTRIES <= answer.numel() <= MAX_DRAWN:  # noqa: PLR2004  # weight matrices
         return None
     drawn = _drawn(tuple(answer.shape))
-    found = (answer - drawn).abs() <= CLOSE + CLOSE * drawn.abs()
+    found = (answer - drawn).abs() <= TYPED * scale_of(answer)
     places = found.flatten(1).all(1).nonzero()
     if not len(places):
         return None
@@ -435,9 +437,9 @@ def _factor_name(factor: float, shape: Sequence[int]) -> str:
     for axis in reversed(range(len(shape))):  # the axis of features comes last
         for power, words in POWERS.items():
             value = shape[axis] ** power
-            if shape[axis] > 1 and abs(factor - value) < CLOSE * value:
+            if shape[axis] > 1 and abs(factor - value) < SAME * value:
                 return f"a number that here is {words}the size of the {_nth(axis)} axis"
-    return "minus one" if abs(factor + 1) < CLOSE else "one constant"
+    return "minus one" if abs(factor + 1) < SAME else "one constant"
 
 
 def _surplus_axes(longer: tuple[int, ...], shorter: tuple[int, ...]) -> list[int]:
@@ -460,28 +462,31 @@ def _ones(sums: Tensor) -> bool:
     return _close(sums, torch.ones_like(sums))
 
 
+def _not_ones(sums: Tensor) -> bool:
+    return _apart(sums, torch.ones_like(sums))
+
+
 def _constant(tensor: Tensor) -> bool:
-    """Whether all entries agree; a single one, or none, agrees with itself."""
-    return not tensor.numel() or _close(tensor, tensor.flatten()[0].expand_as(tensor))
+    """Whether all entries may agree; a single one, or none, agrees with itself."""
+    return not tensor.numel() or not _apart(tensor, tensor.flatten()[0].expand_as(tensor))
 
 
 def _rows_agree(tensor: Tensor) -> bool:
-    return _close(tensor, tensor[..., :1, :].expand_as(tensor))
+    return _close(*_rows(tensor))
+
+
+def _rows(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the rows, and the first one in the place of each."""
+    return tensor, tensor[..., :1, :].expand_as(tensor)
 
 
 def _close(left: Tensor, right: Tensor) -> bool:
-    if left.shape != right.shape or _ends_apart(left, right):
-        return False
-    return torch.allclose(left, right, rtol=CLOSE, atol=CLOSE)
+    return agreement(left, right) is Agreement.SAME
 
 
-def _ends_apart(left: Tensor, right: Tensor) -> bool:
-    """Whether the last entries alone show that two tensors are not close, which settles most."""
-    if not left.numel():
-        return False
-    last = (-1,) * left.ndim
-    mine, other = left[last].item(), right[last].item()
-    return abs(mine - other) > 2 * CLOSE * (1 + abs(other))  # twice: each dtype rounds otherwise
+def _apart(left: Tensor, right: Tensor) -> bool:
+    """Whether two tensors surely differ: between that and close, nothing is said."""
+    return agreement(left, right) is Agreement.DIFFERENT
 
 
 def _nth(index: int) -> str:

@@ -35,6 +35,7 @@ from autograder.suite.student_proxy import Channel, RemoteModule
 
 MAX_BESIDE = 2  # kinds of mistake for what the first explanation leaves
 MAX_NAMED = 3  # more sentences would be no help
+EXPLAINS = {Match.YES, Match.TEXT_ONLY}
 Run = Callable[[pytest.Item, Channel], Observation]
 
 
@@ -169,7 +170,7 @@ class Candidate:
     def explained(self) -> list[str]:
         """The names of the checks that it explains."""
         compared = zip(self.failures, self.matches, strict=False)
-        return [failure.item.name for failure, match in compared if match is not Match.NO]
+        return [failure.item.name for failure, match in compared if match in EXPLAINS]
 
     @property
     def complete(self) -> bool:
@@ -193,7 +194,7 @@ class Candidate:
     @property
     def potential(self) -> int:
         """How many checks it can explain at most."""
-        return len(self.failures) - self.matches.count(Match.NO)
+        return len(self.failures) - sum(match not in EXPLAINS for match in self.matches)
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -276,13 +277,15 @@ class MisconceptionMatcher:
     def match(self, item: Misconception, failure: Failure) -> Match:
         """Run the failed check on *item*, and compare."""
         replayed = self.replay(item, failure.item)
+        if not replayed.decided:
+            return Match.UNDECIDED
         if replayed.error is None:
             return Match.NO
         return compare(replayed, failure.observation, self.solve(failure.item)[0])
 
     def passes(self, item: Misconception, check: pytest.Item) -> bool:
-        """Run *check* on *item*."""
-        return self.replay(item, check).error is None
+        """Run *check* on *item*; what is too close to tell counts as passed."""
+        return not self.replay(item, check).fails
 
     def note(self, tried: Iterable[Tried]) -> None:
         """Keep which misconceptions were tried beside the kinds of mistake."""

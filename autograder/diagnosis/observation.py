@@ -11,15 +11,11 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 import pytest
-import torch
-from torch import Tensor
 
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.checks import Layer
-from autograder.suite.student_proxy import RemoteModule
+from autograder.suite.noise import MARGIN, Agreement, agreement
 
-SAME_ATOL = 1e-5  # two spellings of one formula in float32 differ by about 1e-6; two formulas, on
-SAME_RTOL = 1e-5  # large inputs, by over 0.3, and on the smallest documented tensor by 8e-4
 UNCOMPARED_VERBS = {"load", "mode", "new", "operators", "replace"}  # they show an idiom, or nothing
 
 
@@ -27,13 +23,30 @@ class Observation(NamedTuple):
     """The answers that a check got, and what it raised in the end, ``None`` if it passed.
 
     *changed_inputs* says whether the last request changed one of its arguments; *methods* are the
-    ways in which the check graded more than numbers.
+    ways in which the check graded more than numbers. *room* is how far the closest comparison was
+    from its bound, in units of the noise; it is known of the course's own programs.
     """
 
     answers: tuple[tuple[str, Any], ...]
     error: BaseException | None
     changed_inputs: bool = False
     methods: frozenset[str] = frozenset()
+    room: float = math.inf
+
+    @property
+    def decided(self) -> bool:
+        """Whether it would end in the same way on another machine."""
+        return self.room >= MARGIN
+
+    @property
+    def fails(self) -> bool:
+        """Whether it fails the check on every machine."""
+        return self.error is not None and self.decided
+
+    @property
+    def passes(self) -> bool:
+        """Whether it passes the check on every machine."""
+        return self.error is None and self.decided
 
 
 NOTHING = Observation((), None)
@@ -54,8 +67,16 @@ class Match(Enum):
     """Whether two runs of a check showed the same."""
 
     NO = auto()
+    UNDECIDED = auto()  # the numbers are too close to differ, and too far apart to agree
     TEXT_ONLY = auto()  # only the text of an exception: many mistakes raise the same text
     YES = auto()  # only then may the diagnosis of one run be given to the other
+
+
+MATCHES = {
+    Agreement.DIFFERENT: Match.NO,
+    Agreement.UNDECIDED: Match.UNDECIDED,
+    Agreement.SAME: Match.YES,
+}
 
 
 def compare(left: Observation, right: Observation, solution: Observation = NOTHING) -> Match:
@@ -69,7 +90,7 @@ def compare(left: Observation, right: Observation, solution: Observation = NOTHI
         return Match.NO
     mine, theirs = _comparable_answers(left, solution), _comparable_answers(right, solution)
     if mine or theirs:
-        return Match.YES if same_answer(mine, theirs) else Match.NO
+        return MATCHES[agreement(mine, theirs)]
     if isinstance(left.error, NoGradients):
         return Match.TEXT_ONLY  # only the shape of an answer, which many mistakes have
     if message_without_numbers(left.error) == message_without_numbers(right.error):
@@ -77,34 +98,12 @@ def compare(left: Observation, right: Observation, solution: Observation = NOTHI
     return Match.TEXT_ONLY if isinstance(left.error, Raised) else Match.NO
 
 
-def same_answer(left: Any, right: Any) -> bool:  # noqa: PLR0911  # one kind of answer a line
-    """Whether two answers, or their JSON values in a fingerprint, agree up to float32 noise."""
-    if type(left) is not type(right) and not (_is_sequence(left) and _is_sequence(right)):
-        return False
-    match left:
-        case Tensor():
-            return _same_tensor(left.detach(), right.detach())
-        case dict():
-            return left.keys() == right.keys() and all(
-                same_answer(left[key], right[key]) for key in left
-            )
-        case list() | tuple():
-            return len(left) == len(right) and all(map(same_answer, left, right))
-        case float():
-            both_nan = math.isnan(left) and math.isnan(right)
-            return both_nan or math.isclose(left, right, rel_tol=SAME_RTOL, abs_tol=SAME_ATOL)
-        case RemoteModule():
-            return True
-        case _:
-            return bool(left == right)
-
-
-def same_step(verb: str, left: Any, right: Any, solution: tuple[str, Any] | None) -> bool:
-    """Whether two answers to one request agree in what a check can grade."""
+def step_agreement(verb: str, left: Any, right: Any, solution: tuple[str, Any] | None) -> Agreement:
+    """Compare two answers to one request in what a check can grade."""
     if verb in UNCOMPARED_VERBS:
-        return True
+        return Agreement.SAME
     parts = (_comparable_part(verb, answer, solution) for answer in (left, right))
-    return same_answer(*parts)
+    return agreement(*parts)
 
 
 def is_coincidence(
@@ -161,17 +160,3 @@ def ended_alike(left: BaseException | None, right: BaseException | None) -> bool
     if isinstance(left, Raised) and isinstance(right, Raised):
         return (left.kind, left.text) == (right.kind, right.text)
     return status_of(left) == status_of(right)
-
-
-def _is_sequence(value: Any) -> bool:
-    """Whether *value* is a list or a tuple, which checks take for one another."""
-    return isinstance(value, list | tuple)
-
-
-def _same_tensor(left: Tensor, right: Tensor) -> bool:
-    if left.shape != right.shape or left.dtype != right.dtype:
-        return False
-    if torch.equal(left, right) or not left.is_floating_point():  # which is faster than below
-        return torch.equal(left, right)
-    mine, theirs = left.double(), right.double()  # torch can't compare float8
-    return torch.allclose(mine, theirs, rtol=SAME_RTOL, atol=SAME_ATOL, equal_nan=True)

@@ -4,7 +4,8 @@ pytest runs every check, with its own fixtures, marks and reports; only the loop
 submission, the checks of its stage.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +16,10 @@ from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
 from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, is_attempt
-from autograder.diagnosis.causal_readings import CausalReader
-from autograder.diagnosis.fingerprint_matcher import FingerprintMatcher, fingerprint_matcher
-from autograder.diagnosis.known_effects import KnownEffectsReader
+from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
 from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation, status_of
-from autograder.diagnosis.operators.kinds import KINDS
 from autograder.diagnosis.operators.search import Tried
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.grading import plugin as pytest_plugin
@@ -43,6 +41,7 @@ from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, spec_of
 from autograder.suite.forbidden import looks_up_names
+from autograder.suite.noise import watching_bounds
 from autograder.suite.student_proxy import Channel
 
 INI = Path(__file__).with_name("grading.ini")
@@ -151,14 +150,10 @@ class Below:
 
 @dataclass
 class Start:
-    """Why exercises can't be graded, by name, and what the checks that run first showed.
-
-    *unnamed* are failures without a diagnosis, of exercises in which no mistake is named.
-    """
+    """Why exercises can't be graded, by name, and what the checks that run first showed."""
 
     missing: dict[str, Fault | None] = field(default_factory=dict)
     observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
-    unnamed: dict[str, list[Failure]] = field(default_factory=dict)
 
     def fault(self, check: CollectedCheck) -> Fault | None:
         """Return why *check* can't run."""
@@ -185,7 +180,6 @@ class SuiteRunner:
         self._context = plugin.context
         self._matchers: dict[str, Matcher | None] = {}
         self._carriers: dict[str, CarryForward] = {}
-        self._readers: dict[str, CausalReader | KnownEffectsReader] = {}
         self._solved: dict[str, Observation] = {}
         self._known: dict[str, KnownReplies] = {}
         self._checks: dict[str, list[CollectedCheck]] = {}
@@ -269,8 +263,6 @@ class SuiteRunner:
             if not self._public:
                 graded = withhold_known_values(checks, graded)
             exercises.append(ExerciseResult.of(name, graded))
-        # At last, so that the calls that it takes can cost no other exercise its time.
-        exercises = [self._read(stage, session, one, start.unnamed) for one in exercises]
         status, message = submission_status(session, import_fault)
         given = submission.code.given if submission.code else ()
         unread = [
@@ -343,13 +335,15 @@ class SuiteRunner:
 
     def _observe(self, item: pytest.Item, channel: Channel) -> Observation:
         self._context.channel, self._context.last_student = channel, None
-        error = _error_of(item, self._other_check(item))
+        with watching_bounds(on=not isinstance(channel, Session)) as rooms:
+            error = _error_of(item, self._other_check(item))
         student = self._context.last_student
         self._context.channel = self._context.last_student = None
         if student is None:
             return Observation((), error)
         changed, methods = bool(student.changed_inputs), frozenset(student.methods)
-        return Observation(student.observed, error, changed, methods)
+        room = min(map(abs, rooms), default=math.inf)
+        return Observation(student.observed, error, changed, methods, room)
 
     def _other_check(self, item: pytest.Item) -> pytest.Item | None:
         """Return another check of the suite, so that pytest keeps the fixtures of the module."""
@@ -419,39 +413,12 @@ class SuiteRunner:
             below.mistakes += mistakes
             if mistakes or is_attempt(failures):
                 below.wrong.append(exercise)
-        if matcher and not _names_one_of(matcher.misconceptions, diagnoses.values()):
-            start.unnamed[exercise] = [one for one in failures if one.item.name not in diagnoses]
         return tuple(
             outcome.carried(given[result.name])
             if result.name in given
             else outcome.add_diagnosis(result, diagnoses.get(result.name))
             for outcome, result in results
         )
-
-    def _read(
-        self,
-        stage: Stage,
-        session: Session,
-        exercise: ExerciseResult,
-        unnamed: Mapping[str, Sequence[Failure]],
-    ) -> ExerciseResult:
-        """Add what the code of *exercise* depends on to failures that have no diagnosis."""
-        failures = unnamed.get(exercise.name)
-        reader = self._reader(stage) if failures else None
-        if not failures or reader is None:
-            return exercise
-        own = [one for one in self.checks(stage.name) if one.spec.exercise == exercise.name]
-        session.begin(exercise.name)
-        with session.charged(DIAGNOSIS_SECONDS):
-            found = reader.read(session, failures, [one.item for one in own])
-        outcomes = {
-            one.name: CheckOutcome(one, self.course.reveal, public=self._public) for one in own
-        }
-        checks = tuple(
-            outcomes[one.name].add_diagnosis(one, found[one.name]) if one.name in found else one
-            for one in exercise.checks
-        )
-        return replace(exercise, checks=checks)
 
     def _carry(
         self,
@@ -518,18 +485,6 @@ class SuiteRunner:
             )
         return self._matchers[stage.name]
 
-    def _reader(self, stage: Stage) -> CausalReader | KnownEffectsReader | None:
-        """Return what compares with the solution, or on students' machines with numbers of it."""
-        if stage.name not in self._readers:
-            match self._matcher(stage):
-                case MisconceptionMatcher() as matcher:
-                    self._readers[stage.name] = CausalReader(stage, matcher.solve)
-                case FingerprintMatcher() as matcher:
-                    self._readers[stage.name] = KnownEffectsReader(matcher.effects, self.run)
-                case _:
-                    return None
-        return self._readers[stage.name]
-
     def _carrier(self, stage: Stage) -> CarryForward:
         if stage.name not in self._carriers:
             solution = self._context.solution(stage)
@@ -576,12 +531,6 @@ def _mistakes(
     if mistakes or not isinstance(matcher, MisconceptionMatcher):
         return mistakes
     return matcher.operators.mistakes(exercise, diagnoses) if is_attempt(failures) else ()
-
-
-def _names_one_of(known: Sequence[Misconception], diagnoses: Iterable[Diagnosis]) -> bool:
-    """Whether one of *diagnoses* names a mistake: what it leaves open may follow from it."""
-    ids = {item.id for item in known} | KINDS.keys()
-    return any(not ids.isdisjoint(one.misconceptions) for one in diagnoses)
 
 
 def _needs(check: CollectedCheck) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The messages between supervisor, fork server and workers, encoded as msgpack.
 
-A supervisor sends a ``Batch`` of requests, to which a worker sends one ``Reply``, or all of them in
-one message if the batch asks for that; each message has a header in front.
+A supervisor sends a ``Batch`` of requests, to which a worker sends one ``Reply``; each message has
+a header in front.
 Supervisor and fork server exchange the control messages, one at a time.
 Decoding executes nothing: no pickle, no ``torch.load``, no class looked up by name. A message is
 decoded strictly, so the worst that a hostile worker can send is a wrong value.
@@ -10,7 +10,7 @@ decoded strictly, so the worst that a hostile worker can send is a wrong value.
 import signal
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType, NoneType
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -128,14 +128,10 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
 
     *silent* says what all but the last are expected to return: nothing, or a new torch module. The
     reply to such a request is not sent, as it holds no value that the supervisor does not know.
-
-    With *every*, all requests are done, whatever the replies are, and all replies are sent in one
-    message.
     """
 
     requests: tuple[Request, ...]
     silent: tuple[Silent, ...] = ()
-    every: bool = False
 
 
 _Place = Annotated[str, msgspec.Meta(max_length=120)]
@@ -266,7 +262,6 @@ _LONG_TEXTS: Final = frozenset({0xD9, 0xDA, 0xDB})
 
 BATCHES = msgspec.msgpack.Decoder(Batch)
 REPLIES = msgspec.msgpack.Decoder(Reply)
-REPLY_LISTS: msgspec.msgpack.Decoder[tuple[Reply, ...]] = msgspec.msgpack.Decoder(tuple[Reply, ...])
 CONTROL_REQUESTS: msgspec.msgpack.Decoder[ControlRequest] = msgspec.msgpack.Decoder(ControlRequest)
 CONTROL_REPLIES: msgspec.msgpack.Decoder[ControlReply] = msgspec.msgpack.Decoder(ControlReply)
 
@@ -279,11 +274,6 @@ def request_of(verb: Verb, fields: dict[str, object]) -> Request:
 def pack(message: Batch | Request | Reply) -> bytes:
     """Encode *message*."""
     return msgspec.msgpack.encode(message)
-
-
-def join_replies(packed: Sequence[bytes]) -> bytes:
-    """Return one message of encoded replies."""
-    return msgspec.msgpack.encode([msgspec.Raw(one) for one in packed])
 
 
 def framed(body: bytes, number: int, last: int = 0) -> bytes:
@@ -303,25 +293,10 @@ def unpack(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Messag
 def read_reply(body: bytes, verb: Verb) -> Reply:
     """Decode the reply to a request of *verb*; raises ``BadMessageError`` if it is none."""
     reply = unpack(REPLIES, body)
-    _check_type(reply, verb)
-    return reply
-
-
-def read_replies(body: bytes, verbs: Sequence[Verb]) -> tuple[Reply, ...]:
-    """Decode the replies to requests of *verbs*; raises ``BadMessageError`` if they are none."""
-    replies = unpack(REPLY_LISTS, body)
-    if len(replies) != len(verbs):
-        raise BadMessageError(NO_REQUEST)
-    for reply, verb in zip(replies, verbs, strict=True):
-        _check_type(reply, verb)
-    return replies
-
-
-def _check_type(reply: Reply, verb: Verb) -> None:
-    """Raise ``BadMessageError`` for a value that no request of *verb* returns."""
     types = VALUE_TYPES.get(verb)
     if types and reply.problem is None and type(reply.value) not in types:
         raise BadMessageError(NO_REQUEST)
+    return reply
 
 
 def count_parts(body: bytes, most: int) -> int:

@@ -18,12 +18,10 @@ from autograder.sandbox.protocol import (
     Problem,
     Problems,
     Reply,
-    Request,
     SourceValue,
     Value,
     Verb,
     pack,
-    read_replies,
     read_reply,
     request_of,
 )
@@ -151,17 +149,6 @@ class Session:
             self.transcript.add(Exchange(request, reply, body))
         return reply
 
-    def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
-        """Send *requests* in one message; together they have the time of one call.
-
-        For requests that do not depend on a reply. Raises ``Fault`` if the worker crashes or hangs.
-        """
-        verbs = tuple(request.verb for request in requests)
-        batch = pack(Batch(tuple(requests), every=True))
-        _, body = self.send(batch, ("call",))  # one message, of any size, so one limit of time
-        with self._rejecting():
-            return read_replies(body, verbs)
-
     def send(self, batch: bytes, verbs: Sequence[Verb]) -> Sent:
         """Send *batch* with requests of *verbs* to the worker; return the reply as it was sent.
 
@@ -181,22 +168,16 @@ class Session:
 
     def read(self, body: bytes, verb: Verb) -> Reply:
         """Decode the reply *body* to a request of *verb*; raises ``Fault`` if it is none."""
-        with self._rejecting():
-            reply = read_reply(body, verb)
-        if reply.problem is None:
-            return reply
-        return replace(reply, problem=self._with_known_lines(reply.problem))
-
-    @contextmanager
-    def _rejecting(self) -> Iterator[None]:
-        """End the worker whose reply is none; raises ``Fault``."""
         try:
-            yield
+            reply = read_reply(body, verb)
         except BadMessageError as error:
             fault = bad_message(error)
             self.close()
             self._failures.setdefault(self._exercise, []).append(fault.status)
             raise fault from None
+        if reply.problem is None:
+            return reply
+        return replace(reply, problem=self._with_known_lines(reply.problem))
 
     def _running_worker(self) -> Worker:
         if self._import_fault is not None:

@@ -24,7 +24,6 @@ from autograder.sandbox.protocol import (
     StartWorker,
     count_parts,
     framed,
-    join_replies,
     pack,
     unpack,
 )
@@ -45,9 +44,7 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     _write(CONNECTION, CONFINED)
     while message := _receive(CONNECTION):
         number, body = message
-        batch = unpack(BATCHES, body)
-        answer = _answer_every if batch.every else _answer
-        last, reply = answer(executor, batch, number, start.max_bytes)
+        last, reply = _answer(executor, unpack(BATCHES, body), number, start.max_bytes)
         with contextlib.suppress(BaseException):  # the student's code may have replaced the streams
             sys.stdout.flush()
             sys.stderr.flush()
@@ -71,14 +68,6 @@ def _answer(
         last += 1
         if monotonic() - start > SLOW_SECONDS:
             _write(CONNECTION, framed(b"", number, last))
-
-
-def _answer_every(
-    executor: RequestExecutor, batch: Batch, _number: int, max_bytes: int
-) -> tuple[int, bytes]:
-    """Execute all requests of *batch*, which share the time of one; return all replies."""
-    replies = map(executor.answer, batch.requests)
-    return 0, join_replies([pack_reply(reply, max_bytes) for reply in replies])
 
 
 def pack_reply(reply: Reply, max_bytes: int, most: int = MAX_PARTS) -> bytes:

@@ -16,10 +16,11 @@ from torch import Tensor
 from autograder.results import MAX_SIDE, Grid, Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
+from autograder.suite.noise import NOISE, PRINTED_NOISE, note_room
 
-FLOAT_NOISE = 1e-5  # float32 on values of order one, in any order of summation: measured below 1e-6
-# On hidden inputs, far above what einsum, loops or float64 inside change (1e-6), and far below what
-# the least wrong formula changes (0.36 on inputs that are not small):
+FLOAT_NOISE = 20 * PRINTED_NOISE  # beside half a unit of a printed place
+# On hidden inputs, far above what einsum, loops or float64 inside change (the noise), and far below
+# what the least wrong formula changes (0.36 on inputs that are not small):
 PROBE_ATOL = 1e-4
 PROBE_RTOL = 1e-4
 
@@ -38,7 +39,20 @@ def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
     finite_like(answer, wanted, what)
     if wanted.dtype is torch.bool:  # torch can't subtract booleans
         answer, wanted = answer.int(), wanted.int()
-    _close(answer, wanted, PROBE_ATOL + PROBE_RTOL * wanted.abs().nan_to_num(0, 0, 0), what)
+    _close(answer, wanted, _bound(wanted), what)
+
+
+def alike(left: Tensor, right: Tensor) -> bool:
+    """Whether two answers agree up to float32 noise, for laws that compare a module with itself."""
+    answer, wanted = (
+        one.int() if one.dtype is torch.bool else one.detach() for one in (left, right)
+    )
+    return not bool(_wrong_entries(answer, wanted, _bound(wanted)).any())
+
+
+def _bound(wanted: Tensor) -> Tensor:
+    """Return how far an answer may be from each computed value."""
+    return PROBE_ATOL + PROBE_RTOL * wanted.abs().nan_to_num(0, 0, 0)
 
 
 def matches_printed(
@@ -55,7 +69,7 @@ def matches_printed(
         same_dtype(answer, value.dtype, what)
     finite_like(answer, value, what)
     try:
-        _close(answer.double(), value.double(), torch.as_tensor(atol), what)
+        _close(answer.double(), value.double(), torch.as_tensor(atol), what, PRINTED_NOISE)
     except WrongAnswer as wrong:
         apart = ~(((answer - value).abs() <= atol) | (answer == value))
         wrong.grid = side_by_side(answer, value, apart, decimals, tokens)
@@ -71,7 +85,7 @@ def reads_like(
     if value.ndim:
         matches_printed(actual, value, atol, what, decimals)
     else:
-        number_agrees(actual, float(value), atol, what)
+        matches_printed_number(actual, float(value), atol, what)
 
 
 def tensor_like(actual: object, shape: tuple[int, ...], what: str = "The result") -> Tensor:
@@ -118,10 +132,21 @@ def number(actual: object, what: str = "The result") -> float:
     return float(actual.detach())
 
 
-def number_agrees(actual: object, expected: float, atol: float, what: str = "The result") -> None:
-    """Compare one number with *expected*."""
+def number_agrees(actual: object, expected: float, what: str = "The result") -> None:
+    """Compare one number with a computed one: equal up to float32 noise."""
+    _near(actual, expected, PROBE_ATOL + PROBE_RTOL * abs(expected), what, NOISE)
+
+
+def matches_printed_number(actual: object, expected: float, atol: float, what: str) -> None:
+    """Compare one number with a printed or an exact one, which may differ by *atol*."""
+    _near(actual, expected, atol, what, PRINTED_NOISE)
+
+
+def _near(actual: object, expected: float, bound: float, what: str, noise: float) -> None:
     answer = number(actual, what)
-    if math.isnan(answer) or abs(answer - expected) > atol:
+    apart = abs(answer - expected)
+    note_room(torch.tensor(apart), torch.tensor(bound), torch.tensor(expected), noise)
+    if math.isnan(answer) or apart > bound:
         sentence = f"{what} is {answer:.4f}; it should be {expected:.4f}."
         public = f"{what} is not the expected number."
         raise WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
@@ -181,11 +206,12 @@ def _labels(size: int, tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(tokens) if size == len(tokens) else ()
 
 
-def _close(answer: Tensor, expected: Tensor, atol: Tensor, what: str) -> None:
-    apart = (answer - expected).abs()
-    wrong = ~((apart <= atol) | (answer == expected))  # NaN is wrong; equal infinities are right
+def _close(
+    answer: Tensor, expected: Tensor, bound: Tensor, what: str, noise: float = NOISE
+) -> None:
+    wrong = _wrong_entries(answer, expected, bound, noise)
     if wrong.any():
-        worst = float(apart.nan_to_num(torch.inf).max())
+        worst = float((answer - expected).abs().nan_to_num(torch.inf).max())
         count = int(wrong.sum())
         sentence = (
             f"{_says(what, 'differs')} from the expected values in {count} of {wrong.numel()} "
@@ -196,6 +222,14 @@ def _close(answer: Tensor, expected: Tensor, atol: Tensor, what: str) -> None:
         decimals = 4 if expected.is_floating_point() else 0
         error.public_suite_grid = partial(side_by_side, answer, expected, wrong, decimals)
         raise error
+
+
+def _wrong_entries(answer: Tensor, expected: Tensor, bound: Tensor, noise: float = NOISE) -> Tensor:
+    """Mark the entries that are farther from *expected* than their *bound*; NaN is wrong."""
+    apart = (answer - expected).abs().masked_fill(answer == expected, 0)  # equal infinities, too
+    if apart.is_floating_point():  # whole numbers have no noise
+        note_room(apart, bound, expected, noise)
+    return ~(apart <= bound)
 
 
 def _says(what: str, verb: str) -> str:

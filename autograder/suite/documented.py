@@ -12,7 +12,7 @@ from torch import Tensor
 
 from autograder.course import duplicates, read_toml
 from autograder.errors import CourseError
-from autograder.suite.compare import FLOAT_NOISE, matches_printed, number_agrees
+from autograder.suite.compare import FLOAT_NOISE, matches_printed, matches_printed_number
 
 
 class DocumentedTensor(
@@ -53,7 +53,7 @@ class DocumentedTensor(
     def matches(self, actual: object, what: str = "The result") -> None:
         """Fail the check unless *actual* would be printed as in the document, digit for digit."""
         if isinstance(self.value, int | float):
-            number_agrees(actual, float(self.value), self.atol, what)
+            matches_printed_number(actual, float(self.value), self.atol, what)
         else:
             matches_printed(actual, self.tensor, self.atol, what, self.decimals, self.tokens)
 

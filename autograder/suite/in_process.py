@@ -73,7 +73,7 @@ class LocalChannel:
         return self.answer(request_of(verb, fields))
 
     def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
-        """Do *requests*, as a session does that sends them in one message."""
+        """Do *requests* in turn, whatever the replies are."""
         return tuple(self._answers(requests))
 
     def answer(self, request: Request) -> Reply:

@@ -25,10 +25,11 @@ from autograder.sandbox.static_names import Definition
 from autograder.sandbox.tensors import DTYPES, decode_tensor
 from autograder.suite.documented import DocumentedTensor, DocumentedTensors
 from autograder.suite.in_process import ReferenceChannel
+from autograder.suite.noise import Agreement, agreement, rounded, scale_of
 
 RECORD_VERSION = 1  # add one when the same sources would give another record
 MAX_BYTES = 1 << 20  # of one record: students download it, and every check reads it
-DIGITS = 7  # significant ones: a float32 has 7, and a check compares 4
+DIGITS = 6  # of numbers of order one: ten times finer than the noise, and checks compare 4
 STRUCTURE = frozenset(
     {"inf", "-inf", "nan", "dtype", "shape", "values", "requires_grad", "module"}
     | {"items", "list", "tuple", "output", "gradients", *(f"input {n}" for n in range(9))}
@@ -133,11 +134,19 @@ def documented_fields(tensor: DocumentedTensor) -> dict[str, Any]:
 
 def read(path: Path) -> PublicRecord:
     """Read the record at *path*; raises ``UsageError`` if it is missing or damaged."""
+    found = find(path)
+    if found is None:
+        msg = f"{path} is missing or damaged. Replace it by the file that you received."
+        raise UsageError(msg)
+    return found
+
+
+def find(path: Path) -> PublicRecord | None:
+    """Read the record at *path*; ``None`` if it is missing or damaged."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=PublicRecord)
     except (OSError, msgspec.MsgspecError):
-        msg = f"{path} is missing or damaged. Replace it by the file that you received."
-        raise UsageError(msg) from None
+        return None
 
 
 def to_json(record: PublicRecord) -> bytes:
@@ -159,24 +168,29 @@ def words(record: PublicRecord) -> Iterator[str]:
 
 
 def differs(left: PublicRecord, right: PublicRecord) -> str:
-    """Name the first check whose replies differ by more than float32 noise; empty if none does."""
-    if not _same(left.documented, right.documented) or left.points != right.points:
+    """Name the first check whose replies are surely different; empty if none is."""
+    documented = (_compact(one.documented) for one in (left, right))
+    if len({*documented}) > 1 or left.points != right.points:
         return "the documented values or the points"
     for check in sorted(left.replies.keys() | right.replies.keys()):
         mine, other = (record.replies.get(check, ()) for record in (left, right))
-        if not _same(msgspec.to_builtins(mine), msgspec.to_builtins(other)):
+        if not _agree(mine, other):
             return check
     return ""
 
 
-def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, float) and isinstance(right, float):
-        return math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-5)  # as `agrees` compares
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(map(_same, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
-    return bool(left == right)
+def with_known_numbers(record: PublicRecord, known: PublicRecord) -> PublicRecord:
+    """Return *record* with the numbers that are *known* from before, where they agree."""
+    kept = {
+        check: known.replies[check] if _agree(replies, known.replies.get(check, ())) else replies
+        for check, replies in record.replies.items()
+    }
+    return replace(record, replies=kept)
+
+
+def _agree(left: Sequence[RecordedReply], right: Sequence[RecordedReply]) -> bool:
+    values = ([msgspec.to_builtins(one) for one in replies] for replies in (left, right))
+    return agreement(*values) is not Agreement.DIFFERENT
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -216,10 +230,11 @@ def _to_json(value: Value) -> Any:
     match value:
         case TensorValue():
             tensor = decode_tensor(value)
+            scale = scale_of(tensor) if tensor.is_floating_point() else 1.0
             return {
                 "dtype": value.dtype,
                 "shape": list(value.shape),
-                "values": [_number(entry) for entry in tensor.detach().flatten().tolist()],
+                "values": [_number(entry, scale) for entry in tensor.flatten().tolist()],
                 "requires_grad": value.requires_grad,
             }
         case protocol.ObjectValue():
@@ -258,10 +273,8 @@ def _bytes(tensor: Tensor) -> bytes:
     return tensor.view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
 
 
-def _number(value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else str(value)
+def _number(value: Any, scale: float = 1.0) -> Any:
+    return rounded(value, scale, DIGITS) if isinstance(value, float) else value
 
 
 def _value(entry: Any) -> Any:

@@ -83,6 +83,16 @@ def test_the_image_gets_what_the_package_is_built_from():
     assert {project["readme"], *project["license-files"], "constraints.txt"} <= {*copied()}
 
 
+def test_uv_has_one_version():
+    """Files that install uv without the constraints name the version of the constraints."""
+    pinned = re.search(r"^uv==(.+)$", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)
+    workflow = (ROOT / "examples" / "workflows" / "check.yml").read_text("utf-8")
+    setup = (ROOT / "autograder" / "gradescope" / "templates" / "setup.sh").read_text("utf-8")
+
+    assert re.findall(r"\buv==([\d.]+)", workflow) == [pinned[1]]
+    assert re.findall(r"\bUV=([\d.]+)", setup) == [pinned[1]]
+
+
 def test_the_builder_gets_nothing_but_that():
     """No submission and no solution is sent to the builder of the image."""
     lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()

@@ -4,13 +4,12 @@ A module that answers every request with words and numbers of its own stands in 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
 import pytest
-from msgspec.structs import astuple
 
 from autograder import course as courses
 from autograder.diagnosis.operators.search import OperatorSearch
@@ -21,7 +20,6 @@ from autograder.sandbox.protocol import (
     OpaqueValue,
     Problem,
     Reply,
-    Request,
     TensorValue,
     TupleValue,
     Value,
@@ -81,11 +79,6 @@ class Talker(ByHeart):
         if isinstance(self._answer, Problem):
             return Reply(problem=self._answer)
         return Reply(value=self._answer(reply.value))
-
-    def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
-        """Do *requests* one after the other."""
-        fields = [dict(zip(one.__struct_fields__, astuple(one), strict=True)) for one in requests]
-        return tuple(self.ask(**one) for one in fields)
 
 
 Results = Callable[..., list[CheckResult]]

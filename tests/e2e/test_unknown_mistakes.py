@@ -2,33 +2,27 @@
 
 from pathlib import Path
 
-import pytest
-
 from autograder.course import find_root, load
-from autograder.diagnosis.changed_calls import REPEATED, all_changes, find_call
-from autograder.diagnosis.effects import first_reading
-from autograder.diagnosis.single_changes import RightCall, SolutionPair
-from autograder.grading.suite_runner import open_suites
-from autograder.results import Diagnosis
+from autograder.results import CheckResult, Diagnosis, Outcome
 from autograder.submission import Code, Submission
-from autograder.suite.in_process import LocalChannel, RecordingChannel, solution_channel
 from tests.e2e.conftest import GradeClass
-from tests.e2e.fresh_mistakes import programs, submit
 
 COURSE = load(find_root(Path(__file__).parent))
 
 
-def diagnoses(grade_class: GradeClass, number: str, code: str) -> dict[str, Diagnosis]:
-    """Submit the solution of a stage with *code* in place of some exercises.
-
-    Returns the diagnosis of each check that has one.
-    """
+def checks_of(grade_class: GradeClass, number: str, code: str) -> list[CheckResult]:
+    """Submit the solution of a stage with *code* in place of some exercises; list its checks."""
     stage = COURSE.stage(number)
     text = stage.solution.read_text("utf-8") + "\n\n" + code
     module = Code(kind="module", cells=(text.encode(),), label=stage.solution.name)
     submission = Submission(student="a", stage=stage.name, code=module)
     result = grade_class([submission])[0]
-    checks = [check for exercise in result.exercises for check in exercise.checks]
+    return [check for exercise in result.exercises for check in exercise.checks]
+
+
+def diagnoses(grade_class: GradeClass, number: str, code: str) -> dict[str, Diagnosis]:
+    """Return the diagnosis of each check that has one."""
+    checks = checks_of(grade_class, number, code)
     return {check.name: check.diagnosis for check in checks if check.diagnosis}
 
 
@@ -98,10 +92,11 @@ class CausalAttention(CausalAttention):
 
 def test_a_size_that_is_another_one_in_some_checks_is_not_named(grade_class: GradeClass):
     """In some checks the context length is the number of tokens, in others it is not."""
-    said = explanations(grade_class, BY_CONTEXT_LENGTH, "07")
+    checks = checks_of(grade_class, "07", BY_CONTEXT_LENGTH)
+    said = " ".join(check.diagnosis.explanation for check in checks if check.diagnosis)
 
+    assert any(check.outcome is Outcome.FAILED for check in checks)
     assert "number of tokens" not in said
-    assert "first divided by" in said
 
 
 NORMAL_ELSE = """
@@ -209,96 +204,3 @@ def test_arguments_of_another_course_are_explained(grade_class: GradeClass):
 
     assert listed in found["test_attention_attends_with_any_weights"].explanation
     assert not any("n_heads" in item.explanation for item in found.values())
-
-
-QUERIES_WITH_THEMSELVES = (
-    "class SelfAttention_v2(SelfAttention_v2):\n"
-    "    def forward(self, x):\n"
-    "        q, v = self.W_query(x), self.W_value(x)\n"
-    "        return torch.softmax(torch.tanh(0.3 * q @ q.mT), dim=-1) @ v\n"
-)
-WEIGHTS_ADDED = (
-    "def causal_mean_softmax(x):\n"
-    "    T = x.shape[1]\n"
-    "    hidden = torch.ones(T, T).triu(1) == 1\n"
-    "    weights = torch.zeros(T, T).masked_fill(hidden, -torch.inf).softmax(-1)\n"
-    "    return (weights + 0.3 * weights.mT).softmax(-1) @ x\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("number", "code", "sentence"),
-    [
-        pytest.param(
-            "04",
-            QUERIES_WITH_THEMSELVES,
-            "W_key.weight has no effect on your result, but the right one depends on it.",
-            id="parameter",
-        ),
-        pytest.param(
-            "02",
-            WEIGHTS_ADDED,
-            "Other numbers in row 1 of x change row 0 of your result: it depends on a later token.",
-            id="token",
-        ),
-    ],
-)
-def test_what_the_result_depends_on_is_read(
-    grade_class: GradeClass, number: str, code: str, sentence: str
-):
-    """Where nothing else explains a wrong number, the code is called with other numbers."""
-    found = diagnoses(grade_class, number, code)
-
-    assert sentence in {item.explanation for item in found.values()}
-
-
-def test_a_process_that_ends_during_a_reading_costs_no_other_exercise(grade_class: GradeClass):
-    """The readings come after all checks, so nothing is lost but the sentence."""
-    code = (
-        "calls = 0\n"
-        "def causal_mean_loop(x):\n"
-        "    global calls\n"
-        "    calls += 1\n"
-        "    if calls > 8:\n"
-        "        import os\n"
-        "        os._exit(1)\n"
-        "    return x * 1.5\n"
-    )
-    stage = COURSE.stage("02")
-    text = stage.solution.read_text("utf-8") + "\n\n" + code
-    module = Code(kind="module", cells=(text.encode(),), label=stage.solution.name)
-    result = grade_class([Submission(student="a", stage=stage.name, code=module)])[0]
-    scores = {one.name: one.score == one.max_score for one in result.exercises}
-
-    assert scores == {one.name: one.name != "causal_mean_loop" for one in stage.exercises}
-
-
-@pytest.mark.parametrize("number", ["02", "06", "08"])
-def test_right_programs_depend_on_what_the_solution_depends_on(number: str):
-    """No reading holds for one of them, whatever check it is asked for."""
-    stage = COURSE.stage(number)
-    right = [one for one in programs() if one.stage == stage.name and not one.mistakes]
-    compared = 0
-    with open_suites(COURSE, [stage]) as runner:
-        for check in runner.checks(stage.name):
-            recording = RecordingChannel(solution_channel(stage.solution))
-            solved = runner.run(check.item, recording)
-            requests = [one.request for one in recording.exchanges[: len(solved.answers)]]
-            handles = [getattr(answer, "handle", -1) for _, answer in solved.answers]
-            solution = solution_channel(stage.solution)
-            call = find_call(solution, requests, handles) if requests else None
-            if call is None:
-                continue
-            right_call = RightCall(solution, call)
-            for one in right:
-                code = submit(COURSE, one).code
-                assert code is not None
-                pair = SolutionPair.of(right_call, LocalChannel(one.id, code.cells[0]))
-                pair.ask(list(all_changes(call)))
-                again = pair.differences(REPEATED)
-                if again is not None and not again[0].max():  # else the solution draws numbers
-                    compared += 1
-
-                    assert first_reading(pair) is None
-
-    assert compared > 3 * len(right)

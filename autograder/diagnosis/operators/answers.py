@@ -9,27 +9,27 @@ import torch
 from torch import Tensor
 
 from autograder.diagnosis.observation import (
-    SAME_RTOL,
     Failure,
     Observation,
     ended_alike,
-    same_step,
+    step_agreement,
 )
 from autograder.diagnosis.operators.vocabulary import role_of_name
 from autograder.sandbox.faults import Raised
+from autograder.suite.noise import APART, Agreement, scale_of, varies
 
 SAMPLES = 4  # entries of a tensor that are compared first: most answers differ in all of them
 OF_NUMPY = {torch.float16, torch.float32, torch.float64}  # which takes a sample in half the time
-CERTAIN = 10 * SAME_RTOL  # what differs by more is not the same answer
 SPECIFIC = re.compile(r"\d|'|buffer|Variable|got \(")  # in the text of an exception: a size, a name
 MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
 
 
 class Sample(NamedTuple):
-    """A few numbers of an answer, which show without torch that another one differs."""
+    """A few numbers of an answer, and its scale, which show that another one differs."""
 
     shape: tuple[Any, ...]
     numbers: tuple[float, ...]
+    scale: float = 1.0
 
 
 class Form(NamedTuple):
@@ -58,12 +58,14 @@ def sample(answer: Any) -> Sample | None:
     if isinstance(answer, dict):
         parts = {name: part for name in sorted(answer) if (part := sample(answer[name]))}
         numbers = tuple(number for part in parts.values() for number in part.numbers)
-        return Sample(tuple((name, part.shape) for name, part in parts.items()), numbers)
+        scale = max((part.scale for part in parts.values()), default=1.0)
+        return Sample(tuple((name, part.shape) for name, part in parts.items()), numbers, scale)
     if not isinstance(answer, Tensor) or not answer.is_floating_point() or not answer.numel():
         return None
     exact = answer.detach() if answer.dtype in OF_NUMPY else answer.detach().double()
     step = max(1, (answer.numel() - 1) // (SAMPLES - 1))
-    return Sample(tuple(answer.shape), tuple(exact.numpy().ravel()[::step].tolist()))
+    numbers = tuple(exact.numpy().ravel()[::step].tolist())
+    return Sample(tuple(answer.shape), numbers, scale_of(exact))
 
 
 def differ(left: Sample | None, right: Sample | None) -> bool:
@@ -73,7 +75,8 @@ def differ(left: Sample | None, right: Sample | None) -> bool:
     if left.shape != right.shape:
         return True
     pairs = zip(left.numbers, right.numbers, strict=False)
-    return any(abs(one - other) > CERTAIN * (1 + abs(other)) for one, other in pairs)
+    certain = APART * max(left.scale, right.scale)
+    return any(abs(one - other) > certain for one, other in pairs)
 
 
 class SampleTable:
@@ -85,14 +88,17 @@ class SampleTable:
     def __init__(self, samples: Mapping[int, Sample | None]) -> None:
         places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
         numbers: dict[tuple[Any, ...], list[tuple[float, ...]]] = defaultdict(list)
+        scales: dict[tuple[Any, ...], list[float]] = defaultdict(list)
         for place, one in samples.items():
             if one is not None:
                 places[one.shape].append(place)
                 numbers[one.shape].append(one.numbers)
+                scales[one.shape].append(one.scale)
         self._places = places
         self._numbers = {
             shape: torch.tensor(rows, dtype=torch.double) for shape, rows in numbers.items()
         }
+        self._scales = {shape: torch.tensor(some)[:, None] for shape, some in scales.items()}
 
     def like(self, wanted: Sample) -> list[int]:
         """List the places of the answers that *wanted* does not differ from, in their order."""
@@ -100,7 +106,8 @@ class SampleTable:
         if known is None:
             return []
         right = torch.tensor(wanted.numbers, dtype=torch.double)
-        apart = ((known - right).abs() > CERTAIN * (1 + right.abs())).any(dim=1)  # NaN is not
+        certain = APART * self._scales[wanted.shape].clamp(min=wanted.scale)
+        apart = ((known - right).abs() > certain).any(dim=1)  # NaN is not
         places = self._places[wanted.shape]
         return [places[row] for row in (~apart).nonzero().flatten().tolist()]
 
@@ -116,7 +123,7 @@ def tells(answer: Any) -> bool:
         case Tensor():
             numbers = answer.detach().flatten()
             finite = numbers[numbers.isfinite()]
-            return len(finite) >= MIN_ENTRIES and bool((finite != finite[0]).any())
+            return len(finite) >= MIN_ENTRIES and varies(finite)
         case dict():
             return any(map(tells, answer.values()))
         case list() | tuple():
@@ -130,7 +137,7 @@ def same_answers(seen: Observation, solved: Observation) -> bool:
         return False
     pairs = zip(seen.answers, solved.answers, strict=False)
     return all(
-        verb == right[0] and same_step(verb, answer, right[1], right)
+        verb == right[0] and step_agreement(verb, answer, right[1], right) is Agreement.SAME
         for (verb, answer), right in pairs
     )
 

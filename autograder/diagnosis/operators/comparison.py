@@ -1,6 +1,7 @@
 """Compares the programs of one exercise with one submission's checks of it."""
 
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -9,6 +10,7 @@ from torch import Tensor
 from autograder.diagnosis.observation import (
     Failure,
     Match,
+    Observation,
     compare,
     is_coincidence,
 )
@@ -28,6 +30,7 @@ from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.programs import Key, Programs, Run, Script
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
+from autograder.suite.noise import Agreement
 
 MAX_SCREENS = 4  # failed checks, the smallest, in which every single mistake is tried
 ALL: frozenset[str] = frozenset()  # verbs, where all count
@@ -54,7 +57,7 @@ class Comparison:
         self.raised = sorted(filter(_is_raised, failures), key=self._effort)
         self.checked: dict[Key, Found] = {}
         self._sought: dict[str, Sought] = {}
-        self._alike: dict[str, list[Key]] = {}
+        self._alike: dict[str, dict[Key, Agreement]] = {}
 
     def of(self, programs: Programs) -> "Comparison":
         """Compare other programs with the same submission."""
@@ -72,8 +75,11 @@ class Comparison:
         """Return the single mistakes, of all or of *keys*, that explain every wrong answer."""
         if not self.wrong:
             return []
-        left = self.alike(self.wrong[0]) if keys is None else self.matching(keys, self.wrong[0])
-        return [one for one in map(self.check, left) if self.is_complete(one)]
+        first = self.wrong[0]
+        left = self._matching_first(first) if keys is None else self.matching(keys, first)
+        found = [one for one in map(self.check, left) if self.is_complete(one)]
+        best = max((one.rank for one in found), default=None)
+        return [one for one in found if one.rank == best]
 
     def stopped(self) -> list[Found]:
         """Return the single mistakes that end in every exception that the code ended in.
@@ -111,19 +117,24 @@ class Comparison:
         left = [one for one in self.wrong if one.item.name not in found.explained]
         return kind in SIZES and any(isinstance(last_answer(one), Tensor) for one in left)
 
-    def shows(self, key: Key, failure: Failure) -> bool:
-        """Whether the program answers like the code in a failed check, as far as this went."""
+    def shows(self, key: Key, failure: Failure) -> Agreement:
+        """Compare the program's answers with the code's in a failed check, as far as this went."""
         return self.programs.shows(key, self.script(failure.item), self._seen(failure))
 
     def alike(self, failure: Failure) -> list[Key]:
         """List the programs with one mistake that answer like the code in a failed check."""
+        shown = self._matching_first(failure)
+        return [key for key, found in shown.items() if found is Agreement.SAME]
+
+    def _matching_first(self, failure: Failure) -> dict[Key, Agreement]:
+        """Compare the programs with one mistake with the code in a failed check, once."""
         name = failure.item.nodeid
         if name not in self._alike:
             self._alike[name] = self.matching(self.programs.keys, failure)
         return self._alike[name]
 
-    def matching(self, keys: tuple[Key, ...], failure: Failure) -> list[Key]:
-        """List those of *keys* that answer like the code in a failed check."""
+    def matching(self, keys: tuple[Key, ...], failure: Failure) -> dict[Key, Agreement]:
+        """Return those of *keys* that may answer like the code in a failed check."""
         return self.programs.matching(keys, self.script(failure.item), self._seen(failure))
 
     def _seen(self, failure: Failure) -> Sought:
@@ -140,17 +151,19 @@ class Comparison:
     def check(self, key: Key) -> Found:
         """Run all failed checks on a program, and name those that end alike."""
         if key not in self.checked:
-            explained, stopped = [], []
+            names: dict[Match, set[str]] = defaultdict(set)
             for failure in self.failures:
                 match = self._match(key, failure) if self.shows(key, failure) else Match.NO
-                explained += [failure.item.name] if match is Match.YES else []
-                stopped += [failure.item.name] if match is Match.TEXT_ONLY else []
-            self.checked[key] = Found(key, frozenset(explained), frozenset(stopped))
+                names[match].add(failure.item.name)
+            kinds = (Match.YES, Match.TEXT_ONLY, Match.UNDECIDED)
+            self.checked[key] = Found(key, *(frozenset(names[match]) for match in kinds))
         return self.checked[key]
 
     def _match(self, key: Key, failure: Failure) -> Match:
         replayed = self.programs.run(key, failure.item, self._run)
         seen = failure.observation
+        if not replayed.decided:
+            return Match.UNDECIDED
         if replayed.error is None:
             return Match.NO
         match = compare(replayed, seen, self.script(failure.item).solved)
@@ -167,13 +180,15 @@ class Comparison:
 
         Where the code raised, the program may raise something else, if numbers are certain enough.
         """
-        certain = any(tells(last_answer(one)) for one in self.wrong)
-        alike = found.explained | found.stopped
+        explained = [one for one in self.wrong if one.item.name in found.explained]
+        certain = any(tells(last_answer(one)) for one in explained)
+        alike = found.explained | found.stopped | found.undecided
         return (
-            all(one.item.name in found.explained for one in self.wrong)
+            bool(explained)
+            and all(one in explained or one.item.name in found.undecided for one in self.wrong)
             and all(certain or one.item.name in alike for one in self.raised)
-            and all(
-                self._fails(found.key, one.item)
+            and not any(
+                self._run_of(found.key, one.item).passes
                 for one in self.failures
                 if isinstance(one.observation.error, Fault)
             )
@@ -182,22 +197,25 @@ class Comparison:
 
     def _stops_alike(self, found: Found) -> bool:
         """Whether the program raises what the code raised, and fails and passes what it did."""
-        alike = found.explained | found.stopped
+        alike = found.explained | found.stopped | found.undecided
         about_code = [one for one in self.failures if layer_of(one.item) is Layer.FORBIDDEN]
         return (
-            all(one.item.name in alike for one in self.raised)
-            and all(
-                self._fails(found.key, one.item) for one in self.failures if one not in about_code
+            bool(found.explained | found.stopped)
+            and all(one.item.name in alike for one in self.raised)
+            and not any(
+                self._run_of(found.key, one.item).passes
+                for one in self.failures
+                if one not in about_code
             )
             and self.passes(found)
         )
 
     def passes(self, found: Found) -> bool:
         """Whether the program passes what the code passed."""
-        return all(not self._fails(found.key, check) for check in self.passed)
+        return not any(self._run_of(found.key, check).fails for check in self.passed)
 
-    def _fails(self, key: Key, check: pytest.Item) -> bool:
-        return self.programs.run(key, check, self._run).error is not None
+    def _run_of(self, key: Key, check: pytest.Item) -> Observation:
+        return self.programs.run(key, check, self._run)
 
     def _is_wrong(self, failure: Failure) -> bool:
         """Whether a check failed by an answer, and not by a function that is forbidden."""

@@ -17,12 +17,19 @@ MAX_NAMED = 3  # kinds in one sentence; of more the sentence would be no help
 class Found(NamedTuple):
     """A program, and the names of the failed checks that it explains.
 
-    *stopped* names those in which it raised the same exception, and nothing else could be compared.
+    *stopped* names those in which it raised the same exception, and nothing else could be compared;
+    *undecided* those in which it is too close to tell.
     """
 
     key: Key
     explained: frozenset[str]
     stopped: frozenset[str] = frozenset()
+    undecided: frozenset[str] = frozenset()
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """How much it explains; of two that explain as much, the one that leaves less open."""
+        return len(self.explained), -len(self.undecided)
 
 
 def first_of_each_group(found: Sequence[Found], rewrites: Sequence[Rewrite]) -> list[Found]:

@@ -16,8 +16,7 @@ from autograder.course import Stage
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
     Observation,
-    same_answer,
-    same_step,
+    step_agreement,
 )
 from autograder.diagnosis.operators import (
     on_arguments,
@@ -52,6 +51,7 @@ from autograder.diagnosis.operators.scopes import Exercise
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.tensors import decode
 from autograder.suite.in_process import Exchange, LocalChannel
+from autograder.suite.noise import Agreement, is_same
 from autograder.suite.student_proxy import RemoteModule, Student, fault_of
 
 PARTS = (
@@ -134,14 +134,18 @@ class Programs:
         """Return the source of a program's exercise; of no rewrite, that of the solution."""
         return self._exercise.text([self.rewrites[number] for number in key])
 
-    def matching(self, keys: tuple[Key, ...], script: Script, seen: Sought) -> list[Key]:
-        """List those of *keys* that show what was seen; most are dropped in one comparison."""
+    def matching(self, keys: tuple[Key, ...], script: Script, seen: Sought) -> dict[Key, Agreement]:
+        """Return those of *keys* that may show what was seen, and whether it is certain.
+
+        Most are dropped in one comparison.
+        """
         last = len(seen.answers) - 1
         wanted = seen.samples[last] if last >= 0 else None
         left: Sequence[Key] = keys
         if wanted is not None and seen.answers[last][0] not in PARTLY_COMPARED:
             left = [keys[place] for place in self._table(keys, script, last).like(wanted)]
-        return [key for key in left if self.shows(key, script, seen)]
+        shown = {key: self.shows(key, script, seen) for key in left}
+        return {key: found for key, found in shown.items() if found}
 
     def _table(self, keys: tuple[Key, ...], script: Script, index: int) -> SampleTable:
         """Return the samples of one answer of many programs, made once; a fault is no answer."""
@@ -162,17 +166,20 @@ class Programs:
             if len(key) > 1:
                 self._channels.pop(key, None)
 
-    def shows(self, key: Key, script: Script, seen: Sought) -> bool:
-        """Whether the program answers the requests of a check as in *seen*, as far as they go."""
+    def shows(self, key: Key, script: Script, seen: Sought) -> Agreement:
+        """Compare its answers to the requests of a check with those *seen*, as far as they go."""
         self._asked = None
+        least = Agreement.SAME
         for index in range(len(seen.answers)):
             given = self.answer(key, script, index)
-            if given is None or not _same(given, script, seen, index):
-                return False
+            least = min(least, _agreement(given, script, seen, index))
+            if least is Agreement.DIFFERENT:
+                return least
         if isinstance(seen.error, Fault) and len(seen.answers) < len(script.exchanges):
             last = self.answer(key, script, len(seen.answers))
-            return last is not None and same_end(last.fault, seen.error)
-        return True
+            if last is None or not same_end(last.fault, seen.error):
+                return Agreement.DIFFERENT
+        return least
 
     def solves(self, key: Key, script: Script, count: int, verbs: frozenset[str]) -> bool:
         """Whether the program gives the solution's first *count* answers to one of the *verbs*.
@@ -185,7 +192,8 @@ class Programs:
                 (verb if verb in verbs or not verbs else UNCOMPARED, answer)
                 for verb, answer in script.solved.answers[:count]
             )
-            self._solves[known] = self.shows(key, script, sought(Observation(answers, None)))
+            shown = self.shows(key, script, sought(Observation(answers, None)))
+            self._solves[known] = shown is Agreement.SAME
         return self._solves[known]
 
     def alike(self, key: Key, script: Script, index: int) -> Key:
@@ -203,7 +211,7 @@ class Programs:
         mine, theirs = self.answer(key, script, index), self.answer(other, script, index)
         if mine is None or theirs is None or differ(mine.sample, theirs.sample):
             return False
-        return same_answer(mine.value, theirs.value)
+        return is_same(mine.value, theirs.value)
 
     def run(self, key: Key, check: pytest.Item, run: Run) -> Observation:
         """Run *check* on the program, once."""
@@ -268,16 +276,19 @@ class Programs:
         return self._channels[key]
 
 
-def _same(given: Answer, script: Script, seen: Sought, index: int) -> bool:
-    """Whether an answer is the one that was seen, or both refuse."""
+def _agreement(given: Answer | None, script: Script, seen: Sought, index: int) -> Agreement:
+    """Compare an answer with the one that was seen; two refusals agree."""
     verb, answer = seen.answers[index]
+    if given is None:
+        return Agreement.DIFFERENT
     if (verb, answer) == REFUSED or given.fault is not None:
-        return (verb, answer) == REFUSED and given.fault is not None
+        refused = (verb, answer) == REFUSED and given.fault is not None
+        return Agreement.SAME if refused else Agreement.DIFFERENT
     if verb not in PARTLY_COMPARED and differ(given.sample, seen.samples[index]):
-        return False
+        return Agreement.DIFFERENT
     solved = script.solved.answers
     expected = solved[index] if index < len(solved) else None
-    return same_step(verb, answer, given.value, expected)
+    return step_agreement(verb, answer, given.value, expected)
 
 
 def rewrites_of(exercise: Exercise, words: Words) -> list[Rewrite]:

@@ -1,13 +1,15 @@
 """Making fingerprints: which programs run, what is kept of them, and how much that may be."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 import torch
 
+from autograder import course as courses
 from autograder.authoring import fingerprinting
 from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks, kinds_of
-from autograder.course import Course
+from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.fingerprints import Print
 from autograder.diagnosis.observation import Observation
@@ -88,9 +90,58 @@ def test_the_parts_of_answers_are_kept_once(public: PublicChecks):
     student.new("Scale", 3).gradients(torch.ones(3), cotangent=torch.ones(3))
     seen = fingerprints.shown_by(Observation(student.observed, None))
     maker = FingerprintMaker(public)
-    (kept,) = maker.keep_answers(seen)
+    (kept,) = maker._keep_answers(seen.answers)
     known = maker.make("a digest").fingerprints
 
     assert set(seen.answers[0]) == {"output", "gradients"}
     assert fingerprints.PARTS in known.answers[kept]
     assert known.shown(Print(0, (kept,), ())).answers == seen.answers
+
+
+def neighbours(answers: list[object]) -> set[tuple[float, float]]:
+    """Return every two numbers that follow each other in the tensors of *answers*."""
+    found: set[tuple[float, float]] = set()
+    for answer in answers:
+        tensors = answer.values() if isinstance(answer, dict) else [answer]
+        for tensor in tensors:
+            if isinstance(tensor, torch.Tensor) and tensor.is_floating_point():
+                rounded = [round(number, 4) for number in tensor.detach().flatten().tolist()]
+                found |= {pair for pair in pairwise(rounded) if not set(pair) <= {0, 1, -1}}
+    return found
+
+
+def solved(course: Course, stages: list[Stage], *, public: bool) -> set[tuple[float, float]]:
+    """Return the neighbours in all answers of the solutions to the checks of a suite."""
+    found: set[tuple[float, float]] = set()
+    with open_suites(course, stages, public=public, diagnose=False) as runner:
+        for stage in stages:
+            solution = solution_channel(stage.solution)
+            for check in runner.checks(stage.name):
+                answers = runner.run(check.item, solution).answers
+                found |= neighbours([answer for _, answer in answers])
+    return found
+
+
+def test_no_value_of_a_hidden_input_is_published(pytestconfig: pytest.Config):
+    """What the solution gives for inputs that a course draws in secret is in no fingerprint."""
+    course = courses.load(pytestconfig.rootpath)
+    stages = [course.stage(number) for number in ("04", "08")]
+    hidden = solved(course, stages, public=False) - solved(course, stages, public=True)
+    published: set[tuple[float, float]] = set()
+    for stage in stages:
+        known = fingerprints.from_json(stage.fingerprints.read_bytes())
+        published |= neighbours([torch.tensor(one) for one in number_lists(known.answers)])
+
+    assert len(hidden) > 100
+    assert hidden & published == set()
+
+
+def number_lists(value: object) -> list[list[float]]:
+    """Return every list of numbers in decoded JSON."""
+    if isinstance(value, dict):
+        return number_lists(list(value.values()))
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(item, int | float) for item in value):
+            return [list(map(float, value))]
+        return [found for item in value for found in number_lists(item)]
+    return []

@@ -11,7 +11,6 @@ from autograder import course as courses
 from autograder.authoring import release, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course
-from autograder.diagnosis.known_effects import KnownEffects
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import public_record
 from tests.factories import HIDDEN, MISCONCEPTIONS, course_files, write_files
@@ -113,6 +112,13 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
             id="a-variant-that-is-wrong",
         ),
         pytest.param(
+            "tests/hidden/01_tiny/variants/lambdas.py",
+            "double = ",
+            "import missing_package\n\ndouble = ",
+            "variant lambdas.py scores",
+            id="a-variant-that-can-not-be-imported",
+        ),
+        pytest.param(
             "tests/hidden/documented.toml",
             "value = [1.0, 3.0, 5.0]",
             "value = [1.0, 3.0, 5.1]",
@@ -171,6 +177,28 @@ def test_what_does_not_hold_is_a_finding(
     findings = verify.verify(courses.load(added.root)).findings
 
     assert any(finding in line for line in findings), findings
+
+
+def test_the_distance_to_each_bound_is_a_detail(added: Course):
+    """Of each check with a bound, the right code that comes closest is listed."""
+    report = verify.verify(added)
+
+    line = next(one for one in report.details if "test_doubles_unseen_numbers" in one)
+
+    assert line.startswith("01_tiny, test_doubles_unseen_numbers: ")
+    assert line.endswith(" times the noise from its bound")
+
+
+def test_a_bound_that_rounding_could_cross_is_a_finding():
+    """It is named with the code that comes too close; wider ones are not."""
+    rooms = [verify.Room("test_near", 1.5, "loops.py"), verify.Room("test_far", 2.5, "loops.py")]
+
+    assert list(verify.narrow_rooms("01_tiny", rooms)) == [
+        (
+            "01_tiny, test_near: loops.py is 1.5 times the noise from its bound: "
+            "at least 2 are due, so that it passes everywhere."
+        )
+    ]
 
 
 def test_a_folder_that_course_toml_does_not_list_is_a_finding(added: Course):
@@ -311,14 +339,3 @@ def test_a_record_of_other_numbers_is_a_finding(added: Course):
         found = list(verify.wrong_records(stage, recorder))
 
     assert found == ["01_tiny: public.json holds other numbers for test_scales_each_feature."]
-
-
-def test_a_name_that_students_do_not_know_is_reported(tiny: Course):
-    """Fingerprints name arguments and parameters, which the stub or the public suite states."""
-    release.build(tiny)
-    stage = tiny.stages[0]
-    stated = KnownEffects(arguments={"double": ("x",)}, parameters={"0": {"factor": (1,)}})
-    secret = KnownEffects(gradients={"test 0": ("secret_layer.weight",)})
-
-    assert [*verify.unknown_names(stage, stated)] == []
-    assert "the name secret_layer.weight" in "".join(verify.unknown_names(stage, secret))

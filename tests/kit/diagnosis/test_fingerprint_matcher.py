@@ -8,7 +8,7 @@ import pytest
 from autograder import course as courses
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.course import Course, Stage
-from autograder.diagnosis import misconceptions
+from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.fingerprint_matcher import (
     FailedCheck,
     explain_all,
@@ -70,18 +70,31 @@ def test_fingerprints_and_code_name_the_same_misconception(course: Course):
 
 
 def test_fingerprints_and_code_name_the_same_kind(course: Course):
-    """Both matchers say the same of each program with a kind of mistake, also where it raises."""
+    """Both matchers say the same of each program with a kind of mistake, also where it raises.
+
+    What rounding could decide is not recorded, so there the two may differ.
+    """
     stage = course.stage("01")
     solution = solution_channel(stage.solution)
-    by_numbers = fingerprint_matcher(stage)
+    known, by_numbers = fingerprints.find(stage.fingerprints), fingerprint_matcher(stage)
+    assert known is not None
     assert by_numbers is not None
     by_numbers.misconceptions = ()
+    undecided = known.undecided_by_check()
+
+    def decided(number: int, named: dict[str, Diagnosis]) -> dict[str, Diagnosis]:
+        label = fingerprints.kind_label(number)
+        return {check: one for check, one in named.items() if (check, label) not in undecided}
+
     with open_suites(course, [stage], public=True) as runner:
         by_code = MisconceptionMatcher(stage, runner.run, solution, bank=())
         said = [
-            diagnoses([by_code, by_numbers], runner, stage, kind.exercise, kind.channel)
-            for kind in kinds_of(stage, solution)
+            (decided(number, code), decided(number, numbers))
+            for number, kind in enumerate(kinds_of(stage, solution))
             if kind.channel is not None
+            for code, numbers in [
+                diagnoses([by_code, by_numbers], runner, stage, kind.exercise, kind.channel)
+            ]
         ]
 
     titles = [one.title for code, _ in said for one in code.values()]

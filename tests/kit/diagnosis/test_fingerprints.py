@@ -11,10 +11,10 @@ from autograder.authoring import release, stubs, verify
 from autograder.authoring.recording import open_recorder
 from autograder.course import Course
 from autograder.diagnosis import fingerprints
-from autograder.diagnosis.known_effects import KnownEffects
-from autograder.diagnosis.observation import Match, Observation, same_answer
+from autograder.diagnosis.observation import Match, Observation
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
+from autograder.suite.noise import is_same
 
 DOUBLED = "test_doubles_the_documented_numbers"
 
@@ -82,13 +82,12 @@ def test_release_keeps_what_kinds_of_mistake_show(known):
 
 
 def test_a_file_is_read_as_it_was_written(known):
-    """Encoding twice gives the same bytes, with one item per line but for plain numbers."""
+    """Encoding twice gives the same bytes, in lines that a diff can show."""
     text = fingerprints.to_json(known)
 
     assert fingerprints.from_json(text) == known
     assert fingerprints.to_json(fingerprints.from_json(text)) == text
-    items = [line for line in text.splitlines() if not line.startswith(b'"programs"')]
-    assert max(map(len, items)) < 200
+    assert max(map(len, text.splitlines())) < 1000
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def test_answers_are_the_same_up_to_noise(left, right, same):
     """The same rule as for live answers holds after a round trip through JSON."""
     kept = json.loads(json.dumps(json_values(left), allow_nan=False))
 
-    assert same_answer(json_values(right), kept) is same
+    assert is_same(json_values(right), kept) is same
 
 
 def test_of_a_large_tensor_only_some_entries_are_kept():
@@ -219,7 +218,7 @@ def test_a_change_of_any_entry_shows():
         changed = tensor.clone()
         changed.view(-1)[index] = 1.01
 
-        assert not same_answer(json_values(tensor), json_values(changed))
+        assert not is_same(json_values(tensor), json_values(changed))
 
 
 def test_changes_are_described(known):
@@ -268,17 +267,6 @@ def test_verify_notices_edited_fingerprints(tiny: Course, known, old, new, excer
 
     assert excerpt in " ".join(found)
     assert release.stale(tiny) == (stage.assignment / stage.fingerprints.name,)
-
-
-def test_verify_notices_other_effects(tiny: Course, known):
-    """What the right results depend on is computed again."""
-    stage = tiny.stages[0]
-    silent = fingerprints.sealed(replace(known, effects=KnownEffects()))
-    stage.fingerprints.write_bytes(fingerprints.to_json(silent))
-    with open_recorder(tiny, [stage]) as recorder:
-        (found,) = verify.wrong_records(stage, recorder)
-
-    assert "it says something else of the arguments and parameters" in found
 
 
 def test_the_courses_fingerprints_hold_no_code(pytestconfig):

@@ -28,9 +28,7 @@ from autograder.sandbox.protocol import (
     WorkerStarted,
     count_parts,
     framed,
-    join_replies,
     pack,
-    read_replies,
     read_reply,
     unpack,
 )
@@ -118,17 +116,6 @@ def test_an_invalid_reply_is_refused(body: bytes):
     """Whatever a worker writes, decoding it raises nothing but ``BadMessageError``."""
     with pytest.raises(BadMessageError):
         unpack(REPLIES, body)
-
-
-def test_several_replies_arrive_as_one_message():
-    """Each has the type of its request; another number of them is refused."""
-    replies = (Reply(value=True), Reply(problem=Problem(kind="raised")))
-    body = join_replies([pack(one) for one in replies])
-
-    assert read_replies(body, ("has", "forward")) == replies
-    for verbs in (("has",), ("new", "forward")):
-        with pytest.raises(BadMessageError):
-            read_replies(body, verbs)
 
 
 def test_an_unknown_verb_is_refused():

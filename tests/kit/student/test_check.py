@@ -121,15 +121,6 @@ def test_an_exception_of_a_kind_is_named_without_the_course(check, handed_out, s
     assert "The two axes of the keys are not exchanged although they must be." in said
 
 
-def test_what_a_result_depends_on_is_read_without_the_course(check, handed_out, solution):
-    """No known mistake gives these numbers; that two layers do nothing shows all the same."""
-    hand_in(handed_out, solution.replace("weights @ values", "torch.sin(values)"))
-    result = check(handed_out)
-
-    said = " ".join(result.output.split())
-    assert "W_query.weight and W_key.weight have no effect on your result" in said
-
-
 def test_a_clone_offers_its_hidden_suite(check, pytestconfig):
     """Whoever holds the course need not look for it."""
     result = check(pytestconfig.rootpath / "assignments" / "04_self_attention")

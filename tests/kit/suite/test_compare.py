@@ -75,7 +75,7 @@ def test_the_public_sentence_holds_no_value(actual: object):
 def test_the_public_sentence_about_a_number_has_no_digit():
     """The value of a hidden number is not shown either."""
     with pytest.raises(WrongAnswer) as caught:
-        number_agrees(3.25, 7.5, 0.1)
+        number_agrees(3.25, 7.5)
 
     assert "3.2500" in caught.value.message
     assert not any(letter.isdigit() for letter in caught.value.public)
@@ -163,7 +163,7 @@ def test_other_values_are_refused(actual: torch.Tensor, expected: torch.Tensor):
 )
 def test_one_number_may_be_a_float_or_a_tensor(actual: object):
     """`x.item()` and `x` are one answer."""
-    number_agrees(actual, 2.5, 1e-4)
+    number_agrees(actual, 2.5)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_one_number_may_be_a_float_or_a_tensor(actual: object):
 def test_anything_but_that_number_is_refused(actual: object, status: Status):
     """A tensor with an axis, a string or a boolean is not a number."""
     with pytest.raises(WrongAnswer) as caught:
-        number_agrees(actual, 2.5, 1e-4)
+        number_agrees(actual, 2.5)
 
     assert caught.value.status is status
 
@@ -288,7 +288,7 @@ def test_the_verb_agrees_with_what_is_compared(what: str, sentence: str):
         pytest.param(
             lambda: agrees(torch.tensor([[0.0], [9.0], [0.0]]), torch.zeros(3, 1)), id="rows"
         ),
-        pytest.param(lambda: number_agrees(31415.0, 1.0, 0.1), id="value"),
+        pytest.param(lambda: number_agrees(31415.0, 1.0), id="value"),
     ],
 )
 def test_beside_hidden_inputs_no_answer_is_quoted(compare):

@@ -56,7 +56,7 @@ def test_of_a_pair_only_its_answers_are_kept(programs: Programs, script: Script)
     pair = number_of(programs, "scale_missing"), number_of(programs, "softmax_axis")
     seen = sought(script.solved)
 
-    assert programs.matching((pair,), script, seen) == []
+    assert programs.matching((pair,), script, seen) == {}
     assert programs.answer(pair, script, len(seen.answers) - 1) is not None
     assert pair not in programs._channels
 

@@ -1,0 +1,90 @@
+"""Finds out whether rounding could decide what a program shows in a check.
+
+Another processor rounds each step of a program differently. Here every number that a check sends is
+moved by more than that, up and down. A program that enlarges this beyond the noise, or that ends
+differently, as one may that rounds or compares, shows nothing that holds on every machine.
+"""
+
+from enum import Enum, auto
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.diagnosis.matcher import Run
+from autograder.diagnosis.observation import Match, Observation, compare
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.protocol import Reply, TensorValue, Value, Verb
+from autograder.sandbox.static_names import Definition
+from autograder.sandbox.tensors import decode_tensor, encode_tensor
+from autograder.suite.noise import MARGIN
+from autograder.suite.student_proxy import SEND_BYTES, Channel
+
+SHIFT = 1e-6  # of each number up to 1, and in all of a larger one: ten times what a step rounds
+CLEAR = 3  # times the shift and the margin: what holds then is steady
+FAR = 4 * MARGIN  # from the bound of a check: what passes with so much room passes everywhere
+WAVES = 1e4  # numbers that differ by a thousandth move differently; equal numbers move alike
+ALIKE = {Match.YES, Match.TEXT_ONLY}
+
+
+class Steadiness(Enum):
+    """Whether a program shows the same on every machine."""
+
+    UNSTEADY = auto()
+    BORDERLINE = auto()  # on another machine it could look steady, or unsteady
+    STEADY = auto()
+
+
+class ShiftedChannel:
+    """Asks another channel with slightly other numbers; whole numbers are exact and stay."""
+
+    def __init__(self, channel: Channel, share: float) -> None:
+        self._channel = channel
+        self._share = share
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions in the source, and the names that they use."""
+        return self._channel.definitions
+
+    def ask(self, verb: Verb, **fields: Any) -> Reply:
+        """Do one request with shifted tensors."""
+        args, kwargs = fields.pop("args", ()), fields.pop("kwargs", {})
+        return self._channel.ask(
+            verb,
+            args=tuple(map(self._shifted, args)),
+            kwargs={name: self._shifted(value) for name, value in kwargs.items()},
+            **fields,
+        )
+
+    def _shifted(self, value: Value) -> Value:
+        tensor = decode_tensor(value) if isinstance(value, TensorValue) else None
+        if tensor is None or not tensor.is_floating_point():
+            return value
+        numbers = tensor.double()
+        waves = torch.cos(WAVES * numbers).masked_fill(numbers == numbers.round(), 0)
+        moved = numbers + self._share * waves * numbers.clamp(-1, 1)
+        return encode_tensor(moved.to(tensor.dtype), SEND_BYTES)
+
+
+def steadiness(seen: Observation, check: pytest.Item, channel: Channel, run: Run) -> Steadiness:
+    """Return whether the program behind *channel* shows what was *seen* on every machine."""
+    if seen.error is None and seen.room >= FAR:
+        return Steadiness.STEADY
+    if isinstance(seen.error, Fault) and not seen.answers:  # no number led to it
+        return Steadiness.STEADY
+    if _holds(seen, check, channel, run, CLEAR):
+        return Steadiness.STEADY
+    return Steadiness.BORDERLINE if _holds(seen, check, channel, run, 1) else Steadiness.UNSTEADY
+
+
+def _holds(seen: Observation, check: pytest.Item, channel: Channel, run: Run, times: float) -> bool:
+    """Whether it shows that with numbers that are so many *times* the usual shift away."""
+    if seen.room < times * MARGIN:
+        return False
+    shifts = (times * SHIFT, -times * SHIFT)
+    shifted = (run(check, ShiftedChannel(channel, share)) for share in shifts)
+    return all(
+        (one.error is None) == (seen.error is None) and compare(one, seen) in ALIKE
+        for one in shifted
+    )

@@ -1,0 +1,175 @@
+"""States how far the rounding of another machine moves a number, and compares numbers by it.
+
+Another processor, number of threads or build of torch rounds differently, so the last bits of a
+result differ. Nothing is decided inside that noise: two results are the same, or different, or it
+is undecided whether they are, and what is undecided takes no part in a decision.
+
+Distances are relative to the scale of a tensor, its largest absolute value and at least 1: where
+large terms cancel, a small entry has the noise of the large ones.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import IntEnum
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.suite.student_proxy import RemoteModule
+
+# Measured by `python -m benchmarks.kernels`, of right programs:
+NOISE = 1e-5  # at most 7.5e-6, where a softmax of large scores enlarges it
+PRINTED_NOISE = 5e-7  # on the small inputs of the documents, at most 2.7e-7
+SAME = 2 * NOISE  # what is closer is the same result
+APART = 10 * SAME  # what is farther is another result
+MARGIN = 2.0  # how many times the noise a result must be away from the bound of a check
+
+
+class Agreement(IntEnum):
+    """Whether two results are the same; of several comparisons the least one counts."""
+
+    DIFFERENT = 0
+    UNDECIDED = 1
+    SAME = 2
+
+    @classmethod
+    def of(cls, distance: float, scale: float) -> "Agreement":
+        """Return whether numbers of this *scale* and *distance* are the same; NaN is different."""
+        if distance <= SAME * scale:
+            return cls.SAME
+        return cls.UNDECIDED if distance <= APART * scale else cls.DIFFERENT
+
+
+def agreement(left: Any, right: Any) -> Agreement:
+    """Compare two answers, or two values of JSON; NaN agrees with NaN.
+
+    Lists and tuples are compared as checks do, which take them for one another. A list of numbers
+    has one scale, like a tensor. Two modules agree: what they compute is asked for.
+    """
+    match left, right:
+        case Tensor(), Tensor():
+            return _of_tensors(left.detach(), right.detach())
+        case dict(), dict():
+            names = (left.keys(), right.keys())
+            return least_agreement(chain([names], ((left[key], right[key]) for key in left)))
+        case (list() | tuple(), list() | tuple()):
+            return _of_lists(left, right)
+        case float(), float():
+            return _of_numbers(left, right, max([1.0, *_finite((left, right))]))
+        case RemoteModule(), RemoteModule():
+            return Agreement.SAME
+    same = type(left) is type(right) and bool(left == right)
+    return Agreement.SAME if same else Agreement.DIFFERENT
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Whether two answers are the same."""
+    return agreement(left, right) is Agreement.SAME
+
+
+def rounded(number: float, scale: float, digits: int) -> float | str:
+    """Round *number*, of a tensor of this *scale*, for JSON; *digits* are those at scale 1.
+
+    NaN and infinities, which JSON lacks, become texts.
+    """
+    if not math.isfinite(number):
+        return str(number)
+    places = digits - math.floor(math.log10(max(scale, abs(number))))
+    return round(number, places) + 0.0  # no -0.0
+
+
+def scale_of(*tensors: Tensor) -> float:
+    """Return the largest finite absolute value, at least 1."""
+    known = (one.detach().abs() for one in tensors if one.numel())
+    largest = (float(one.nan_to_num(0, 0, 0).max()) for one in known)
+    return max([1.0, *largest])
+
+
+def least_agreement(pairs: Iterable[tuple[Any, Any]]) -> Agreement:
+    """Compare until two parts are different."""
+    least = Agreement.SAME
+    for left, right in pairs:
+        least = min(least, agreement(left, right))
+        if least is Agreement.DIFFERENT:
+            break
+    return least
+
+
+def _of_tensors(left: Tensor, right: Tensor) -> Agreement:
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return Agreement.DIFFERENT
+    if torch.equal(left, right):  # which is faster than below
+        return Agreement.SAME
+    if not (left.is_floating_point() or left.is_complex()):
+        return Agreement.DIFFERENT
+    wide = torch.complex128 if left.is_complex() else torch.float64  # torch can't compare float8
+    mine, theirs = left.to(wide), right.to(wide)
+    equal = (mine == theirs) | (mine.isnan() & theirs.isnan())
+    apart = (mine - theirs).abs().masked_fill(equal, 0)
+    return Agreement.of(float(apart.max()), scale_of(mine, theirs))
+
+
+def _of_lists(left: Sequence[Any], right: Sequence[Any]) -> Agreement:
+    if len(left) != len(right):
+        return Agreement.DIFFERENT
+    scale = max([1.0, *_finite(left), *_finite(right)])
+    least = Agreement.SAME
+    for mine, other in zip(left, right, strict=True):
+        numbers = isinstance(mine, float) and isinstance(other, float)
+        found = _of_numbers(mine, other, scale) if numbers else agreement(mine, other)
+        if found is Agreement.DIFFERENT:
+            return found
+        least = min(least, found)
+    return least
+
+
+def _of_numbers(left: float, right: float, scale: float) -> Agreement:
+    if left == right or (math.isnan(left) and math.isnan(right)):  # infinities, too
+        return Agreement.SAME
+    return Agreement.of(abs(left - right), scale)
+
+
+def _finite(values: Sequence[Any]) -> list[float]:
+    """Return the absolute values of the finite numbers."""
+    return [abs(one) for one in values if isinstance(one, float) and math.isfinite(one)]
+
+
+def varies(numbers: Tensor) -> bool:
+    """Whether the finite *numbers* are certainly more than one constant with noise."""
+    finite = numbers.detach()[numbers.detach().isfinite()]
+    if not finite.numel() or not torch.is_floating_point(finite):
+        return bool((finite != finite[:1]).any())
+    finite = finite.double()
+    return float(finite.max() - finite.min()) > max(SAME, APART * float(finite.abs().max()))
+
+
+_rooms: ContextVar[list[float] | None] = ContextVar("rooms", default=None)
+
+
+@contextmanager
+def watching_bounds(*, on: bool = True) -> Iterator[list[float]]:
+    """Collect how far the compared results are from the bounds of their checks, if *on*.
+
+    The unit is the noise; below zero is beyond the bound. Rounding may decide what is close to it.
+    """
+    rooms: list[float] = []
+    token = _rooms.set(rooms if on else None)
+    try:
+        yield rooms
+    finally:
+        _rooms.reset(token)
+
+
+def note_room(apart: Tensor, bound: Tensor, expected: Tensor, noise: float = NOISE) -> None:
+    """Keep how far *apart* is from its *bound* where it is closest, or farthest beyond it.
+
+    *apart* are distances from *expected*. A bound of zero is for exact numbers without noise.
+    """
+    rooms = _rooms.get()
+    if rooms is not None and apart.numel() and float(bound.max()):
+        units = noise * expected.abs().nan_to_num(0, 0, 0).clamp(min=1)
+        rooms.append(float(((bound - apart) / units).nan_to_num(nan=-torch.inf).min()))

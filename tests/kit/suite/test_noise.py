@@ -1,0 +1,130 @@
+"""Two results are the same, or different, or too close to tell."""
+
+import math
+
+import pytest
+import torch
+
+from autograder.suite.compare import agrees, matches_printed
+from autograder.suite.noise import (
+    APART,
+    MARGIN,
+    NOISE,
+    SAME,
+    Agreement,
+    agreement,
+    rounded,
+    scale_of,
+    varies,
+    watching_bounds,
+)
+
+X = torch.tensor([[1.0, -2.0], [0.25, 0.5]])
+
+
+def test_the_margins_are_on_both_sides():
+    """The same result on another machine is the same, and what is another result is far away."""
+    assert MARGIN * NOISE <= SAME
+    assert MARGIN * SAME <= APART
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected"),
+    [
+        pytest.param(SAME, Agreement.SAME, id="noise"),
+        pytest.param(2 * SAME, Agreement.UNDECIDED, id="in-between"),
+        pytest.param(0.9 * APART, Agreement.UNDECIDED, id="almost-apart"),
+        pytest.param(2 * APART, Agreement.DIFFERENT, id="apart"),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, 40.0])
+def test_distances_are_relative_to_the_largest_entry(
+    distance: float, scale: float, expected: Agreement
+):
+    """An entry that is small because large terms cancel has the noise of the large ones."""
+    left = torch.tensor([scale, 0.01], dtype=torch.float64)
+    right = left + torch.tensor([0.0, 0.999 * distance * scale])
+
+    assert agreement(left, right) is expected
+    assert agreement(left.tolist(), right.tolist()) is expected
+    assert agreement({"W_q": left}, {"W_q": right}) is expected
+
+
+def test_of_several_answers_the_least_agreement_counts():
+    """One answer that is different makes all different, and one in between leaves them open."""
+    between, apart = X + 2 * scale_of(X) * SAME, X + 1
+
+    assert agreement([X, between], (X, X)) is Agreement.UNDECIDED
+    assert agreement([between, apart], [X, X]) is Agreement.DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        pytest.param(torch.tensor([math.nan, 1.0]), torch.tensor([0.0, 1.0]), id="nan"),
+        pytest.param(torch.tensor([math.inf, 1.0]), torch.tensor([-math.inf, 1.0]), id="infinity"),
+        pytest.param(torch.tensor([True]), torch.tensor([False]), id="booleans"),
+        pytest.param([math.nan], [0.0], id="nan-of-json"),
+        pytest.param(["nan"], ["inf"], id="texts-of-json"),
+        pytest.param({"a": 1.0}, {"b": 1.0}, id="names"),
+    ],
+)
+def test_no_noise_turns_one_into_the_other(left: object, right: object):
+    """NaN, infinities, booleans and names are exact."""
+    assert agreement(left, right) is Agreement.DIFFERENT
+    assert agreement(left, left) is Agreement.SAME
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        pytest.param([0.125] * 8, False, id="constant"),
+        pytest.param([0.125, 0.125 + 1e-7], False, id="constant-with-noise"),
+        pytest.param([0.0, 1e-7], False, id="zeros-with-noise"),
+        pytest.param([1e4, 1e4 + 1], False, id="large-constant-with-noise"),
+        pytest.param([0.125, 0.126], True, id="numbers"),
+        pytest.param([math.nan, 2.0], False, id="one-finite-number"),
+        pytest.param([], False, id="nothing"),
+    ],
+)
+def test_a_constant_may_have_noise(numbers: list[float], expected):
+    """The last bits of a constant do not make it an answer that says something."""
+    assert varies(torch.tensor(numbers)) is expected
+
+
+def test_numbers_are_rounded_by_the_scale_of_their_tensor():
+    """A large tensor has no digits behind the point that another machine would also give."""
+    assert rounded(0.123456789, 1.0, 6) == 0.123457
+    assert rounded(0.123456789, 300.0, 6) == 0.1235
+    assert rounded(-0.0, 1.0, 6) == 0.0
+    assert rounded(math.nan, 1.0, 6) == "nan"
+
+
+def test_the_distance_to_the_bound_is_kept():
+    """The closest entry counts; the unit is the noise, and below zero is beyond the bound."""
+    with watching_bounds() as rooms:
+        agrees(torch.tensor([1.0, 1.5 + 1e-4]), torch.tensor([1.0, 1.5]))
+        with pytest.raises(AssertionError):
+            agrees(torch.tensor([1.0]), torch.tensor([2.0]))
+
+    passed, failed = rooms
+
+    assert passed == pytest.approx((2.5e-4 - 1e-4) / (1.5 * NOISE), rel=1e-2)
+    assert failed == pytest.approx((3e-4 - 1) / (2 * NOISE), rel=1e-2)
+
+
+def test_an_exact_comparison_has_no_distance():
+    """Equal tensors, and printed whole numbers, have nothing that rounding could decide."""
+    with watching_bounds() as rooms:
+        agrees(X, X)
+        matches_printed(torch.tensor([1, 2]), torch.tensor([1, 2]), 0.0, "The result", 0)
+
+    assert rooms == []
+
+
+def test_nothing_is_kept_unless_somebody_watches():
+    """Grading a class needs no distances."""
+    with watching_bounds(on=False) as rooms:
+        agrees(torch.tensor([1.0, 1.5 + 1e-5]), torch.tensor([1.0, 1.5]))
+
+    assert rooms == []
