@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, starmap
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -225,6 +226,7 @@ class StageVerifier:
         yield from self.check_full_marks("the solution", self._solution.encode())
         for variant in self._variants:
             yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
+            yield from self.check_import(variant)
         yield from self.check_placeholder()
         for item in self._bank:
             yield from self.check_misconception(item)
@@ -246,6 +248,13 @@ class StageVerifier:
         problem = f"{failed[0].name}: {failed[0].message}" if failed else result.message
         if result.score is None or result.score != result.max_score or problem:
             yield f"{name} scores {result.score} of {result.max_score}. {problem}"
+
+    def check_import(self, variant: Path) -> Iterator[str]:
+        """Every statement of *variant* runs: a sandbox forgives those that raise."""
+        try:
+            self._import(variant)
+        except CourseError as error:
+            yield f"variant {variant.name} can't be imported. {error}"
 
     def check_placeholder(self) -> Iterator[str]:
         """Tensors of zeros in the right shapes earn next to nothing."""
@@ -285,10 +294,13 @@ class StageVerifier:
                 yield Room(check.name, rooms[closest], closest)
 
     def _importable(self) -> Iterator[tuple[str, LocalChannel]]:
-        """Yield right modules by name; ``check_full_marks`` reports those that do not import."""
+        """Yield right modules by name; ``check_import`` reports those that can't be imported."""
         for path in (self._stage.solution, *self._variants):
             with contextlib.suppress(CourseError):
-                yield path.name, LocalChannel(path.stem, path.read_bytes())
+                yield path.name, self._import(path)
+
+    def _import(self, path: Path) -> LocalChannel:
+        return LocalChannel(path.stem, path.read_bytes())
 
     def public_findings(self) -> Iterator[str]:
         """Run the public suite on the solution and on the stub."""

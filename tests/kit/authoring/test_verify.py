@@ -115,7 +115,7 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
             "tests/hidden/01_tiny/variants/lambdas.py",
             "double = ",
             "import missing_package\n\ndouble = ",
-            "variant lambdas.py scores",
+            "variant lambdas.py can't be imported",
             id="a-variant-that-can-not-be-imported",
         ),
         pytest.param(
