@@ -165,8 +165,9 @@ def _bank(runner: SuiteRunner, stage: Stage) -> Counter[str]:
     """Count the misconceptions of *stage* that kinds of mistake name."""
     counts: Counter[str] = Counter()
     matcher = KindsOnly(runner, stage)
+    solution = solution_channel(stage.solution)
     for item in read(stage.misconceptions):
-        said = _said(runner, stage, matcher, item.exercise, channel_of(stage, item))
+        said = _said(runner, stage, matcher, item.exercise, channel_of(stage, item, solution))
         counts["misconceptions"] += 1
         counts[said or "passed"] += 1
     return counts

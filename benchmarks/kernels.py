@@ -101,13 +101,14 @@ def _right(runner: SuiteRunner, stage: Stage) -> Iterator[tuple[Key, Shown]]:
 
 
 def _wrong(runner: SuiteRunner, stage: Stage) -> Iterator[tuple[Key, Shown]]:
+    solution = solution_channel(stage.solution)
     bank = [
-        (item.id, item.exercise, channel_of(stage, item))
+        (item.id, item.exercise, channel_of(stage, item, solution))
         for item in misconceptions.read(stage.misconceptions)
     ]
     kinds = [
         (fingerprints.kind_label(number), kind.exercise, kind.channel)
-        for number, kind in enumerate(kinds_of(stage, solution_channel(stage.solution)))
+        for number, kind in enumerate(kinds_of(stage, solution))
     ]
     for label, exercise, channel in (*bank, *kinds):
         if channel is None:

@@ -187,7 +187,7 @@ class FingerprintMaker:
         """Keep what each misconception shows; return those that fail a check."""
         found: list[Mistake] = []
         for item in bank:
-            channel = channel_of(self._public.stage, item)
+            channel = channel_of(self._public.stage, item, self._public.solution)
             showings = self._examine(item.id, item.exercise, channel)
             if showings.shown:
                 self._keep(len(found), showings)

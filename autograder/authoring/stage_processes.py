@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from autograder.course import Stage
 from autograder.grading.grade import cores
+from autograder.sandbox.isolation import end_with_parent
 
 _Part = TypeVar("_Part")
 
@@ -21,7 +22,7 @@ def in_processes(work: Callable[[Sequence[Stage]], _Part], stages: Sequence[Stag
     parts: list[list[Stage]] = [[] for _ in range(count)]
     for stage in sorted(stages, key=_effort, reverse=True):
         min(parts, key=lambda part: sum(map(_effort, part))).append(stage)
-    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
+    with ProcessPoolExecutor(count, get_context("fork"), end_with_parent, (os.getpid(),)) as pool:
         return list(pool.map(work, parts))
 
 

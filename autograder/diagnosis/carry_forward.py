@@ -287,7 +287,9 @@ class CarryForward:
             number = len(self._channels)
             try:
                 text = self._text(program)
-                self._channels[program] = LocalChannel(f"given_{number}", text.encode())
+                self._channels[program] = LocalChannel(
+                    f"given_{number}", text.encode(), self._solution
+                )
             except CourseError:  # a variant need not work with another program's definition
                 self._channels[program] = None
         return self._channels[program]

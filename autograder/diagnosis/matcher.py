@@ -319,7 +319,7 @@ class MisconceptionMatcher:
         key = (item.id, check.nodeid)
         if key not in self._runs:
             if item.id not in self._channels:
-                self._channels[item.id] = channel_of(self._stage, item)
+                self._channels[item.id] = channel_of(self._stage, item, self._solution)
             self._runs[key] = self._run(check, self._channels[item.id])
         return self._runs[key]
 
@@ -381,7 +381,7 @@ def _describe_answer(
     )
 
 
-def channel_of(stage: Stage, item: Misconception) -> LocalChannel:
+def channel_of(stage: Stage, item: Misconception, solution: LocalChannel) -> LocalChannel:
     """Import the solution of *stage* with the mistake *item* in it."""
     text = item.module(stage.solution.read_text("utf-8"))
-    return LocalChannel(f"{stage.module}_{item.id}", text.encode())
+    return LocalChannel(f"{stage.module}_{item.id}", text.encode(), solution)

@@ -123,7 +123,7 @@ def check_roots(roots: Iterable[str], secret: Path) -> None:
 def limit_memory(size: int) -> None:
     """Let this process map at most *size* bytes more than it has; only Linux can say how many."""
     if sys.platform == "linux":
-        _set_limit(resource.RLIMIT_AS, _mapped_bytes() + size)
+        _set_limit(resource.RLIMIT_AS, mapped_bytes() + size)
 
 
 def limit_processor_time(seconds: float) -> None:
@@ -166,8 +166,7 @@ def confine(policy: SandboxPolicy, parent: int) -> None:
 def _apply_process_isolation(policy: SandboxPolicy, parent: int) -> None:
     """Apply what works on every system and can't fail."""
     _start_session()
-    if sys.platform == "linux":  # elsewhere the fork server ends its workers
-        _end_with_parent(parent)
+    end_with_parent(parent)  # elsewhere the fork server ends its workers
     os.umask(0o077)
     for limit, value in _limits(policy):
         with contextlib.suppress(OSError, ValueError):  # macOS knows some limits but sets none
@@ -183,7 +182,7 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
         _set_limit(limit, value)
     os.umask(0o077)
     _drop_privileges()
-    _end_with_parent(parent)  # after the change of user, which resets it
+    end_with_parent(parent)  # after the change of user, which resets it
     syscalls.prctl(_PR_SET_DUMPABLE, 0)
     syscalls.prctl(_PR_SET_NO_NEW_PRIVS, 1)
     landlock.restrict(map(Path, (*policy.readable, policy.private)), (*writable, _NULL))
@@ -252,7 +251,7 @@ def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
     if policy.isolation == "full" and _is_root():  # else the user's own programs would count
         yield resource.RLIMIT_NPROC, policy.threads
     _share_arenas()
-    yield resource.RLIMIT_AS, _mapped_bytes() + policy.memory_bytes
+    yield resource.RLIMIT_AS, mapped_bytes() + policy.memory_bytes
 
 
 def _set_limit(limit: int, value: int) -> None:
@@ -268,7 +267,8 @@ def _share_arenas() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
-def _mapped_bytes() -> int:
+def mapped_bytes() -> int:
+    """Return how much memory this process has mapped; Linux only."""
     pages = Path("/proc/self/statm").read_bytes().split()[0]
     return int(pages) * os.sysconf("SC_PAGESIZE")
 
@@ -389,8 +389,10 @@ def _allows_others(path: Path, right: int) -> bool:
         return True  # there is no file to refuse
 
 
-def _end_with_parent(parent: int) -> None:
-    syscalls.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def end_with_parent(parent: int) -> None:
+    """Let the kernel end this process with the thread of *parent* that started it; Linux only."""
+    if sys.platform == "linux":
+        syscalls.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before the line above
         os._exit(1)
 

@@ -46,7 +46,7 @@ _StandInVerb = Literal["stand_in", "remove_stand_ins"]
 Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb, _StandInVerb]
 _ImportKind = Literal["not-compiled", "rebound"]
 _CallKind = Literal["missing", "not-implemented", "raised", "bad-output"]
-_LimitKind = Literal["out-of-memory", "out-of-disk"]
+_LimitKind = Literal["out-of-memory", "out-of-disk", "out-of-time"]
 ProblemKind = Literal[_ImportKind, _CallKind, _LimitKind]
 
 

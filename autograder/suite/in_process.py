@@ -9,6 +9,7 @@ import functools
 import hashlib
 import inspect
 import operator
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,18 +21,32 @@ from torch.overrides import TorchFunctionMode
 
 from autograder.errors import CourseError
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.protocol import ListValue, Reply, Request, Verb, pack, request_of
+from autograder.sandbox.protocol import ListValue, Problem, Reply, Request, Verb, pack, request_of
 from autograder.sandbox.static_names import Definition, definitions, parse
+from autograder.suite.run_limits import OutOfTimeError, limited
 
 MAX_BYTES = 1 << 26  # of an answer of the course's own code; ample
 MAX_TENSORS = 200  # that are kept of one request; a solution computes some ten
 MAX_REPLIES = 10_000  # that are kept of one solution; the checks of a stage ask some hundreds
+# Limits of one request. A wrong program gets a multiple of what the solution has needed at most.
+SOLUTION_SECONDS, WRONG_SECONDS, AGAIN_SECONDS, PACE = 60.0, 1.0, 0.3, 10.0
+MEMORY_MIB = 512  # more than before the request
+
+
+OUT_OF_TIME = Reply(problem=Problem(kind="out-of-time"))
 
 
 class LocalChannel:
-    """Answers requests by running the course's own code in this process."""
+    """Answers requests by running the course's own code in this process, within limits.
 
-    def __init__(self, name: str, code: bytes) -> None:
+    A wrong program is compared with *right*, the solution; a request that it does not end in time
+    has the problem "out-of-time".
+    """
+
+    def __init__(self, name: str, code: bytes, right: "LocalChannel | None" = None) -> None:
+        self._right = right
+        self._slowest = 0.0  # processor time, in seconds, of the slowest request so far
+        self.overruns = 0  # requests that it did not end
         self._executor = RequestExecutor(f"_course_{name}", notebook=False, max_bytes=MAX_BYTES)
         self.file = f"_course_{name}.py"  # in which exceptions say that they arose
         self._source: Callable[[], str] = code.decode
@@ -52,7 +67,8 @@ class LocalChannel:
         exec(code, namespace)  # noqa: S102  # made of the solution's own syntax tree
         changed = copy.copy(self)
         vars(changed).pop("definitions", None)
-        vars(changed).update(_executor=executor, _source=source)
+        right = self._right or self
+        vars(changed).update(_executor=executor, _source=source, _right=right, overruns=0)
         return changed
 
     def arguments(self, name: str) -> dict[str, bool]:
@@ -83,11 +99,32 @@ class LocalChannel:
     def _answers(self, requests: Sequence[Request]) -> list[Reply]:
         with contextlib.redirect_stdout(None), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            replies = list(map(self._executor.answer, requests))
+            replies = list(map(self._answer_in_time, requests))
         interrupt = KeyboardInterrupt.__name__
         if any(one.problem is not None and one.problem.type == interrupt for one in replies):
             raise KeyboardInterrupt  # the instructor pressed Ctrl-C; the code did not raise it
         return replies
+
+    def _answer_in_time(self, request: Request) -> Reply:
+        start = time.process_time()
+        try:
+            with limited(self._seconds, MEMORY_MIB):
+                reply = self._executor.answer(request)
+        except OutOfTimeError:  # before or after the code ran
+            reply = OUT_OF_TIME
+        if reply.problem is not None and reply.problem.type == OutOfTimeError.__name__:
+            self.overruns += 1
+            return OUT_OF_TIME
+        self._slowest = max(self._slowest, time.process_time() - start)
+        return reply
+
+    @property
+    def _seconds(self) -> float:
+        """Return how long a request may compute; a program that did not end once gets less."""
+        if self._right is None:
+            return SOLUTION_SECONDS
+        pace = PACE * self._right._slowest  # noqa: SLF001  # of the same class
+        return pace + (AGAIN_SECONDS if self.overruns else WRONG_SECONDS)
 
 
 class ReferenceChannel:

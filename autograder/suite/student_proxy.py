@@ -35,6 +35,7 @@ LIMITS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
     {
         "out-of-memory": (Status.OUT_OF_MEMORY, "asked for more memory than it may use"),
         "out-of-disk": (Status.OUT_OF_DISK, "wrote more than its folder may hold"),
+        "out-of-time": (Status.TIMEOUT, "did not finish in time"),
     }
 )
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from autograder.diagnosis.observation import (
     Failure,
     Observation,
+    does_not_end,
     ended_alike,
     step_agreement,
 )
@@ -184,8 +185,15 @@ def refuses(error: BaseException | None) -> bool:
 
 
 def is_specific(error: BaseException | None) -> bool:
-    """Whether an exception says more than what kind it is: its text, or that it is a refusal."""
-    return refuses(error) or bool(SPECIFIC.search(str(getattr(error, "text", ""))))
+    """Whether an end says more than that it is an exception of some type.
+
+    Its text does, that it is a refusal, and that the code does not end.
+    """
+    return (
+        refuses(error)
+        or does_not_end(error)
+        or bool(SPECIFIC.search(str(getattr(error, "text", ""))))
+    )
 
 
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:

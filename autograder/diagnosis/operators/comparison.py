@@ -12,6 +12,7 @@ from autograder.diagnosis.observation import (
     Match,
     Observation,
     compare,
+    does_not_end,
     is_coincidence,
 )
 from autograder.diagnosis.operators.answers import (
@@ -239,4 +240,4 @@ class Comparison:
 
 def _is_raised(failure: Failure) -> bool:
     error = failure.observation.error
-    return isinstance(error, Raised) and not isinstance(error, NoGradients)
+    return does_not_end(error) or (isinstance(error, Raised) and not isinstance(error, NoGradients))

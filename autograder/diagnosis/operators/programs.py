@@ -264,8 +264,14 @@ class Programs:
         return known[index]
 
     def channel(self, key: Key) -> LocalChannel | None:
-        """Return the program, which can be asked; ``None`` if it can't be imported."""
+        """Return the program, which can be asked; ``None`` if it can't be imported.
+
+        There is none of two mistakes either of which alone did not end.
+        """
         if key not in self._channels:
+            alone = [self._channels.get((number,)) for number in key] if len(key) > 1 else []
+            if any(one.overruns for one in alone if one):
+                return None
             rewrites = [self.rewrites[number] for number in key]
             try:
                 code = self._exercise.compile(rewrites, self._solution.file)

@@ -1,6 +1,10 @@
 """Stages of a course, divided among processes."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +15,19 @@ from autograder.authoring.stage_processes import in_processes
 from autograder.course import Stage, load
 from autograder.errors import CourseError
 
+ENDLESS = """
+import os, sys
+from pathlib import Path
+from autograder.authoring import stage_processes
+from autograder.course import load
+
+def work(stages):
+    print(os.getpid(), flush=True)
+    while True: pass
+
+stage_processes.cores = lambda: 2
+stage_processes.in_processes(work, load(Path(sys.argv[1])).stages)
+"""
 COURSE = load(Path(__file__).parents[3])
 
 
@@ -43,3 +60,24 @@ def test_an_error_in_a_process_is_raised():
     """With its own words."""
     with pytest.raises(CourseError, match=f"{COURSE.stages[0].name} is wrong"):
         in_processes(refuse, COURSE.stages)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a signal that only Linux sends")
+def test_no_process_outlives_the_command():
+    """Whatever ends the command, an endless loop of a stage ends with it."""
+    arguments = [sys.executable, "-c", ENDLESS, str(COURSE.root)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as command:  # noqa: S603  # our own
+        assert command.stdout is not None
+        pids = [int(command.stdout.readline()) for _ in range(2)]
+        command.send_signal(signal.SIGKILL)
+
+    until = time.monotonic() + 10
+    while any(map(is_alive, pids)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(is_alive, pids))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process computes; one that nobody waits for is a zombie."""
+    status = Path(f"/proc/{pid}/stat")
+    return status.is_file() and status.read_text().rpartition(")")[2].split()[0] != "Z"

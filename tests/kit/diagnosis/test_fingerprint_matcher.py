@@ -54,12 +54,13 @@ def test_fingerprints_and_code_name_the_same_misconception(course: Course):
     """For every misconception of a stage, both matchers name the same mistake."""
     stage = course.stage("02")
     with open_suites(course, [stage], public=True) as runner:
-        by_code = MisconceptionMatcher(stage, runner.run, solution_channel(stage.solution))
+        solution = solution_channel(stage.solution)
+        by_code = MisconceptionMatcher(stage, runner.run, solution)
         by_numbers = fingerprint_matcher(stage)
         different = [
             item.id
             for item in misconceptions.read(stage.misconceptions)
-            if (channel := channel_of(stage, item))
+            if (channel := channel_of(stage, item, solution))
             for code, numbers in [
                 diagnoses([by_code, by_numbers], runner, stage, item.exercise, channel)
             ]
