@@ -17,6 +17,7 @@ import msgspec
 
 from autograder.authoring import kinds_report, release, stubs
 from autograder.authoring.fingerprinting import kinds_of
+from autograder.authoring.garbage import blanks, composition, garbage
 from autograder.authoring.recording import Recorder, open_recorder
 from autograder.authoring.stage_processes import in_processes
 from autograder.course import Course, Stage
@@ -36,6 +37,7 @@ from autograder.suite.noise import MARGIN
 
 STAGE_POINTS = 10.0
 GAP_SHARE = 0.02  # of a stage's misconceptions may pass the public suite, each with its reason
+GARBAGE_POINTS = 1.0  # more than blanks may be earned by what computes nothing
 PLACEHOLDER_SHARE = 0.2  # of the points: tensors of zeros have the right shapes, and nothing else
 
 
@@ -228,6 +230,7 @@ class StageVerifier:
             yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
             yield from self.check_import(variant)
         yield from self.check_placeholder()
+        yield from self.check_garbage()
         for item in self._bank:
             yield from self.check_misconception(item)
         first_of_each = {item.exercise: item for item in reversed(self._bank)}
@@ -265,6 +268,24 @@ class StageVerifier:
         result = self._grade("hollow", path.read_bytes())
         if result.score is None or result.score > PLACEHOLDER_SHARE * STAGE_POINTS:
             yield f"zeros of the right shapes earn {result.score}."
+
+    def check_garbage(self) -> Iterator[str]:
+        """Garbage below right code earns hardly more than blanks there."""
+        base = composition(self._stage)
+        if base is None:
+            return
+        blank = self._grade("blanks", blanks(base).encode()).score or 0.0
+        for one in garbage(self._stage, base, self._import(self._stage.solution), self._share):
+            score = self._grade(one.name, one.module.encode()).score or 0.0
+            if score > blank + GARBAGE_POINTS:
+                what = f"{one.name} in {', '.join(base.used)} of {base.path.name}"
+                yield f"{what}: garbage earns {score:g} points where blanks earn {blank:g}."
+
+    def _share(self, item: Misconception) -> float:
+        """Return how much of its exercise's work *item* does."""
+        checks = self._runner.checks(self._stage.name)
+        items = [check.item for check in checks if check.spec.exercise == item.exercise]
+        return self._runner.wrong_programs(self._stage).share(item, items)
 
     def check_misconception(self, item: Misconception) -> Iterator[str]:
         """The misconception *item* loses points, and its diagnosis names it."""

@@ -34,44 +34,54 @@ from autograder.results import Diagnosis, Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import DictValue, Value
 from autograder.sandbox.static_names import Definition, definitions, parse, reached_uses
-from autograder.suite.checks import WrongAnswer
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import varies
 from autograder.suite.student_proxy import Channel
 
 MAX_SETS = 12  # of mistakes that are tried together; a stage has at most five exercises
 MAX_INPUTS = 4  # tensors that an exercise gets from another; queries, keys, values and a mask
-COMPUTED = {"call", "forward", "gradients"}  # verbs whose answers the code computes
-SHIFT = """
-import torch
-
-def _shift(run, number):
+# What replaces an exercise that runs otherwise: each defines `_changed`.
+SHIFTED = """
+def _changed(run):
     def shifted(*args, **kwargs):
         left = iter(range(len(args) + len(kwargs)))
         def change(value):
-            if torch.is_tensor(value) and value.is_floating_point() and next(left) == number:
+            if torch.is_tensor(value) and value.is_floating_point() and next(left) == NUMBER:
                 return torch.arange(value.numel()).cos().reshape(value.shape) - 1.5 * value
             return value
         return run(*map(change, args), **{name: change(kwargs[name]) for name in kwargs})
     return shifted
-
+"""
+NONSENSE = """
+def _changed(run):
+    def nonsense(*args, **kwargs):
+        right = run(*args, **kwargs)
+        if not torch.is_tensor(right):
+            return right
+        given = [value for value in (*args, *kwargs.values()) if torch.is_tensor(value)]
+        total = 1 + sum(value.double().nan_to_num(0, 1, -1).mean() for value in given)
+        return (torch.arange(right.numel()).cos() * total).reshape(right.shape).to(right.dtype)
+    return nonsense
+"""
+IN_PLACE = """
 if isinstance(EXERCISE, type):
-    EXERCISE.forward = _shift(EXERCISE.forward, NUMBER)
+    EXERCISE.forward = _changed(EXERCISE.forward)
 else:
-    EXERCISE = _shift(EXERCISE, NUMBER)
+    EXERCISE = _changed(EXERCISE)
 """
 
 
 class Program(NamedTuple):
     """The right program at *path* with *mistakes*, if any, in different exercises.
 
-    The tensor of number *shifted* is changed on its way into *exercise*; -1 is none.
+    *changed* says how the answers of *exercise* are changed, if they are.
     """
 
     path: Path
     mistakes: tuple[Misconception, ...] = ()
     exercise: str = ""
-    shifted: int = -1
+    changed: str = ""
 
 
 Shapes = dict[str, dict[str, Value]]
@@ -148,6 +158,23 @@ class CarryForward:
             if checks := self._alike_on_stand_ins(student, path, used, failures, passed):
                 return Carried(_names(used), checks)
         return None
+
+    def uses_any(self, source: Sequence[Definition], exercise: str, others: Sequence[str]) -> bool:
+        """Whether *exercise* in *source* uses one of the exercises *others*."""
+        return any(_uses(source, exercise, other) for other in others)
+
+    def shows_work(self, exercise: str, passed: Sequence[pytest.Item]) -> bool:
+        """Whether some check that *exercise* has passed shows that it was not left out.
+
+        A probe does, which compares with the right result. So does a law that nonsense of the right
+        shape breaks.
+        """
+        nonsense = Program(self._stage.solution, exercise=exercise, changed=NONSENSE)
+        return any(
+            layer_of(check) is Layer.PROBE
+            or (layer_of(check) is Layer.LAWS and self._replay(nonsense, check).fails)
+            for check in passed
+        )
 
     def _alike_on_stand_ins(
         self,
@@ -260,7 +287,8 @@ class CarryForward:
         self, program: Program, exercise: str, number: int, check: pytest.Item, count: int
     ) -> bool:
         """Whether the first *count* answers surely change if this input of *exercise* does."""
-        changed = program._replace(exercise=exercise, shifted=number)
+        shift = SHIFTED.replace("NUMBER", str(number))
+        changed = program._replace(exercise=exercise, changed=shift)
         if not (self._channel(program) and self._channel(changed)):
             return False
         plain, shifted = (
@@ -297,10 +325,7 @@ class CarryForward:
     def _text(self, program: Program) -> str:
         solution = self._stage.solution.read_text("utf-8")
         text = with_mistakes(program.path, program.mistakes, solution)
-        if program.shifted < 0:
-            return text
-        shift = SHIFT.replace("EXERCISE", program.exercise).replace("NUMBER", str(program.shifted))
-        return text + shift
+        return text + change(program.exercise, program.changed) if program.changed else text
 
 
 def certain_mistakes(
@@ -313,16 +338,9 @@ def certain_mistakes(
     return named if tied else ()
 
 
-def is_attempt(failures: Sequence[Failure]) -> bool:
-    """Whether the code behind *failures* computes anything: what was never written is no mistake.
-
-    Zeros of the right shape, below a right exercise, must not earn its points.
-    """
-    return any(
-        verb in COMPUTED and _tells(answer)
-        for one in failures
-        for verb, answer in one.observation.answers
-    )
+def change(exercise: str, how: str) -> str:
+    """Return source that changes the answers of *exercise* as *how* says, after its definition."""
+    return f"\nimport torch\n{how}{IN_PLACE.replace('EXERCISE', exercise)}"
 
 
 def with_mistakes(path: Path, mistakes: Iterable[Misconception], solution: str) -> str:

@@ -29,12 +29,14 @@ from autograder.diagnosis.operators.search import OperatorSearch, Tried
 from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
 from autograder.sandbox.faults import Fault, Raised
-from autograder.suite.checks import WrongAnswer, layer_of
-from autograder.suite.in_process import Exchange, LocalChannel, RecordingChannel
+from autograder.sandbox.protocol import Request
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
+from autograder.suite.in_process import COMPUTED, Exchange, LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
 MAX_BESIDE = 2  # kinds of mistake for what the first explanation leaves
 MAX_NAMED = 3  # more sentences would be no help
+LEAST_SHARE = 0.5  # of the solution's steps, for a mistake that is carried forward
 EXPLAINS = {Match.YES, Match.TEXT_ONLY}
 Run = Callable[[pytest.Item, Channel], Observation]
 
@@ -271,6 +273,7 @@ class MisconceptionMatcher:
         self._solved: dict[str, tuple[Observation, list[Exchange]]] = {}
         self._channels: dict[str, LocalChannel] = {}
         self._runs: dict[tuple[str, str], Observation] = {}
+        self._shares: dict[Misconception, float] = {}
         words = misconceptions.read_operators(stage.misconceptions)
         self.operators = OperatorSearch(stage, run, solution, self.solve, words)
 
@@ -323,6 +326,20 @@ class MisconceptionMatcher:
             self._runs[key] = self._run(check, self._channels[item.id])
         return self._runs[key]
 
+    def share(self, item: Misconception, checks: Sequence[pytest.Item]) -> float:
+        """Return how many steps *item* takes to an answer, as a share of the solution's steps.
+
+        *checks* are those of its exercise. What takes few, such as returning an argument, is named
+        by its mistake, but most of the exercise was never written.
+        """
+        if item not in self._shares:
+            program = channel_of(self._stage, item, self._solution)
+            asked = (self.solve(check)[1] for check in sorted(checks, key=_looks_at_documents))
+            requests = next(filter(_computes, map(_requests, asked)), ())
+            most = self._solution.steps(requests)
+            self._shares[item] = program.steps(requests) / most if most else 1.0
+        return self._shares[item]
+
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Describe the exception, or the last answer, by what the solution does in the check."""
         seen, (solved, exchanges) = failure.observation, self.solve(failure.item)
@@ -357,6 +374,19 @@ class MisconceptionMatcher:
             channel = RecordingChannel(self._solution)
             self._solved[check.nodeid] = self._run(check, channel), channel.exchanges
         return self._solved[check.nodeid]
+
+
+def _looks_at_documents(check: pytest.Item) -> bool:
+    """Whether no probe is graded: a document's numbers may make a step unnecessary."""
+    return layer_of(check) is not Layer.PROBE
+
+
+def _requests(exchanges: Sequence[Exchange]) -> tuple[Request, ...]:
+    return tuple(exchange.request for exchange in exchanges)
+
+
+def _computes(requests: Sequence[Request]) -> bool:
+    return any(request.verb in COMPUTED for request in requests)
 
 
 def _describe_answer(

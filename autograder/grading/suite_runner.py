@@ -15,9 +15,9 @@ from _pytest.config import ConftestImportFailure, _prepareconfig
 from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
-from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, is_attempt
+from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes
 from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
-from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, explain
+from autograder.diagnosis.matcher import LEAST_SHARE, Matcher, MisconceptionMatcher, explain
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation, status_of
 from autograder.diagnosis.operators.search import Tried
@@ -144,8 +144,9 @@ class GradingPlugin:
 class Below:
     """What is wrong in the exercises of a submission before the one that is graded."""
 
-    wrong: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)  # attempts: what they show is carried forward
     mistakes: list[Misconception] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # most of the work of these is missing
 
 
 @dataclass
@@ -409,10 +410,14 @@ class SuiteRunner:
         with session.charged(DIAGNOSIS_SECONDS):
             diagnoses = explain(matcher, exercise, failures, passed) if matcher else {}
         if matcher and self._carry_forward:
-            mistakes = _mistakes(matcher, exercise, failures, diagnoses.values())
-            below.mistakes += mistakes
-            if mistakes or is_attempt(failures):
+            mistakes = _attempts(matcher, checks, diagnoses.values())
+            carrier = self._carrier(stage)
+            works = bool(mistakes or given) or carrier.shows_work(exercise, passed)
+            if works and not carrier.uses_any(session.definitions, exercise, below.left_out):
+                below.mistakes += mistakes
                 below.wrong.append(exercise)
+            else:
+                below.left_out.append(exercise)
         return tuple(
             outcome.carried(given[result.name])
             if result.name in given
@@ -520,17 +525,20 @@ def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseExceptio
     return None
 
 
-def _mistakes(
-    matcher: Matcher,
-    exercise: str,
-    failures: Sequence[Failure],
-    diagnoses: Collection[Diagnosis],
+def _attempts(
+    matcher: Matcher, checks: Sequence[CollectedCheck], diagnoses: Collection[Diagnosis]
 ) -> tuple[Misconception, ...]:
-    """Return what *diagnoses* name: a misconception, or else a kind of mistake in an attempt."""
-    mistakes = certain_mistakes(matcher.misconceptions, exercise, diagnoses)
-    if mistakes or not isinstance(matcher, MisconceptionMatcher):
-        return mistakes
-    return matcher.operators.mistakes(exercise, diagnoses) if is_attempt(failures) else ()
+    """Return what *diagnoses* of one exercise name, if it does most of the work.
+
+    It is a misconception, or else a kind of mistake.
+    """
+    if not isinstance(matcher, MisconceptionMatcher):
+        return ()
+    exercise = checks[0].spec.exercise
+    named = certain_mistakes(matcher.misconceptions, exercise, diagnoses)
+    named = named or matcher.operators.mistakes(exercise, diagnoses)
+    items = [check.item for check in checks]
+    return tuple(one for one in named if matcher.share(one, items) >= LEAST_SHARE)
 
 
 def _needs(check: CollectedCheck) -> tuple[str, ...]:

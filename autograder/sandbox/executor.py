@@ -84,7 +84,11 @@ class RequestExecutor:
             problem = self._problem(error)
         return Reply(problem=problem)
 
-    def _execute(self, request: Request) -> Reply:
+    def perform(self, request: Request) -> tuple[object, list[object]]:
+        """Execute *request*; return what the code returned, and the arguments after the call.
+
+        Raises what the code raises.
+        """
         if request.fresh:
             self._objects.clear()
         args = [decode(value, self.find) for value in request.args]
@@ -92,7 +96,10 @@ class RequestExecutor:
         if request.seed is not None:
             # torch.manual_seed does the same, and formats three stack traces for absent devices
             torch.default_generator.manual_seed(request.seed)
-        result = VERBS[request.verb](Call(self, request, args, kwargs))
+        return VERBS[request.verb](Call(self, request, args, kwargs)), args
+
+    def _execute(self, request: Request) -> Reply:
+        result, args = self.perform(request)
         if request.verb == "read" and isinstance(result, SourceValue):
             return Reply(value=result)
         changed = tuple(

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -24,6 +24,7 @@ from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.protocol import ListValue, Problem, Reply, Request, Verb, pack, request_of
 from autograder.sandbox.static_names import Definition, definitions, parse
 from autograder.suite.run_limits import OutOfTimeError, limited
+from autograder.suite.steps import StepCounter
 
 MAX_BYTES = 1 << 26  # of an answer of the course's own code; ample
 MAX_TENSORS = 200  # that are kept of one request; a solution computes some ten
@@ -33,6 +34,7 @@ SOLUTION_SECONDS, WRONG_SECONDS, AGAIN_SECONDS, PACE = 60.0, 1.0, 0.3, 10.0
 MEMORY_MIB = 512  # more than before the request
 
 
+COMPUTED: Final[frozenset[Verb]] = frozenset({"call", "forward"})  # verbs that run the exercise
 OUT_OF_TIME = Reply(problem=Problem(kind="out-of-time"))
 
 
@@ -95,6 +97,22 @@ class LocalChannel:
     def answer(self, request: Request) -> Reply:
         """Execute *request*."""
         return self._answers([request])[0]
+
+    def steps(self, requests: Sequence[Request]) -> int:
+        """Count the steps behind the first answer that the code computes for *requests*.
+
+        If it raises, the steps before that count; of other code there are none.
+        """
+        for request in requests:
+            if request.verb in COMPUTED:
+                counter = StepCounter()
+                with contextlib.redirect_stdout(None), contextlib.suppress(BaseException):
+                    with limited(self._seconds, MEMORY_MIB), counter:
+                        result, _ = self._executor.perform(request)
+                    return len(counter.behind(result))
+                return counter.count
+            self.answer(request)
+        return 0
 
     def _answers(self, requests: Sequence[Request]) -> list[Reply]:
         with contextlib.redirect_stdout(None), warnings.catch_warnings():

@@ -128,7 +128,9 @@ class OperatorSearch:
         number = groups[rewrites[found[0].key[0]].group]
         explained = compared.check(()).explained, alone.check((number,)).explained
         pair = naming.name_misconception(item), kind
-        return naming.name_each(found[0].explained, pair, explained)
+        named = naming.name_each(found[0].explained, pair, explained)
+        self._keep_program(item.exercise, compared.programs.text(found[0].key), named)
+        return named
 
     def _programs_beside(self, mistake: Misconception) -> Programs:
         """Return the programs with *mistake* and a kind of mistake."""
@@ -140,23 +142,29 @@ class OperatorSearch:
         return self._beside[mistake.id]
 
     def mistakes(self, exercise: str, diagnoses: Iterable[Diagnosis]) -> tuple[Misconception, ...]:
-        """Return the one mistake that *diagnoses* name, as a change to the solution."""
+        """Return the mistake, or the two, that *diagnoses* name, as one change to the solution."""
         named = {self._behind.get((exercise, one.explanation)) for one in diagnoses} - {None}
         return tuple(one for one in named if one) if len(named) == 1 else ()
 
     def _keep(
         self, exercise: str, found: Sequence[Found], named: dict[str, Diagnosis]
     ) -> dict[str, Diagnosis]:
-        """Keep the program behind diagnoses of one mistake; no answer tells it from the others."""
-        for diagnosis in named.values() if found and len(found[0].key) == 1 else ():
-            self._behind[exercise, diagnosis.explanation] = Misconception(
-                id=diagnosis.misconception,
-                exercise=exercise,
-                explanation=diagnosis.explanation,
-                question=diagnosis.hint,
-                code=self._programs[exercise].text(found[0].key),
-            )
+        """Keep the program behind diagnoses; no answer tells it from the others."""
+        if found:
+            self._keep_program(exercise, self._programs[exercise].text(found[0].key), named)
         return named
+
+    def _keep_program(self, exercise: str, code: str, named: Mapping[str, Diagnosis]) -> None:
+        """Keep the program that *named*, of one mistake or of two, are about."""
+        for diagnosis in named.values():
+            first = next(iter(named.values()))
+            self._behind[exercise, diagnosis.explanation] = Misconception(
+                id=first.misconception,
+                exercise=exercise,
+                explanation=first.explanation,
+                question=first.hint,
+                code=code,
+            )
 
     def texts(self, exercise: str) -> frozenset[str]:
         """Return the source of every program with one mistake in *exercise* that was searched."""

@@ -1,0 +1,117 @@
+"""Right code above exercises that compute nothing, to prove what it earns.
+
+Such a module must earn hardly more than one in which these exercises are blank: else whoever writes
+the last exercise of a stage is paid for the others.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from autograder.authoring.fingerprinting import Kind, kinds_of
+from autograder.course import Stage
+from autograder.diagnosis.carry_forward import NONSENSE, change, with_mistakes
+from autograder.diagnosis.matcher import LEAST_SHARE
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.errors import CourseError
+from autograder.sandbox.static_names import definitions, parse, reached_uses
+from autograder.suite.in_process import LocalChannel
+
+RETURNED = "wrong_return"  # the kind of mistake that returns an argument or a step
+# Nonsense that refuses nothing: the right code does not raise in it.
+LENIENT = NONSENSE.replace(
+    "        right = run(*args, **kwargs)\n",
+    "        try:\n"
+    "            right = run(*args, **kwargs)\n"
+    "        except Exception:\n"
+    "            return torch.ones(1)\n",
+)
+Share = Callable[[Misconception], float]
+
+
+class Garbage(NamedTuple):
+    """A module with garbage in the exercises that others use; *name* says which garbage."""
+
+    name: str
+    module: str
+
+
+class Composition(NamedTuple):
+    """A right program, and its exercises that others of them use."""
+
+    path: Path
+    used: tuple[str, ...]
+
+
+def composition(stage: Stage) -> Composition | None:
+    """Return the right program whose exercises use each other most; ``None`` if none do."""
+    found = [Composition(path, tuple(_used(stage, path))) for path in _right(stage)]
+    best = max(found, key=lambda one: len(one.used))
+    return best if best.used else None
+
+
+def blanks(base: Composition) -> str:
+    """Return *base* with nothing in the used exercises but the constructors of classes."""
+    tree = ast.parse(base.path.read_bytes())
+    for node in tree.body:
+        if getattr(node, "name", "") in base.used:
+            parts = [node, *(node.body if isinstance(node, ast.ClassDef) else ())]
+            for part in parts:
+                if isinstance(part, ast.FunctionDef) and part.name != "__init__":
+                    part.body = ast.parse("raise NotImplementedError").body
+    return ast.unparse(tree)
+
+
+def garbage(
+    stage: Stage, base: Composition, solution: LocalChannel, share: Share
+) -> Iterator[Garbage]:
+    """Yield *base* with garbage: arguments, early steps, and nonsense of the right shape.
+
+    *share* tells how much of an exercise's work a mistake does.
+    """
+    hollow = [_hollow(kinds_of(stage, solution), name, share) for name in base.used]
+    for name, place in (("arguments", 0), ("early steps", -1)):
+        mistakes = [one[place] for one in hollow if one]
+        if mistakes:
+            yield Garbage(name, _with(stage, base, mistakes))
+    nonsense = "".join(change(name, LENIENT) for name in base.used)
+    yield Garbage("nonsense", base.path.read_text("utf-8") + nonsense)
+
+
+def _right(stage: Stage) -> Sequence[Path]:
+    return stage.solution, *stage.variants
+
+
+def _used(stage: Stage, path: Path) -> Iterator[str]:
+    """Yield the exercises that another exercise of the program at *path* uses."""
+    known = definitions(parse((path.read_bytes(),)))
+    names = [exercise.name for exercise in stage.exercises]
+    uses = {name: {use.name for use in reached_uses(known, name)} for name in names}
+    yield from (one for one in names if any(one in uses[name] for name in names if name != one))
+
+
+def _hollow(kinds: Sequence[Kind], exercise: str, share: Share) -> list[Misconception]:
+    """List the programs of *exercise* that return too early, by how much of the work they do."""
+    found = [
+        (done, number, one)
+        for number, kind in enumerate(kinds)
+        if kind.exercise == exercise and kind.rewrite.kind == RETURNED and kind.channel
+        if (done := share(one := _replaced(exercise, kind.programs.text((kind.number,)))))
+        < LEAST_SHARE
+    ]
+    return [one for *_, one in sorted(found, key=lambda row: row[:2])]
+
+
+def _replaced(exercise: str, code: str) -> Misconception:
+    return Misconception(id="garbage", exercise=exercise, explanation="-", question="-", code=code)
+
+
+def _with(stage: Stage, base: Composition, mistakes: Sequence[Misconception]) -> str:
+    """Put *mistakes* into *base*; raises ``CourseError`` if that is no module."""
+    solution = stage.solution.read_text("utf-8")
+    try:
+        return with_mistakes(base.path, mistakes, solution)
+    except SyntaxError as error:
+        msg = f"{base.path.name} is not valid Python: {error}"
+        raise CourseError(msg) from None
