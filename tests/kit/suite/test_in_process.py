@@ -30,6 +30,9 @@ def many(x):
 
 def stopped():
     raise KeyboardInterrupt
+
+def large():
+    return torch.empty(1 << 60)
 """
 
 
@@ -51,6 +54,14 @@ def test_ctrl_c_is_no_answer():
     """An interrupt while the code runs comes from the instructor."""
     with pytest.raises(KeyboardInterrupt):
         Student(LocalChannel("own", SOURCE)).call("stopped")
+
+
+def test_a_lack_of_memory_is_no_answer_of_the_code():
+    """The course's own code needs little: it is this process that has none left."""
+    with pytest.raises(MemoryError):
+        Student(LocalChannel("own", SOURCE)).call("large")
+    with pytest.raises(MemoryError):
+        LocalChannel("own", b"raise MemoryError\n")
 
 
 def test_intermediate_tensors_are_recorded_by_function():
