@@ -21,6 +21,7 @@ KINDS = (
     "bad-output",
     "out-of-memory",
     "out-of-disk",
+    "out-of-time",
     "not-compiled",
     "rebound",
 )
