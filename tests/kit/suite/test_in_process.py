@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from autograder.errors import CourseError
+from autograder.sandbox.faults import Fault
 from autograder.suite.in_process import (
     MAX_TENSORS,
+    MEMORY_MIB,
     LocalChannel,
     RecordingChannel,
     solution_channel,
@@ -62,6 +64,24 @@ def test_a_lack_of_memory_is_no_answer_of_the_code():
         Student(LocalChannel("own", SOURCE)).call("large")
     with pytest.raises(MemoryError):
         LocalChannel("own", b"raise MemoryError\n")
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        pytest.param(2 * MEMORY_MIB, Fault, id="it-had-its-share"),
+        pytest.param(MEMORY_MIB / 2, MemoryError, id="this-process-had-less-left"),
+    ],
+)
+def test_a_wrong_program_may_need_too_much_memory(
+    room: float, expected: type[Exception], monkeypatch: pytest.MonkeyPatch
+):
+    """That is an answer of its own, unless this process could not give it its share."""
+    monkeypatch.setattr("autograder.suite.in_process.room_for_memory", lambda: room)
+    wrong = LocalChannel("wrong", SOURCE, LocalChannel("own", SOURCE))
+
+    with pytest.raises(expected):
+        Student(wrong).call("large")
 
 
 def test_intermediate_tensors_are_recorded_by_function():
