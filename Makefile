@@ -38,6 +38,7 @@ test-browser: $(READY)  ## Test JupyterLab and formgrader in Chromium; screensho
 
 hostile: $(READY)  ## Run every attack, alone and in a class; fail if one gains or costs too much
 	$(BIN)/python -m benchmarks.hostile
+	$(BIN)/python -m benchmarks.ballast
 
 fuzz: $(READY)  ## Give every reader of foreign bytes 5,000 new inputs
 	AUTOGRADER_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest $(TWO_CORES) tests/e2e/test_fuzzing.py

@@ -7,6 +7,18 @@
 What a student's code does is not an error here: it is an outcome (see ``results``).
 """
 
+import errno
+from typing import Final
+
+NO_MEMORY: Final = (  # in texts of torch's errors and of the system's
+    "can't allocate memory",
+    "out of memory",
+    "Cannot allocate memory",
+    "std::bad_alloc",
+    "failed to map segment",
+)
+_RAISED_BY_LIBRARIES: Final = (RuntimeError, ImportError)
+
 
 class AutograderError(Exception):
     """Base class of all errors that the command line prints as one message."""
@@ -32,5 +44,35 @@ class LostProcessError(GraderError):
     """A process of the sandbox was killed from outside, or hangs; another one may do the work."""
 
 
+class OutOfMemoryError(LostProcessError):
+    """A process has no memory left for a submission; a new one may grade it."""
+
+
 class UsageError(AutograderError):
     """A command was called with something that it can't use."""
+
+
+def lacks_memory(error: BaseException | None) -> bool:
+    """Whether this process had no memory left when *error* was raised, or one that led to it."""
+    chain: list[BaseException] = []
+    while error is not None and error not in chain:
+        if isinstance(error, MemoryError) or _says_no_memory(error):
+            return True
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def require_memory(error: BaseException | None) -> None:
+    """Raise ``OutOfMemoryError`` if *error* says that this process had no memory left."""
+    if lacks_memory(error):
+        msg = f"The grading process has no memory left ({type(error).__name__}: {error})."
+        raise OutOfMemoryError(msg) from error
+
+
+def _says_no_memory(error: BaseException) -> bool:
+    """Whether Python's system calls or a library report it; other texts may quote a student's."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    by_library = isinstance(error, _RAISED_BY_LIBRARIES)
+    return by_library and any(text in str(error) for text in NO_MEMORY)

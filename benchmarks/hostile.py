@@ -129,7 +129,9 @@ def _alone(course: Course, attacks: Sequence[Submission]) -> tuple[Figures, dict
     ):
         fork_server.wait_ready()
         specs = _specs(runner)
-        for submission in _honest(course, 12):  # the first of each kind fills the runner's caches
+        for submission in honest_class(
+            course, 12
+        ):  # the first of each kind fills the runner's caches
             grade_one(runner, fork_server, submission)
         for submission in attacks:
             result, costs[submission.student] = _measured(runner, fork_server, submission)
@@ -143,15 +145,15 @@ def _measured(
     runner: SuiteRunner, fork_server: ForkServer, submission: Submission
 ) -> tuple[SubmissionResult, Cost]:
     Path("/proc/self/clear_refs").write_text("5")  # the highest memory is counted anew
-    _, before = _memory("self")
+    _, before = memory("self")
     clock, processor = time.monotonic(), time.process_time()
     result = grade_one(runner, fork_server, submission)
     seconds, processor_seconds = time.monotonic() - clock, time.process_time() - processor
-    peak, _ = _memory("self")
+    peak, _ = memory("self")
     return result, Cost(seconds, processor_seconds, peak, peak - before)
 
 
-def _memory(process: str) -> tuple[float, float]:
+def memory(process: str) -> tuple[float, float]:
     """Return the highest and the present memory of *process* in MiB."""
     lines = Path(f"/proc/{process}/status").read_text("ascii").splitlines()
     found = {line.split()[0]: int(line.split()[1]) / 1024 for line in lines if "kB" in line}
@@ -163,7 +165,7 @@ def _together(course: Course, attacks: Sequence[Submission]) -> Figures:
     honest = hostile.honest_submission(course)
     class_ = hostile.among_honest(attacks, honest)
     with hostile.watched(course) as traces:
-        results, peak, _ = _graded(course, class_)
+        results, peak, _ = graded(course, class_)
     figures = _figures_of_class(course, results, {"honest": results.submissions[0]})
     figures.peak_mib = peak
     figures.add_traces(traces)
@@ -174,7 +176,7 @@ def _large_class(course: Course, attacks: Sequence[Submission]) -> tuple[Figures
     """Grade a class of which a fifth is hostile or broken, and its honest part alone."""
     count = int(CLASS_SIZE * HOSTILE_SHARE)
     bad = [*_broken_work(), *attacks[:: len(attacks) // (count - len(BROKEN))]][:count]
-    honest = _honest(course, CLASS_SIZE - len(bad))
+    honest = honest_class(course, CLASS_SIZE - len(bad))
     every = len(honest) // len(bad)
     mixed = [
         one
@@ -182,9 +184,9 @@ def _large_class(course: Course, attacks: Sequence[Submission]) -> tuple[Figures
         for one in (hostile_one, *honest[number * every : (number + 1) * every])
     ]
     mixed += honest[len(bad) * every :]
-    alone, _, honest_seconds = _graded(course, honest)
+    alone, _, honest_seconds = graded(course, honest)
     with hostile.watched(course) as traces:
-        results, peak, seconds = _graded(course, mixed)
+        results, peak, seconds = graded(course, mixed)
     figures = _figures_of_class(course, results, {one.student: one for one in alone.submissions})
     figures.peak_mib = peak
     figures.add_traces(traces)
@@ -199,7 +201,7 @@ def _large_class(course: Course, attacks: Sequence[Submission]) -> tuple[Figures
     return figures, times
 
 
-def _graded(course: Course, class_: Sequence[Submission]) -> tuple[Results, float, float]:
+def graded(course: Course, class_: Sequence[Submission]) -> tuple[Results, float, float]:
     """Grade *class_*; return also the highest memory of a grading process, and the seconds."""
     peaks = [0.0]
     start = time.monotonic()
@@ -218,7 +220,7 @@ def _peak_of_forks() -> float:
     for child in children:
         try:
             is_fork = Path(f"/proc/{child}/cmdline").read_bytes() == own
-            peaks += [_memory(child)[0]] if is_fork else []
+            peaks += [memory(child)[0]] if is_fork else []
         except (OSError, KeyError):  # it has just ended
             continue
     return max(peaks)
@@ -261,7 +263,7 @@ def _changes(alone: SubmissionResult, result: SubmissionResult) -> list[str]:
     ]
 
 
-def _honest(course: Course, count: int) -> list[Submission]:
+def honest_class(course: Course, count: int) -> list[Submission]:
     """Return right and wrong programs that students write in good faith."""
     stage = course.stage(hostile.STAGE)
     solution = stage.solution.read_text("utf-8")
@@ -270,14 +272,15 @@ def _honest(course: Course, count: int) -> list[Submission]:
     texts += [path.read_text("utf-8") for path in sorted(variants)]
     texts += [one.module(solution) for one in read(stage.misconceptions)[::3]]
     named = enumerate(islice(cycle(texts), count))
-    return [_module(f"honest {number}", text) for number, text in named]
+    return [module(f"honest {number}", text) for number, text in named]
 
 
 def _broken_work() -> list[Submission]:
-    return [_module(f"broken {number}", text) for number, text in enumerate(BROKEN)]
+    return [module(f"broken {number}", text) for number, text in enumerate(BROKEN)]
 
 
-def _module(student: str, text: str) -> Submission:
+def module(student: str, text: str) -> Submission:
+    """Return a submission of the stage with the code *text*."""
     code = Code(kind="module", cells=(text.encode(),), label=hostile.MODULE)
     return Submission(student=student, stage=hostile.STAGE, code=code)
 

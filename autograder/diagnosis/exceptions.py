@@ -19,19 +19,18 @@ REFUSED = WrongAnswerPattern(
 ERROR_TEXTS = (*SHAPE_ERRORS, *CODE_ERRORS)  # the first that fits is meant
 
 
-def explain_exception(error: BaseException | None, *, shows_values: bool) -> Pattern:
-    """Explain the exception of the student's code, if its text is one of Python's or torch's.
-
-    *shows_values* says whether sizes and names of the text may be repeated.
-    """
+def explain_exception(error: BaseException | None) -> Pattern:
+    """Explain the exception of the student's code, if its text is one of Python's or torch's."""
     if not isinstance(error, Raised) or _has_own_text(error):
         return None
     if refuses(error):
         return REFUSED
     for row in ERROR_TEXTS:
         if found := row.pattern.match(error.text):
-            shown = row.shown.format(**found.groupdict()) if shows_values else ""
-            return WrongAnswerPattern(row.name, shown or row.sentence, row.question)
+            shown = row.shown.format(**found.groupdict())
+            return WrongAnswerPattern(
+                row.name, shown or row.sentence, row.question, public=row.sentence
+            )
     return None
 
 

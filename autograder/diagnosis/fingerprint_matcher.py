@@ -101,8 +101,8 @@ class FingerprintMatcher:
     def describe(self, failure: Failure) -> Diagnosis | None:
         """Explain an exception; the solution, with which heuristics compare, is not here."""
         error = failure.observation.error
-        pattern = explain_exception(error, shows_values=failure.shows_values)
-        return Diagnosis(*pattern) if pattern else None
+        pattern = explain_exception(error)
+        return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
 
     def _matches(self, failure: Failure) -> tuple[Shown, dict[int, Match]]:
         """Return what the student's code showed, and the programs that show it, by numbers."""

@@ -1,7 +1,8 @@
 """Describes a wrong answer that no misconception explains.
 
 Each heuristic compares an answer with the expected one and returns a pattern only if certain.
-No sentence contains a value of a hidden input.
+Beside a check with hidden inputs, a pattern has a sentence that was written before any answer came:
+no number of a hidden input, and none that the code chose, can be in it.
 """
 
 import functools
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from autograder.results import Diagnosis
 from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
 
 SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
@@ -36,7 +38,6 @@ POWERS = {0.5: "the root of ", -0.5: "one over the root of ", 1.0: "", -1.0: "on
 SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`; each says what shows, not why
     "check_missing": "A case that must be refused is not refused.",
     "input_changed": "Your code writes into the tensor that it was given.",
-    "intermediate_step": "The right computation has this result after {}, before its last step.",
     "detached": "No gradient flows from the result back to what it should be computed from.",
     "no_parameters": "torch finds no parameters in the module: plain tensors, and modules in a "
     "plain list, are not registered.",
@@ -67,6 +68,23 @@ SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`; each says what s
     "heads_reordered": "The blocks of columns are right, but in another order.",
     "rows_shifted": "Each row but one is the right row of the token {} it.",
     "other_draw": "These are the values of {} with seed {}, the {} draw.",
+}
+AFTER_STEP = {
+    function: f"The right computation has this result after {step}, before its last step."
+    for function, step in STEPS.items()
+}
+# In place of sentences with words that an answer decides, beside a check with hidden inputs.
+PUBLIC_SENTENCES = {
+    "axis_missing": "The shape is the right one without one axis.",
+    "axis_extra": "The shape is the right one with one axis too many.",
+    "axis_size": "One axis has the wrong size.",
+    "axes_swapped": "The sizes of two axes are swapped.",
+    "axes_traded": "One axis is too long, and another one as many times too short.",
+    "future_leaks": "A row has a weight for a later token, where the right one is zero.",
+    "constant_factor": "Every entry is the right one times the same number.",
+    "heads_repeated": "Your result repeats one block of columns; the right one does not.",
+    "rows_shifted": "Each row but one is the right row of the token before or after it.",
+    "other_draw": "These values come from a draw with a fixed seed, in a certain order.",
 }
 QUESTIONS = {
     "check_missing": "For which arguments does the docstring ask for a ValueError?",
@@ -106,16 +124,27 @@ QUESTIONS = {
 
 
 class WrongAnswerPattern(NamedTuple):
-    """What a wrong answer looks like: a short name, a sentence, a question."""
+    """What a wrong answer looks like: a short name, a sentence, a question.
+
+    *public* is the sentence for a check with hidden inputs: nothing that the student's code
+    answered decides a word of it. Without it, *sentence* is such a sentence itself.
+    """
 
     name: str
     sentence: str
     question: str
+    public: str = ""
 
     @classmethod
     def of(cls, name: str, *words: object) -> "WrongAnswerPattern":
         """Return the pattern *name*, with *words* in the places that its sentence leaves."""
-        return cls(name, SENTENCES[name].format(*words), QUESTIONS[name])
+        public = PUBLIC_SENTENCES[name] if words else ""
+        return cls(name, SENTENCES[name].format(*words), QUESTIONS[name], public)
+
+    def diagnosis(self, *, shows_values: bool) -> Diagnosis:
+        """Return the diagnosis; *shows_values* says whether no input of the check is hidden."""
+        sentence = self.sentence if shows_values else self.public or self.sentence
+        return Diagnosis(self.name, sentence, self.question)
 
 
 Pattern = WrongAnswerPattern | None
@@ -149,7 +178,8 @@ def matches_intermediate_step(
         return None  # the answer is right: the check failed for another reason
     for function, step in steps:
         if function in STEPS and step.dtype == answer.dtype and _close(answer, step):
-            return WrongAnswerPattern.of("intermediate_step", STEPS[function])
+            name = "intermediate_step"
+            return WrongAnswerPattern(name, AFTER_STEP[function], QUESTIONS[name])
     return None
 
 
@@ -191,7 +221,8 @@ def _parameter_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Patt
         if isinstance(mine, Tensor) and isinstance(right, Tensor):
             found = _tensor_pattern(mine.detach(), right.detach(), DRAWN)
             if found:
-                return found._replace(sentence=f"{name}: {found.sentence}")
+                public = found.public or found.sentence
+                return found._replace(sentence=f"{name}: {found.sentence}", public=public)
     return None
 
 

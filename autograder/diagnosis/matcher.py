@@ -345,12 +345,10 @@ class MisconceptionMatcher:
         seen, (solved, exchanges) = failure.observation, self.solve(failure.item)
         pattern = None
         if isinstance(seen.error, Fault):
-            pattern = self._describe_fault(seen, solved, exchanges) or explain_exception(
-                seen.error, shows_values=failure.shows_values
-            )
+            pattern = self._describe_fault(seen, solved, exchanges) or explain_exception(seen.error)
         elif isinstance(seen.error, WrongAnswer):
             pattern = _describe_answer(seen, solved, exchanges)
-        return Diagnosis(*pattern) if pattern else None
+        return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
 
     def _describe_fault(
         self, seen: Observation, solved: Observation, exchanges: Sequence[Exchange]

@@ -18,6 +18,7 @@ from autograder.errors import (
     LostProcessError,
     SandboxError,
     UsageError,
+    require_memory,
 )
 from autograder.grading.grading_process import STOP_SECONDS, receive, serve
 from autograder.grading.outcomes import failed_grading, unreadable
@@ -31,7 +32,10 @@ from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 
 SIGNAL_SECONDS = 0.5  # another thread may get Ctrl-C, and then nothing wakes this one
-DIED = "The process that graded it ended twice, the second time while nothing else was graded."
+DIED = (
+    "The process that graded it ended twice, the second time while nothing else was graded. It may "
+    "have needed more memory (grader_mib in course.toml) or time (grader_seconds)."
+)
 
 OnResult = Callable[[int, SubmissionResult], object]
 # In a fork: its number, its end of its pipe, and the pipes of the parent.
@@ -107,8 +111,9 @@ def grade_one(
 ) -> SubmissionResult:
     """Grade one submission in the sandbox, or one *exercise* of it.
 
-    A fault of ours becomes a result without a grade. Once more if a worker was killed: the system
-    does that when memory is short, and a right submission must not pay for it.
+    A fault of ours becomes a result without a grade; raises ``LostProcessError`` if a new process
+    may grade it. Once more if a worker was killed: the system does that when memory is short, and a
+    right submission must not pay for it.
     """
     result, was_killed = _grade_once(runner, fork_server, submission, client, exercise)
     if was_killed:
@@ -130,6 +135,7 @@ def _grade_once(
     except (CourseError, SandboxError, UsageError, LostProcessError):
         raise  # no submission can be graded, or not with this fork server
     except Exception as error:  # noqa: BLE001  # our bug, GraderError or not; others are unaffected
+        require_memory(error)
         result = failed_grading(submission, error)
     finally:
         session.close()

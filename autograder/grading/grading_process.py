@@ -10,7 +10,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 
 from autograder.course import Limits
-from autograder.errors import LostProcessError
+from autograder.errors import LostProcessError, lacks_memory
 from autograder.results import SubmissionResult
 from autograder.sandbox.isolation import limit_memory, limit_processor_time
 from autograder.sandbox.supervisor import MIB
@@ -45,9 +45,9 @@ def serve(
             answer: SubmissionResult | BaseException
             try:
                 answer = grade_in_sandbox(submission, client)
-            except LostProcessError:  # the parent starts others, and grades the submission again
-                return
             except BaseException as error:  # noqa: BLE001  # the parent raises it
+                if isinstance(error, LostProcessError) or lacks_memory(error):
+                    return  # the parent starts others, and grades the submission again
                 answer = error
             pipe.send(answer)
             if isinstance(answer, KeyboardInterrupt):  # SIGTERM

@@ -12,22 +12,38 @@ from typing import Final
 
 from autograder.diagnosis.observation import Observation
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import Batch, Reply, Silent, Verb, pack, request_of
+from autograder.sandbox.protocol import (
+    BATCHES,
+    Batch,
+    Reply,
+    Request,
+    Silent,
+    Verb,
+    pack,
+    request_of,
+    unpack,
+)
 from autograder.sandbox.session import Session
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.supervisor import Sent
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.suite.student_proxy import Channel
 
-MAX_REPLIES: Final = 100  # that are known at one place of one check; right code gives some ten
+KNOWN_BYTES: Final = 1 << 20  # of what is known of one check; right programs take up to 170,000
+PLACE_BYTES: Final = 1_000  # that a place takes, beside its requests
 DIGEST_BYTES: Final = 16  # enough that no two replies of a class have the same digest
 
 
 class KnownReplies:
-    """The replies with which one check has passed so far."""
+    """The replies with which one check has passed so far: requests, and digests of replies.
+
+    No reply is kept, and what is kept is bounded in bytes: replies are as large as a student's code
+    makes them.
+    """
 
     def __init__(self) -> None:
         self._first = _Place()
+        self._free_bytes = KNOWN_BYTES
 
     def follow(self, session: Session) -> Observation | Transcript:
         """Send what the check is known to ask; return what it shows if all replies are known.
@@ -37,7 +53,7 @@ class KnownReplies:
         place: _Place | None = self._first
         asked: list[tuple[_Place, Sent]] = []
         transcript = Transcript()
-        while place is not None and place.asked:
+        while place is not None and place.batch:
             try:
                 sent = session.send(place.batch, place.verbs)
             except Fault as fault:
@@ -48,16 +64,16 @@ class KnownReplies:
         if place is not None and place.passed is not None:
             return place.passed
         for known, sent in asked:
-            transcript.exchanges += known.asked[: sent.last]
+            transcript.exchanges += known.silent_exchanges()[: sent.last]
             try:
                 reply = session.read(sent.body, known.verbs[sent.last])
             except Fault as fault:
                 transcript.fault = fault
                 return transcript
-            request = known.asked[sent.last].request
+            request = known.requests[sent.last]
             transcript.exchanges.append(Exchange(request, reply, sent.body))
         if transcript.fault is not None and place is not None:  # the last request led to it
-            transcript.exchanges += place.asked[:-1]
+            transcript.exchanges += place.silent_exchanges()
         return transcript
 
     def add(self, transcript: Transcript, observation: Observation) -> None:
@@ -66,13 +82,26 @@ class KnownReplies:
             return
         place = self._first
         for asked in _batches(transcript.exchanges):
-            if not place.asked and place.passed is None:
-                place.ask(asked)
-            if len(place.after) >= MAX_REPLIES or not place.asks(asked):
+            batch = pack(Batch(tuple(one.request for one in asked), _silent(asked)))
+            if not place.batch and place.passed is None and self._takes(len(batch)):
+                place.ask(batch, asked)
+            if place.batch != batch:
                 return
-            place = place.after.setdefault(_key(Sent(len(asked) - 1, asked[-1].body)), _Place())
-        if not place.asked:
+            key = _key(Sent(len(asked) - 1, asked[-1].body))
+            if key not in place.after:
+                if not self._takes(PLACE_BYTES):
+                    return
+                place.after[key] = _Place()
+            place = place.after[key]
+        if not place.batch:
             place.passed = observation._replace(answers=())
+
+    def _takes(self, size: int) -> bool:
+        """Whether so many bytes are free, which are then taken."""
+        if size > self._free_bytes:
+            return False
+        self._free_bytes -= size
+        return True
 
 
 class TranscribingChannel:
@@ -100,22 +129,26 @@ class _Place:
 
     def __init__(self) -> None:
         self.passed: Observation | None = None
-        self.asked: Sequence[Exchange] = ()  # of the last one only the request counts
-        self.batch = b""
+        self.batch = b""  # the requests that come next, as they are sent
         self.verbs: tuple[Verb, ...] = ()
         self.after: dict[tuple[int, bytes], _Place] = {}  # by the reply to the last request
+        self._silent: tuple[Reply, ...] = ()  # the replies to all but the last, without a value
 
-    def ask(self, asked: Sequence[Exchange]) -> None:
-        """Let these be the requests that come next."""
-        self.asked = asked
-        requests = tuple(exchange.request for exchange in asked)
-        self.batch = pack(Batch(requests, _silent(asked)))
-        self.verbs = tuple(request.verb for request in requests)
+    def ask(self, batch: bytes, asked: Sequence[Exchange]) -> None:
+        """Let the requests of *asked*, as one *batch*, be those that come next."""
+        self.batch = batch
+        self.verbs = tuple(exchange.request.verb for exchange in asked)
+        self._silent = tuple(exchange.reply for exchange in asked[:-1])
 
-    def asks(self, asked: Sequence[Exchange]) -> bool:
-        """Whether these are the requests that come next, as far as replies are silent."""
-        requests, known = ([pack(one.request) for one in each] for each in (asked, self.asked))
-        return requests == known and _silent(asked) == _silent(self.asked)
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """The requests that come next."""
+        return unpack(BATCHES, self.batch).requests if self.batch else ()
+
+    def silent_exchanges(self) -> list[Exchange]:
+        """List all but the last of the requests that come next, with their replies."""
+        pairs = zip(self.requests, self._silent, strict=False)
+        return [Exchange(request, reply) for request, reply in pairs]
 
 
 def _batches(exchanges: Sequence[Exchange]) -> Iterator[Sequence[Exchange]]:

@@ -21,7 +21,7 @@ from autograder.diagnosis.matcher import LEAST_SHARE, Matcher, MisconceptionMatc
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation, status_of
 from autograder.diagnosis.operators.search import Tried
-from autograder.errors import CourseError, GraderError, UsageError
+from autograder.errors import CourseError, GraderError, UsageError, require_memory
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
 from autograder.grading.known_replies import KnownReplies, TranscribingChannel
@@ -338,6 +338,7 @@ class SuiteRunner:
         self._context.channel, self._context.last_student = channel, None
         with watching_bounds(on=not isinstance(channel, Session)) as rooms:
             error = _error_of(item, self._other_check(item))
+        require_memory(error)  # else our lack of memory would be an answer that can't be used
         student = self._context.last_student
         self._context.channel = self._context.last_student = None
         if student is None:

@@ -26,6 +26,7 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor, nn
 
+from autograder.errors import NO_MEMORY
 from autograder.sandbox import static_names
 from autograder.sandbox.call_counters import FunctionCounter, OperatorCounter
 from autograder.sandbox.magics import strip_magics
@@ -49,7 +50,6 @@ from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import DTYPES, Encoder, decode, decode_tensor, tensor_bytes
 
 MAX_REBOUND = 10  # names of classes, of all problems; more is no mistake of a student's
-OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Cannot allocate memory")
 # In a NotImplementedError of torch's: a function lacks a dtype, a module its forward.
 BY_TORCH = ("not implemented for '", 'is missing the required "forward" function')
 DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # of the private folder, of one file
@@ -191,7 +191,8 @@ class RequestExecutor:
     def _problem(self, error: BaseException) -> Problem:
         with contextlib.suppress(BaseException):  # a student's exception may raise when it is read
             return self._describe_error(error)
-        return Problem(kind="raised", type="an exception that can't be shown")
+        kind: ProblemKind = "out-of-memory" if isinstance(error, MemoryError) else "raised"
+        return Problem(kind=kind, type="an exception that can't be shown")
 
     def _describe_error(self, error: BaseException) -> Problem:
         text = _text(error)
@@ -416,7 +417,7 @@ def _statement(place: str, line: int, names: Iterable[str]) -> Statement:
 def _kind(error: BaseException, text: str) -> ProblemKind:
     if isinstance(error, NotImplementedError) and not any(words in text for words in BY_TORCH):
         return "not-implemented"
-    if isinstance(error, MemoryError) or any(words in text for words in OUT_OF_MEMORY):
+    if isinstance(error, MemoryError) or any(words in text for words in NO_MEMORY):
         return "out-of-memory"
     if isinstance(error, OSError) and error.errno in DISK_FULL:
         return "out-of-disk"

@@ -50,7 +50,7 @@ _LimitKind = Literal["out-of-memory", "out-of-disk", "out-of-time"]
 ProblemKind = Literal[_ImportKind, _CallKind, _LimitKind]
 
 
-class TensorValue(msgspec.Struct, frozen=True, tag="tensor"):
+class TensorValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor"):
     """A dense CPU tensor: *data* is its row-major bytes in the machine's byte order."""
 
     dtype: Annotated[str, msgspec.Meta(max_length=20)]
@@ -59,37 +59,37 @@ class TensorValue(msgspec.Struct, frozen=True, tag="tensor"):
     requires_grad: bool = False
 
 
-class ObjectValue(msgspec.Struct, frozen=True, tag="object"):
+class ObjectValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="object"):
     """A torch module that the worker holds, by its number there."""
 
     handle: int
 
 
-class ListValue(msgspec.Struct, frozen=True, tag="list"):
+class ListValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="list"):
     """A list."""
 
     items: tuple["Value", ...]
 
 
-class TupleValue(msgspec.Struct, frozen=True, tag="tuple"):
+class TupleValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tuple"):
     """A tuple."""
 
     items: tuple["Value", ...]
 
 
-class DictValue(msgspec.Struct, frozen=True, tag="dict"):
+class DictValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="dict"):
     """A dictionary with names as keys."""
 
     items: dict[str, "Value"]
 
 
-class OpaqueValue(msgspec.Struct, frozen=True, tag="opaque"):
+class OpaqueValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="opaque"):
     """Something that can't be sent; *kind* says what it is, for the message."""
 
     kind: Annotated[str, msgspec.Meta(max_length=300)]
 
 
-class SourceValue(msgspec.Struct, frozen=True, tag="source"):
+class SourceValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="source"):
     """What a worker reads of a source before any of it runs.
 
     The digest is of the code without names, comments and formatting, and "" if there is none.
@@ -139,7 +139,7 @@ _Line = Annotated[int, msgspec.Meta(ge=0, le=MAX_LINE)]
 _Name = Annotated[str, msgspec.Meta(pattern=NAME)]
 
 
-class Statement(msgspec.Struct, frozen=True):
+class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A statement at module level, and the names that it binds."""
 
     place: _Place
@@ -147,7 +147,7 @@ class Statement(msgspec.Struct, frozen=True):
     names: Annotated[tuple[_Name, ...], msgspec.Meta(max_length=MAX_NAMES)] = ()
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What went wrong in the student's code; *line* 0 means that no line of their file is known.
 
     *refusal* says that the exception was no accident: a ``ValueError``, or raised in their file.
@@ -170,7 +170,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 Problems = Annotated[tuple[Problem, ...], msgspec.Meta(max_length=MAX_PROBLEMS)]
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The reply to a request; *changed* lists the arguments that the call changed."""
 
     value: Value = None
@@ -239,6 +239,13 @@ VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
         "new": (ObjectValue,),
     }
 )
+# The names in a dictionary that the kit's own code makes.
+NAMES_OF: Final[Mapping[Verb, frozenset[str]]] = MappingProxyType(
+    {
+        "gradients": frozenset({"output", "gradients"}),
+        "operators": frozenset({"functions", "operators"}),
+    }
+)
 SHORT_VERBS: Final = frozenset({"has", "new", "mode", "load", "replace", "stand_in"})
 # By the first byte of a value in msgpack: how many bytes follow, and how many values it holds.
 _FIXED: Final = MappingProxyType(
@@ -296,6 +303,10 @@ def read_reply(body: bytes, verb: Verb) -> Reply:
     types = VALUE_TYPES.get(verb)
     if types and reply.problem is None and type(reply.value) not in types:
         raise BadMessageError(NO_REQUEST)
+    names = NAMES_OF.get(verb)
+    if names and isinstance(reply.value, DictValue) and reply.value.items.keys() != names:
+        msg = "it sends a dictionary with other names than it was asked for"
+        raise BadMessageError(msg)
     return reply
 
 

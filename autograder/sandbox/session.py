@@ -157,8 +157,9 @@ class Session:
         limits = self._fork_server.limits
         failures = self._failures.get(self._exercise, [])
         if len(failures) >= limits.restarts_per_exercise:
+            public = f"Not run: {self._exercise} has crashed or hung too often."
             sentence = f"Not run: {self._exercise} has crashed or hung {len(failures)} times."
-            raise Fault(failures[-1], sentence)
+            raise Fault(failures[-1], sentence, public=public)
         self._remaining_seconds()  # raises before a worker is started for nothing
         try:
             return self._send(self._running_worker(), limits.call_seconds, batch, verbs)

@@ -95,13 +95,8 @@ def tensor_like(actual: object, shape: tuple[int, ...], what: str = "The result"
         sentence = (
             f"{_says(what, 'has')} shape {tuple(answer.shape)}; {_it(what)} should have {shape}."
         )
-        public = (
-            f"{_says(what, 'has')} {answer.ndim} axes of which at least one has the wrong size."
-        )
-        if answer.ndim != len(shape):
-            public = (
-                f"{_says(what, 'has')} {answer.ndim} axes; {_it(what)} should have {len(shape)}."
-            )
+        which = "number of axes" if answer.ndim != len(shape) else "size in at least one axis"
+        public = f"{_says(what, 'has')} the wrong {which}."
         raise WrongAnswer(Status.WRONG_SHAPE, public, message=sentence)
     return answer
 
@@ -160,7 +155,7 @@ def same_dtype(answer: Tensor, dtype: torch.dtype, what: str) -> None:
         f"{_says(what, 'has')} dtype {_short(answer.dtype)}; "
         f"{_it(what)} should have {_short(dtype)}."
     )
-    public = f"{_says(what, 'has')} another dtype; {_it(what)} should have {_short(dtype)}."
+    public = f"{_says(what, 'has')} the wrong dtype."
     raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
 
 

@@ -21,9 +21,18 @@ from torch.overrides import TorchFunctionMode
 
 from autograder.errors import CourseError
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.protocol import ListValue, Problem, Reply, Request, Verb, pack, request_of
+from autograder.sandbox.protocol import (
+    DictValue,
+    ListValue,
+    Problem,
+    Reply,
+    Request,
+    Verb,
+    pack,
+    request_of,
+)
 from autograder.sandbox.static_names import Definition, definitions, parse
-from autograder.suite.run_limits import OutOfTimeError, limited
+from autograder.suite.run_limits import OutOfTimeError, limited, room_for_memory
 from autograder.suite.steps import StepCounter
 
 MAX_BYTES = 1 << 26  # of an answer of the course's own code; ample
@@ -54,6 +63,8 @@ class LocalChannel:
         self._source: Callable[[], str] = code.decode
         problems = self.ask("run", cells=(code,)).value
         if isinstance(problems, ListValue) and problems.items:
+            if isinstance(first := problems.items[0], DictValue):
+                self._require_memory(first.items.get("kind"))
             msg = f"The course's own module {name} can't be imported: {problems.items[0]}"
             raise CourseError(msg)
 
@@ -133,8 +144,15 @@ class LocalChannel:
         if reply.problem is not None and reply.problem.type == OutOfTimeError.__name__:
             self.overruns += 1
             return OUT_OF_TIME
+        if reply.problem is not None:
+            self._require_memory(reply.problem.kind)
         self._slowest = max(self._slowest, time.process_time() - start)
         return reply
+
+    def _require_memory(self, kind: object) -> None:
+        """Raise ``MemoryError`` for an answer that says so, unless the code had its own share."""
+        if kind == "out-of-memory" and (self._right is None or room_for_memory() < MEMORY_MIB):
+            raise MemoryError
 
     @property
     def _seconds(self) -> float:

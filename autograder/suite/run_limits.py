@@ -6,6 +6,7 @@ a program that only waits is stopped by the clock, later.
 """
 
 import contextlib
+import math
 import signal
 import sys
 import threading
@@ -90,3 +91,11 @@ def _limited_memory(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (before, hard))
+
+
+def room_for_memory() -> float:
+    """Return how many MiB more this process may map; only Linux can say how many it has."""
+    if sys.platform != "linux":
+        return math.inf
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return math.inf if most == resource.RLIM_INFINITY else (most - mapped_bytes()) / MIB

@@ -293,7 +293,10 @@ class RemoteModule:
 
 
 def fault_of(problem: Problem, name: str) -> Fault:
-    """Describe a problem; the public sentence contains no word that the student's code chose."""
+    """Describe a problem; no word or number in the public sentence is the student's code's.
+
+    Not even the line: code that knows a hidden input could choose in which one it raises.
+    """
     where = f" in line {problem.line}" if problem.line else ""
     if re.fullmatch(r"cell \d{1,4}", problem.place):  # any other place may be forged
         where = f" in {problem.place}, line {problem.line}"
@@ -302,10 +305,11 @@ def fault_of(problem: Problem, name: str) -> Fault:
         public = f"{name} lacks a name that this check needs, or has it in another shape."
         return Fault(Status.MISSING, text[:1].upper() + text[1:] + ".", public=public)
     if problem.kind == "not-implemented":
-        return Fault(Status.NOT_IMPLEMENTED, f"{name} still raises NotImplementedError{where}.")
+        public = f"{name} still raises NotImplementedError"
+        return Fault(Status.NOT_IMPLEMENTED, f"{public}{where}.", public=f"{public}.")
     if problem.kind in LIMITS:
         status, what = LIMITS[problem.kind]
-        return Fault(status, f"{name} {what}{where}.")
+        return Fault(status, f"{name} {what}{where}.", public=f"{name} {what}.")
     if problem.kind == "bad-output":
         public = f"{name} answers too much."
         return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=public)
@@ -317,7 +321,7 @@ def fault_of(problem: Problem, name: str) -> Fault:
         problem.type,
         problem.text,
         f"{name} raised {problem.type}{where}{code}\n{problem.text}".rstrip(),
-        public=f"{name} raised an exception{where}.",
+        public=f"{name} raised an exception.",
         refusal=problem.refusal,
     )
 

@@ -5,6 +5,7 @@ group of attacks it belongs and what it may get.
 """
 
 import hashlib
+import re
 import shutil
 import tempfile
 import zipfile
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.course import Course
-from autograder.results import CheckResult, Status, SubmissionResult
+from autograder.results import CheckResult, Diagnosis, Status, SubmissionResult
 from autograder.submission import Submission, collect
 from autograder.suite.checks import CheckSpec
 
@@ -29,6 +30,10 @@ STAGE = "04_self_attention"
 MODULE = "self_attention.py"
 SECRET = "known to no submission"  # noqa: S105  # of a course that is made for a test
 HONEST_EVERY = 8  # so that each grading process grades honest work after hostile work
+LINES_OF_SOURCE = re.compile(
+    r"line \d+(?=, which should define it)|line \d+ is not valid Python. Mend line \d+ first"
+    r"|Line \d+(?= of your file uses)"
+)
 ZEROS = b"0" * 8_000_000  # a member that is compressed a thousand times
 
 Group = Literal[
@@ -165,9 +170,19 @@ def checks_of(result: SubmissionResult) -> list[CheckResult]:
 
 
 def said_beside_hidden_inputs(result: SubmissionResult, specs: dict[str, CheckSpec]) -> str:
-    """Join the messages of the checks with hidden inputs."""
-    checks = checks_of(result)
-    return " ".join(check.message for check in checks if specs[check.name].layer.hidden)
+    """Join what students read of the checks with hidden inputs.
+
+    The lines of a definition that failed and of a forbidden name are left out: they are known
+    before any input is sent.
+    """
+    checks = [check for check in checks_of(result) if specs[check.name].layer.hidden]
+    said = [check.message for check in checks]
+    said += [text for check in checks if check.diagnosis for text in _texts(check.diagnosis)]
+    return LINES_OF_SOURCE.sub("", " ".join(said))
+
+
+def _texts(diagnosis: Diagnosis) -> tuple[str, ...]:
+    return diagnosis.title, diagnosis.explanation, diagnosis.hint
 
 
 def _fingerprints(course: Course, temporary: Path) -> dict[Path, str]:

@@ -4,12 +4,13 @@ A module that answers every request with words and numbers of its own stands in 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
+import torch
 
 from autograder import course as courses
 from autograder.diagnosis.operators.search import OperatorSearch
@@ -59,7 +60,7 @@ ANSWERS = {
     "renamed": renamed,
 }
 PROBLEMS = [
-    Problem(kind=kind, type=WORD, text=f"{WORD} {NUMBER}", place=WORD, code=WORD)
+    Problem(kind=kind, type=WORD, text=f"{WORD} {NUMBER}", place=WORD, line=187, code=WORD)
     for kind in ("raised", "missing", "bad-output", "not-implemented", "out-of-disk")
 ]
 
@@ -78,7 +79,36 @@ class Talker(ByHeart):
             return reply
         if isinstance(self._answer, Problem):
             return Reply(problem=self._answer)
-        return Reply(value=self._answer(reply.value))
+        answer = self._answer(reply.value)
+        return Reply(problem=answer) if isinstance(answer, Problem) else Reply(value=answer)
+
+
+def multiplied(number: int, value: Value) -> Value:
+    """Multiply every number."""
+    if isinstance(value, TensorValue):
+        return encode_tensor(decode_tensor(value).detach() * number, 1 << 26)
+    return float(number) if isinstance(value, float) else value
+
+
+def resized(number: int, value: Value) -> Value:
+    """Return so many zeros in one axis."""
+    return zeros_of(number) if isinstance(value, TensorValue) else value
+
+
+def with_axes(number: int, value: Value) -> Value:
+    """Return zeros with so many axes."""
+    return zeros_of(*[1] * number) if isinstance(value, TensorValue) else value
+
+
+def failing(number: int, _value: Value) -> Problem:
+    """Raise in the line of this number."""
+    text = f"mat1 and mat2 shapes cannot be multiplied ({number}x2 and {number}x2)"
+    return Problem(kind="raised", type="RuntimeError", text=text, line=number, code=str(number))
+
+
+def zeros_of(*shape: int) -> Value:
+    """Encode zeros."""
+    return encode_tensor(torch.zeros(shape), 1 << 26)
 
 
 Results = Callable[..., list[CheckResult]]
@@ -97,11 +127,13 @@ def hidden_results() -> Iterator[Results]:
         def solution(stage: courses.Stage) -> ReferenceChannel:
             return ReferenceChannel(solution_channel(stage.solution))
 
-        def grade(answer: object, *, diagnose: bool) -> list[CheckResult]:
+        def grade(
+            answer: object, *, diagnose: bool, stages: Sequence[courses.Stage] = COURSE.stages
+        ) -> list[CheckResult]:
             suites = runner(diagnose=diagnose)
             return [
                 check
-                for stage in COURSE.stages
+                for stage in stages
                 for check in graded(suites, stage, Talker(solution(stage), stage, answer))
             ]
 
@@ -131,7 +163,7 @@ def test_hidden_checks_repeat_nothing(answer, hidden_results: Results):
     texts = [check.message for check in results]
 
     assert any(texts)
-    assert not [text for text in texts if WORD in text or re.search(r"\d\.\d", text)]
+    assert not [text for text in texts if WORD in text or re.search(r"\d\.\d|187", text)]
     assert not [check.name for check in results if check.grid]
 
 
@@ -151,6 +183,43 @@ def test_hidden_checks_repeat_nothing_in_their_diagnosis(
 
     assert texts
     assert not [text for text in texts if WORD in text or str(NUMBER) in text]
+
+
+@pytest.mark.parametrize(
+    ("answer", "number", "other"),
+    [
+        pytest.param(multiplied, 187, 191, id="factor"),
+        pytest.param(resized, 187, 191, id="size"),
+        pytest.param(with_axes, 6, 7, id="axes"),
+        pytest.param(failing, 187, 191, id="line-and-text"),
+    ],
+)
+def test_beside_hidden_inputs_no_number_of_an_answer_changes_a_word(
+    answer, number: int, other: int, hidden_results: Results, monkeypatch: pytest.MonkeyPatch
+):
+    """Two programs that differ in one number are told the same, so no sentence carries it."""
+    monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
+    for name in ("find", "find_some"):
+        monkeypatch.setattr(OperatorSearch, name, lambda *_arguments: {})
+    told, again = (
+        hidden_results(partial(answer, chosen), diagnose=True) for chosen in (number, other)
+    )
+
+    assert any(one.diagnosis for one in told)
+    assert told == again
+
+
+def test_kinds_of_mistake_say_the_same_of_every_factor(hidden_results: Results):
+    """Their sentences are made of the course's own code, before anything is answered."""
+    told, again = (
+        hidden_results(
+            partial(multiplied, number), diagnose=True, stages=[COURSE.stage("04_self_attention")]
+        )
+        for number in (187, 191)
+    )
+
+    assert any(one.diagnosis for one in told)
+    assert told == again
 
 
 @pytest.mark.parametrize(

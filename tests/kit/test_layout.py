@@ -17,7 +17,6 @@ MODULES_WITHOUT_TEST = {
     "diagnosis/error_texts.py": "a row of the tables; test_exceptions.py provokes each of them",
     "diagnosis/shape_errors.py": "a table; test_exceptions.py provokes each of its texts",
     "gradebook/exchange.py": "tests/e2e/test_exchange.py plays the whole exchange",
-    "errors.py": "exception classes without behaviour; tests of the modules that raise them assert",
 }
 
 

@@ -48,6 +48,7 @@ from autograder.diagnosis.operators.answers import (
 from autograder.diagnosis.operators.kinds import UNLIKELY, wording
 from autograder.diagnosis.operators.rewrites import Rewrite
 from autograder.diagnosis.operators.scopes import Exercise
+from autograder.errors import require_memory
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.tensors import decode
 from autograder.suite.in_process import Exchange, LocalChannel
@@ -277,7 +278,8 @@ class Programs:
                 code = self._exercise.compile(rewrites, self._solution.file)
                 source = lambda: f"{self._text}\n\n{self._exercise.text(rewrites)}\n"  # noqa: E731  # read later
                 self._channels[key] = self._solution.replacing(code, source)
-            except Exception:  # noqa: BLE001  # a rewrite that can't be imported is no mistake
+            except Exception as error:  # noqa: BLE001  # a rewrite that can't be imported is no mistake
+                require_memory(error)
                 self._channels[key] = None
         return self._channels[key]
 

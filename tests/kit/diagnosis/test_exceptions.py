@@ -203,16 +203,13 @@ def raised(statement: str) -> Raised:
 @pytest.mark.parametrize(("name", "statement", "part"), CASES, ids=[case[1] for case in CASES])
 def test_an_exception_is_explained(name: str, statement: str, part: str):
     """Where values are shown, the sentence holds sizes; elsewhere it is one of the table's."""
-    error = raised(statement)
-    shown = explain_exception(error, shows_values=True)
-    hidden = explain_exception(error, shows_values=False)
+    found = explain_exception(raised(statement))
 
-    assert shown is not None
-    assert hidden is not None
-    assert (shown.name, hidden.name) == (name, name)
-    assert part in shown.sentence
-    assert (hidden.name, hidden.sentence) in {(row.name, row.sentence) for row in ERROR_TEXTS}
-    assert shown.question.endswith("?")
+    assert found is not None
+    assert found.name == name
+    assert part in found.sentence
+    assert (found.name, found.public) in {(row.name, row.sentence) for row in ERROR_TEXTS}
+    assert found.question.endswith("?")
 
 
 def alternatives() -> Iterator[tuple[str, str]]:
@@ -247,13 +244,13 @@ def test_a_text_of_the_students_own_is_not_explained():
     """What a ``raise`` or an ``assert`` of theirs says is no text of torch's."""
     text = "mat1 and mat2 shapes cannot be multiplied (3x2 and 3x2)"
 
-    assert explain_exception(raised(f"raise RuntimeError('{text}')"), shows_values=True) is None
-    assert explain_exception(raised(f"assert False, '{text}'"), shows_values=True) is None
+    assert explain_exception(raised(f"raise RuntimeError('{text}')")) is None
+    assert explain_exception(raised(f"assert False, '{text}'")) is None
 
 
 def test_a_refusal_of_the_students_own_is_explained():
     """Where the solution answers, the arguments are allowed."""
-    found = explain_exception(raised("raise ValueError('3 tokens')"), shows_values=True)
+    found = explain_exception(raised("raise ValueError('3 tokens')"))
 
     assert found is not None
     assert found.name == "refuses_right_arguments"
@@ -261,9 +258,9 @@ def test_a_refusal_of_the_students_own_is_explained():
 
 def test_an_unknown_text_is_not_explained():
     """Nothing is guessed."""
-    assert explain_exception(raised("1 / 0"), shows_values=True) is None
-    assert explain_exception(raised("{}['x']"), shows_values=True) is None
-    assert explain_exception(None, shows_values=True) is None
+    assert explain_exception(raised("1 / 0")) is None
+    assert explain_exception(raised("{}['x']")) is None
+    assert explain_exception(None) is None
 
 
 def without_result() -> Raised:
@@ -276,7 +273,7 @@ def without_result() -> Raised:
 
 def test_a_gradient_of_none_is_explained():
     """A check that asks for gradients gets None."""
-    found = explain_exception(without_result(), shows_values=False)
+    found = explain_exception(without_result())
 
     assert found is not None
     assert found.name == "none_is_used"

@@ -271,6 +271,43 @@ def test_the_result_beside_gradients_is_compared():
     assert name_of(answer, expected, "gradients") == "constant_factor"
 
 
+@pytest.mark.parametrize("name", heuristics.SENTENCES)
+def test_beside_hidden_inputs_a_pattern_has_no_word_of_an_answer(name: str):
+    """Its sentence has no place for one, so an answer can't carry a number of the inputs out."""
+    words = [187] * heuristics.SENTENCES[name].count("{}")
+    pattern = heuristics.WrongAnswerPattern.of(name, *words)
+    public = pattern.diagnosis(shows_values=False).explanation
+
+    assert not re.search(r"\d|[{}]", public)
+    assert all(f"{word}" in pattern.diagnosis(shows_values=True).explanation for word in words)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param(X[..., :4], X, id="axis_size"),
+        pytest.param(X.sum(1), X, id="axis_missing"),
+        pytest.param(X[:, None], X, id="axis_extra"),
+        pytest.param(X.mT, X, id="axes_swapped"),
+        pytest.param(torch.cat(X.chunk(2, -1), -2), X, id="axes_traded"),
+        pytest.param(filled(C, 1, 0.438), C, id="future_leaks"),
+        pytest.param(X * 0.438, X, id="constant_factor"),
+        pytest.param(X * 6**0.5, X, id="root-of-a-size"),
+        pytest.param(X[..., :3].repeat(1, 1, 2), X, id="heads_repeated"),
+        pytest.param(X.roll(1, -2), X, id="rows_shifted"),
+        pytest.param(heuristics._drawn((5, 6))[40], X[0], id="other_draw"),
+    ],
+)
+def test_what_an_answer_decides_stays_out_of_the_sentence_beside_hidden_inputs(answer, expected):
+    """Which axis, row, factor or draw it is, the answer chooses, and could choose by the inputs."""
+    found = heuristics.find_pattern(answer, expected)
+    named = heuristics.find_pattern({"W2": answer}, {"W2": expected}, "parameters")
+    public = {one.diagnosis(shows_values=False).explanation for one in (found, named) if one}
+
+    assert found is not None
+    assert public == {heuristics.PUBLIC_SENTENCES[found.name]}
+
+
 @st.composite
 def tensors(draw: st.DrawFn) -> torch.Tensor:
     """Draw a tensor of few entries, of any shape, dtype and values."""

@@ -11,6 +11,7 @@ from typing import Self
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from autograder.course import Course, Limits
 from autograder.errors import CourseError, LostProcessError, SandboxError, UsageError
@@ -28,6 +29,10 @@ from tests.factories import WriteCourse, course_files, without_times
 WRONG = "def double(x):\n    return 3 * x\n"
 TEST_SECONDS = 60  # of processor time that the tests before it may have taken
 HALF = "def double(x):\n    return x + x\n"
+
+needs_limit_of_memory = pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux says how much a process has mapped"
+)
 
 
 @pytest.fixture
@@ -365,7 +370,7 @@ def test_a_submission_that_kills_itself_is_tried_twice(
     assert (result.status, result.score, len(sessions)) == (Status.CRASHED, 0.0, 2)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much a process has mapped")
+@needs_limit_of_memory
 def test_a_grading_process_has_a_limit_of_memory(grade_with):
     """It can't take the memory of others."""
 
@@ -374,6 +379,60 @@ def test_a_grading_process_has_a_limit_of_memory(grade_with):
             bytearray(3 << 30)
 
     assert grade_with(grade_student, "ada", jobs=1) == [("ada", Status.GRADED)]
+
+
+HUNGRY = """
+import torch
+from autograder.suite.checks import check
+
+kept = []
+
+@check("double", points=10, layer="probe")
+def test_a(student):
+    student.uses("double")  # so it runs for each submission
+    mib = student.call("double", 50)
+    kept.append({allocated})
+"""
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("torch.ones(mib << 18)", id="torch"),
+        pytest.param("bytearray(mib << 20)", id="python"),
+    ]
+)
+def hungry(request: pytest.FixtureRequest, write_course: WriteCourse) -> Course:
+    """A course whose check keeps 100 MiB for each right submission; three of them are too many."""
+    suite = HUNGRY.format(allocated=request.param)
+    course = write_course({"tests/hidden/01_tiny/test_tiny.py": suite})
+    return Course(course.root, replace(course.file, limits=Limits(grader_mib=300)))
+
+
+@needs_limit_of_memory
+@pytest.mark.usefixtures("lent_fork_server")  # which has one client
+def test_a_process_without_memory_costs_no_points(hungry: Course, submit):
+    """What no longer fits into it is graded in a new one, whoever has filled it."""
+    class_ = [submit(HALF, student=f"student{number}") for number in range(6)]
+    results = grade(hungry, class_, isolation="process", jobs=1)
+
+    assert {score for _, _, score in summary(results)} == {10.0}, results
+
+
+@needs_limit_of_memory
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_submission_that_needs_too_much_memory_alone_has_no_grade(hungry: Course, submit):
+    """It is not called wrong, and the others keep their grades."""
+    greedy = submit("def double(x):\n    return 5_000\n", student="greedy")
+    class_ = [submit(HALF, student="ada"), greedy, submit(HALF, student="bea")]
+    results = grade(hungry, class_, isolation="process", jobs=1)
+    message = results.submissions[1].message
+
+    assert summary(results) == [
+        ("ada", "graded", 10.0),
+        ("greedy", "grader-error", None),
+        ("bea", "graded", 10.0),
+    ]
+    assert "more memory (grader_mib in course.toml)" in message
 
 
 @pytest.mark.parametrize("error", [CourseError, SandboxError, UsageError, KeyboardInterrupt])

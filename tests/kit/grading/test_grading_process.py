@@ -19,6 +19,7 @@ ANSWERS = {
     "frozen": gc.get_freeze_count,
     "raise": lambda: (_ for _ in ()).throw(CourseError("The suite is wrong.")),
     "lose": lambda: (_ for _ in ()).throw(LostProcessError),
+    "starve": lambda: (_ for _ in ()).throw(MemoryError),
     "die": lambda: os._exit(3),
 }
 
@@ -64,9 +65,9 @@ def test_it_answers_each_submission_until_the_pipe_is_closed(start: Start):
     assert (first, process.exitcode) == ("graded", 0)
 
 
-@pytest.mark.parametrize(("submission", "code"), [("die", 3), ("lose", 0)])
+@pytest.mark.parametrize(("submission", "code"), [("die", 3), ("lose", 0), ("starve", 0)])
 def test_a_process_that_has_ended_gives_no_result(start: Start, submission: str, code: int):
-    """Whether it died, or has lost its sandbox: the submission is graded elsewhere."""
+    """Whether it died, lost its sandbox or has no memory: the submission is graded elsewhere."""
     pipe, process = start()
     pipe.send(submission)
     result = receive(pipe)

@@ -1,10 +1,10 @@
 """A check is not run again for replies with which it has passed; nothing else changes."""
 
+import pickle
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from autograder.grading import known_replies
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import CheckResult, Outcome, SubmissionResult
@@ -38,6 +38,8 @@ def test_b(student, probe):
 SLOW = SOLUTION.replace(
     "super().__init__()", "super().__init__()\n        import time\n        time.sleep(0.3)"
 )
+
+BALLAST = "torch.full((1 << 20,), float(NAME))"
 
 Grade = Callable[[str], SubmissionResult]
 
@@ -163,14 +165,26 @@ def test_a_constructor_and_a_call_have_a_time_limit_each(
 def test_of_endless_replies_not_all_are_kept(
     grade: Grade, monkeypatch: pytest.MonkeyPatch, runner: SuiteRunner
 ):
-    """Beyond the limit a check runs again, and passes as well."""
-    monkeypatch.setattr(known_replies, "MAX_REPLIES", 1)
+    """Beyond the limit of bytes a check runs again, and passes as well."""
     grade(SOLUTION)
+    known = runner._known[runner.checks("01_tiny")[0].item.nodeid]
+    monkeypatch.setattr(known, "_free_bytes", 0)
     other = SOLUTION.replace("x * self.factor", "x + self.factor")
     results = [grade(other), grade(other)]
 
     assert runs_of(runner)["a"] == 3
     assert [result.score for result in results] == [10.0, 10.0]
+
+
+def test_a_large_reply_is_not_kept(grade: Grade, runner: SuiteRunner):
+    """Of a reply with which a check has passed only the digest is kept."""
+    heavy = SOLUTION.replace("x * self.factor", "x + NAME").replace("2 * x", BALLAST)
+    results = [grade(f"{heavy}\nNAME = {number}\n") for number in range(3)]
+    kept = len(pickle.dumps(runner._known))  # all of it, wherever it is
+
+    assert [result.score for result in results] == [10.0] * 3
+    assert runs_of(runner)["a"] == 3
+    assert kept < 10_000
 
 
 def test_a_check_that_asks_otherwise_for_the_same_replies_runs_as_it_is(

@@ -138,12 +138,12 @@ def test_a_stub_is_not_implemented(graded: Graded):
 
 
 def test_a_hidden_check_shows_no_value_and_no_text_of_the_student(graded: Graded):
-    """The student's code can't reveal hidden inputs in the text of an exception."""
+    """The student's code can't reveal hidden inputs in the text or the line of an exception."""
     result = graded("def double(x):\n    raise ValueError(f'input {x}')\n")
     documented, hidden = exercise_of(result, "double").checks
 
     assert "input tensor" in documented.message
-    assert hidden.message == "double raised an exception in line 2."
+    assert hidden.message == "double raised an exception."
 
 
 def test_the_mistake_is_named(graded: Graded, solved: Submission):

@@ -22,6 +22,7 @@ from autograder.sandbox.protocol import (
     Reply,
     Request,
     StartWorker,
+    Statement,
     TensorValue,
     TupleValue,
     WorkerEnded,
@@ -92,6 +93,63 @@ def test_a_reply_of_another_type_than_its_request_has_is_refused():
     """The kit's own code in a worker answers to ``has`` with true or false alone."""
     with pytest.raises(BadMessageError, match="to no request"):
         read_reply(pack(Reply(value=1.5)), "has")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param({"output", "gradients", "ballast"}, id="one-more"),
+        pytest.param({"output"}, id="one-less"),
+        pytest.param(set(), id="none"),
+    ],
+)
+def test_a_dictionary_of_the_kits_own_has_its_names_alone(names: set[str]):
+    """Nothing else can be in it that nobody asked for."""
+    right = Reply(value=DictValue({"output": None, "gradients": DictValue({"any": None})}))
+    other = Reply(value=DictValue(dict.fromkeys(names)))
+
+    assert read_reply(pack(right), "gradients") == right
+    assert read_reply(pack(other), "call") == other  # an exercise may return any dictionary
+    with pytest.raises(BadMessageError, match="a dictionary with other names"):
+        read_reply(pack(other), "gradients")
+
+
+def with_ballast(message: Reply, *path: str) -> bytes:
+    """Return the bytes of *message* with an unknown key in the map at *path*."""
+    encoded = msgspec.msgpack.decode(pack(message))
+    place = encoded
+    for key in path:
+        place = place[key]
+    place["ballast"] = b"more"
+    return msgspec.msgpack.encode(encoded)
+
+
+TENSOR = TensorValue("uint8", (1,), b"1")
+
+
+@pytest.mark.parametrize(
+    ("message", "path"),
+    [
+        pytest.param(Reply(), (), id="reply"),
+        pytest.param(Reply(value=TENSOR), ("value",), id="tensor"),
+        pytest.param(Reply(value=ObjectValue(0)), ("value",), id="module"),
+        pytest.param(Reply(value=ListValue(())), ("value",), id="list"),
+        pytest.param(Reply(value=TupleValue(())), ("value",), id="tuple"),
+        pytest.param(Reply(value=DictValue({})), ("value",), id="dictionary"),
+        pytest.param(Reply(value=OpaqueValue("a set")), ("value",), id="opaque"),
+        pytest.param(Reply(problem=Problem(kind="raised")), ("problem",), id="problem"),
+        pytest.param(
+            Reply(problem=Problem(kind="raised", statement=Statement("", 1))),
+            ("problem", "statement"),
+            id="statement",
+        ),
+    ],
+)
+def test_a_reply_with_an_unknown_key_is_refused(message: Reply, path: tuple[str, ...]):
+    """It would hold what nobody asked for, in any amount."""
+    assert unpack(REPLIES, pack(message)) == message
+    with pytest.raises(BadMessageError, match="no message"):
+        unpack(REPLIES, with_ballast(message, *path))
 
 
 @pytest.mark.parametrize(

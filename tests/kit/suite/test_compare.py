@@ -69,7 +69,7 @@ def test_the_public_sentence_holds_no_value(actual: object):
     public = refused(actual).public
 
     assert "The context" in public
-    assert not {"0.1234", "0.7770", "7", "5.0", "-3"} & set(public.replace(",", "").split())
+    assert not re.search(r"\d", public)
 
 
 def test_the_public_sentence_about_a_number_has_no_digit():
@@ -281,7 +281,9 @@ def test_the_verb_agrees_with_what_is_compared(what: str, sentence: str):
         pytest.param(lambda: number(torch.zeros(0, 31415)), id="shape-of-a-number"),
         pytest.param(lambda: tensor(OpaqueValue("CANARY")), id="type-of-a-tensor"),
         pytest.param(lambda: tensor_like(torch.zeros(0, 31415), (2, 2)), id="shape"),
+        pytest.param(lambda: tensor_like(torch.zeros([1] * 9), (2, 2)), id="axes"),
         pytest.param(lambda: agrees(torch.zeros(2).int(), torch.zeros(2)), id="dtype"),
+        pytest.param(lambda: agrees(torch.zeros(2), torch.zeros(2).int()), id="right-dtype"),
         pytest.param(
             lambda: agrees(torch.tensor([[0.0], [NAN], [0.0]]), torch.zeros(3, 1)), id="rows-of-nan"
         ),
@@ -296,4 +298,4 @@ def test_beside_hidden_inputs_no_answer_is_quoted(compare):
     with pytest.raises(WrongAnswer) as caught:
         compare()
 
-    assert not re.search(r"CANARY|31|int32|row|9", caught.value.public)
+    assert not re.search(r"CANARY|int|float|row|\d", caught.value.public)

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from autograder.errors import CourseError
+from autograder.sandbox.faults import Fault
 from autograder.suite.in_process import (
     MAX_TENSORS,
+    MEMORY_MIB,
     LocalChannel,
     RecordingChannel,
     solution_channel,
@@ -30,6 +32,9 @@ def many(x):
 
 def stopped():
     raise KeyboardInterrupt
+
+def large():
+    return torch.empty(1 << 60)
 """
 
 
@@ -51,6 +56,32 @@ def test_ctrl_c_is_no_answer():
     """An interrupt while the code runs comes from the instructor."""
     with pytest.raises(KeyboardInterrupt):
         Student(LocalChannel("own", SOURCE)).call("stopped")
+
+
+def test_a_lack_of_memory_is_no_answer_of_the_code():
+    """The course's own code needs little: it is this process that has none left."""
+    with pytest.raises(MemoryError):
+        Student(LocalChannel("own", SOURCE)).call("large")
+    with pytest.raises(MemoryError):
+        LocalChannel("own", b"raise MemoryError\n")
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        pytest.param(2 * MEMORY_MIB, Fault, id="it-had-its-share"),
+        pytest.param(MEMORY_MIB / 2, MemoryError, id="this-process-had-less-left"),
+    ],
+)
+def test_a_wrong_program_may_need_too_much_memory(
+    room: float, expected: type[Exception], monkeypatch: pytest.MonkeyPatch
+):
+    """That is an answer of its own, unless this process could not give it its share."""
+    monkeypatch.setattr("autograder.suite.in_process.room_for_memory", lambda: room)
+    wrong = LocalChannel("wrong", SOURCE, LocalChannel("own", SOURCE))
+
+    with pytest.raises(expected):
+        Student(wrong).call("large")
 
 
 def test_intermediate_tensors_are_recorded_by_function():

@@ -1,5 +1,7 @@
 """The `student` of a check: requests, kept answers, and sentences about problems."""
 
+import re
+
 import pytest
 import torch
 from torch import Tensor
@@ -12,6 +14,17 @@ from autograder.suite.checks import WrongAnswer
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Parameter, Student, fault_of
 
+KINDS = (
+    "missing",
+    "not-implemented",
+    "raised",
+    "bad-output",
+    "out-of-memory",
+    "out-of-disk",
+    "out-of-time",
+    "not-compiled",
+    "rebound",
+)
 SOURCE = b"""
 import torch
 from torch import nn
@@ -179,13 +192,24 @@ def test_a_stub_refuses_nothing(student: Student):
     assert caught.value.status is Status.NOT_IMPLEMENTED
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_public_sentence_holds_a_word_or_a_number_of_a_problem(kind: str):
+    """Code could choose the line and the text of an exception by a hidden input."""
+    forged = Problem(kind=kind, type="T187", text="187", place="cell 187", line=187, code="187")
+    fault = fault_of(forged, "mix")
+
+    assert "187" in fault.message
+    assert not re.search(r"\d", fault.public)
+
+
 def test_the_text_of_an_exception_is_not_public(student: Student):
-    """The public sentence names the line and contains no text of the student's."""
+    """The public sentence contains no text of the student's, and no line, which they choose."""
     with pytest.raises(Fault) as caught:
         student.call("strict", -1)
 
+    assert "line 20" in caught.value.message
     assert "secret -1" in caught.value.message
-    assert caught.value.public == "strict raised an exception in line 20."
+    assert caught.value.public == "strict raised an exception."
 
 
 @pytest.mark.parametrize(
