@@ -34,3 +34,7 @@ class LostProcessError(GraderError):
 
 class UsageError(AutograderError):
     """A command was called with something that it can't use."""
+
+
+class UnclearOwnerError(UsageError):
+    """It is unclear whether a student or an instructor packed something; nothing was written."""

@@ -117,7 +117,13 @@ def open_archive(file: Path | HandInFile, budget: ArchiveBudget | None = None) -
     return [msgspec.structs.replace(file, packed=True) for file in files], []
 
 
-def open_class_archive(path: Path) -> dict[str, Listing]:
+class ClassListing(dict[str, Listing]):
+    """The files of each entry of a class's zip; *wrapper* is the one folder around them all."""
+
+    wrapper = ""
+
+
+def open_class_archive(path: Path) -> ClassListing:
     """List the files of each entry at the top of a class's zip; raises ``UnusableFile``.
 
     A fault costs the entry that it is in. One folder around everything is no entry.
@@ -133,7 +139,10 @@ def open_class_archive(path: Path) -> dict[str, Listing]:
     for index, member in shown:
         if len(parts := _path(member).parts) > depth:
             entries.setdefault(parts[depth], []).append((index, member))
-    return {name: _entry(source, name, found, depth) for name, found in entries.items()}
+    listing = ClassListing()
+    listing.update((name, _entry(source, name, found, depth)) for name, found in entries.items())
+    listing.wrapper = _path(shown[0][1]).parts[0] if depth else ""
+    return listing
 
 
 def _entry(
