@@ -891,7 +891,10 @@ def _roster(course: Course, file: Path | None, *, in_gradebook: bool) -> "Roster
     from autograder.gradebook.collection import roster_of_gradebook  # noqa: PLC0415  # imports nbgrader
     from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # likewise
 
-    with NbgraderSetup.of_course(course).gradebook() as book:
+    setup = NbgraderSetup.of_course(course)
+    if not setup.has_gradebook:  # nothing is written before it is clear whose the hand-ins are
+        return Roster.read(file) if file else None
+    with setup.gradebook() as book:
         if file is not None:
             return Roster.read(file, [student.id for student in book.students])
         known = roster_of_gradebook(book)
