@@ -80,6 +80,8 @@ class BoundedExtractor(ExtractorPlugin):
     def _roster(self, setup: NbgraderSetup) -> Roster:
         if self.roster:
             return Roster.read(Path(setup.coursedir.root) / self.roster)
+        if not setup.has_gradebook:
+            return Roster(())
         with setup.gradebook() as book:
             return roster_of_gradebook(book)
 
