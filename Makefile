@@ -40,8 +40,9 @@ hostile: $(READY)  ## Run every attack, alone and in a class; fail if one gains 
 	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.ballast
 
-fuzz: $(READY)  ## Give every reader of foreign bytes 5,000 new inputs
+fuzz: $(READY)  ## Give every reader of foreign bytes, and the collector, 5,000 new inputs
 	AUTOGRADER_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest $(TWO_CORES) tests/e2e/test_fuzzing.py
+	AUTOGRADER_FUZZ_EXAMPLES=5000 $(BIN)/python -m pytest $(TWO_CORES) tests/e2e/test_collector_fuzzing.py
 
 lint: $(READY)  ## Check style, format, types and the direction of imports
 	$(BIN)/ruff check

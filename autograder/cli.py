@@ -18,7 +18,13 @@ from typer import Argument, Option
 from autograder import __version__
 from autograder.course import Course, Handout, Stage, course_secret, find_root, load
 from autograder.disk import require_space
-from autograder.errors import AutograderError, ClusterError, CourseError, UsageError
+from autograder.errors import (
+    AutograderError,
+    ClusterError,
+    CourseError,
+    UnclearOwnerError,
+    UsageError,
+)
 from autograder.results import Results, Status, json_parts
 from autograder.stored_results import read_record, score_changes, scores_of
 
@@ -28,7 +34,7 @@ if TYPE_CHECKING:  # each command imports what it uses, so that `--help` does no
     from autograder.gradebook.writer import Writer, Written
     from autograder.grading.journal import Journal
     from autograder.student.progress import Progress, Task
-    from autograder.submission.collect import Found
+    from autograder.submission.hand_ins import FindOptions, Found
     from autograder.submission.lazy_submissions import LazySubmissions
     from autograder.submission.roster import Roster
 
@@ -70,6 +76,24 @@ RosterOption = Annotated[
         metavar="FILE",
         help="Canvas's gradebook export, or students.csv with lms_user_id: gives students of a "
         "download the course's own ids (default: those that the gradebook knows).",
+    ),
+]
+
+WorksheetOption = Annotated[
+    Path | None,
+    Option(
+        "--worksheet",
+        metavar="FILE",
+        help="Moodle's grading worksheet: sets aside whoever has another name in it, as students "
+        "may edit their names.",
+    ),
+]
+UnwrapOption = Annotated[
+    bool | None,
+    Option(
+        "--unwrap/--no-unwrap",
+        help="A folder's only entry, or a zip, is the class's download, or what one student "
+        "handed in (default: refuse an only entry that could be either).",
     ),
 ]
 
@@ -320,6 +344,8 @@ def grade(  # noqa: PLR0913  # each is an option of the command
         Option(metavar="DIR", help="The course's folder on the workers (default: as here)."),
     ] = "",
     roster: RosterOption = None,
+    worksheet: WorksheetOption = None,
+    unwrap: UnwrapOption = None,
     course: CourseOption = None,
 ) -> None:
     """Grade submissions with the hidden suites, each in a sandbox.
@@ -328,15 +354,15 @@ def grade(  # noqa: PLR0913  # each is an option of the command
     where it stopped, and a regrade judges only what changed.
 
     Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere,
-    when it could not write all of it, or when a hand-in was set aside because it is unclear
-    whose it is; 2 when nothing was graded.
+    when it could not write all of it, or when it is unclear whose a hand-in is: it is set aside, or
+    nothing is graded where that holds for all; 2 when nothing could be graded.
     """
     with _errors_as_messages("grade --gradebook" if gradebook else "grade"):
         found = _course(course)
-        _require_writable(json, report)
         only = found.graded_stage(stage) if stage else None
         people = _roster(found, roster, in_gradebook=gradebook)
-        places = _find(found, paths, only, people)
+        places = _find(found, paths, only, _find_options(people, worksheet, unwrap=unwrap))
+        _require_writable(json, report)
         submissions = _submissions(places)
         if gradebook:
             submissions = _stamped(found, submissions, people)
@@ -420,6 +446,8 @@ def collect(
     ],
     *,
     roster: RosterOption = None,
+    worksheet: WorksheetOption = None,
+    unwrap: UnwrapOption = None,
     again: Annotated[
         bool, Option("--again", help="Replace what was collected of these students before.")
     ] = False,
@@ -427,8 +455,8 @@ def collect(
 ) -> None:
     """Collect a download into nbgrader's submitted/ folder, with times and the course's own ids.
 
-    No archive is unpacked, and a damaged one affects its own student only. Exit code 1 when a
-    hand-in was set aside because it is unclear whose it is.
+    No archive is unpacked, and a damaged one affects its own student only. Exit code 1 when it is
+    unclear whose a hand-in is: it is set aside, or nothing is collected where that holds for all.
     """
     with _errors_as_messages("collect"):
         from autograder.gradebook.collection import Collection, register_people  # noqa: PLC0415  # imports nbgrader
@@ -436,7 +464,8 @@ def collect(
 
         found = _course(course)
         people = _roster(found, roster, in_gradebook=True)
-        places = _find(found, paths, found.graded_stage(stage), people)
+        options = _find_options(people, worksheet, unwrap=unwrap)
+        places = _find(found, paths, found.graded_stage(stage), options)
         collection = Collection(NbgraderSetup.of_course(found), found.graded_stage(stage))
         for place in places:
             written, remarks = collection.write(place, again=again)
@@ -830,13 +859,23 @@ def _report_faults(results: Results, faults: list[str]) -> None:
         raise typer.Exit(1)
 
 
+def _find_options(
+    roster: "Roster | None", worksheet: Path | None, *, unwrap: bool | None
+) -> "FindOptions":
+    from autograder.submission.hand_ins import FindOptions  # noqa: PLC0415  # only two commands need it
+    from autograder.submission.worksheet import Worksheet  # noqa: PLC0415  # likewise
+
+    known = Worksheet.read(worksheet) if worksheet else None
+    return FindOptions(roster=roster, worksheet=known, unwrap=unwrap)
+
+
 def _find(
-    course: Course, paths: Sequence[Path], stage: Stage | None, roster: "Roster | None"
+    course: Course, paths: Sequence[Path], stage: Stage | None, options: "FindOptions"
 ) -> "list[Found]":
     """Recognize each path, and say what it is."""
-    from autograder.submission.collect import find  # noqa: PLC0415  # only two commands need it
+    from autograder.submission.collect import find_all  # noqa: PLC0415  # only two commands need it
 
-    places = [find(path, course.stages, stage, roster) for path in paths]
+    places = find_all(paths, course.stages, stage, options)
     for place in places:
         typer.echo(f"{place.what}.", err=True)
         _remark([*place.remarks, *(f"✗ {sentence}" for sentence in place.set_aside)])
@@ -852,7 +891,10 @@ def _roster(course: Course, file: Path | None, *, in_gradebook: bool) -> "Roster
     from autograder.gradebook.collection import roster_of_gradebook  # noqa: PLC0415  # imports nbgrader
     from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # likewise
 
-    with NbgraderSetup.of_course(course).gradebook() as book:
+    setup = NbgraderSetup.of_course(course)
+    if not setup.has_gradebook:  # nothing is written before it is clear whose the hand-ins are
+        return Roster.read(file) if file else None
+    with setup.gradebook() as book:
         if file is not None:
             return Roster.read(file, [student.id for student in book.students])
         known = roster_of_gradebook(book)
@@ -1039,12 +1081,15 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _errors_as_messages(command: str) -> Iterator[None]:
-    """Print an error of *command* as one message, without a traceback; exit code 2."""
+    """Print an error of *command* as one message, without a traceback; exit code 2.
+
+    Exit code 1 where it is unclear whose a hand-in is, as where some of them are set aside.
+    """
     try:
         yield
     except AutograderError as error:
         typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(1 if isinstance(error, UnclearOwnerError) else 2) from None
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
         if library not in EXTRAS:  # a bug, and its traceback says where

@@ -52,6 +52,10 @@ class UsageError(AutograderError):
     """A command was called with something that it can't use."""
 
 
+class UnclearOwnerError(UsageError):
+    """It is unclear whether a student or an instructor packed something; nothing was written."""
+
+
 def lacks_memory(error: BaseException | None) -> bool:
     """Whether this process had no memory left when *error* was raised, or one that led to it."""
     chain: list[BaseException] = []

@@ -6,7 +6,7 @@ after the grade is the maximum grade, then perhaps a workflow state, then whethe
 changed. A grade outside 0 … maximum is ignored without a message, so we refuse it.
 """
 
-import re
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final
 
@@ -27,10 +27,12 @@ from autograder.exports.grade_table import (
     StageColumn,
     StudentGrades,
     comparable,
+    lms_number,
     match_students,
     nothing_matched,
 )
 from autograder.sanitize import MAX_SENTENCE, MAX_WORD, line
+from autograder.submission.worksheet import PARTICIPANT, fits_name, letters
 
 PLACES = 5  # what Moodle's database keeps
 GRADE: Final = frozenset(
@@ -40,7 +42,6 @@ GRADE: Final = frozenset(
 NO: Final = frozenset(
     map(comparable, ("No", "Nein", "Non", "Não", "Nee", "Nej", "Nei", "Ei", "Ne", "Nie"))
 )
-_PARTICIPANT = re.compile(r"\D+(\d+)", re.DOTALL)
 
 
 def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str = "") -> ExportFile:
@@ -55,7 +56,11 @@ def moodle(grades: GradeTable, worksheet: bytes, stage: str, grade_column: str =
     grade = _grade(table, grade_column)
     scores = list(grades.scores(column.name))
     students = [row for row, _ in scores]
-    rows, remarks = match_students(students, _roster_rows(table, identifier, grade), "worksheet")
+    participants = _roster_rows(table, identifier, grade)
+    rows, remarks = match_students(students, participants, "worksheet")
+    renamed = _renamed(rows, participants)
+    remarks += tuple(renamed.values())
+    rows = {student: row for student, row in rows.items() if student not in renamed}
     for row, score in scores:
         if row.student in rows:
             remarks += _write_grade(cells[rows[row.student]], grade, column, row, score)
@@ -77,7 +82,7 @@ def _stage(grades: GradeTable, name: str) -> StageColumn:
 def _identifier(table: CsvTable) -> int:
     """Find the column in which every cell is one word and a number."""
     for at in range(len(table.rows[0])):
-        if all(_PARTICIPANT.fullmatch(cell) for cell in _below(table, at)):
+        if all(PARTICIPANT.fullmatch(cell) for cell in _below(table, at)):
             return at
     msg = (
         f"{_columns(table)} None of them holds identifiers such as “Participant 123”. Switch on "
@@ -119,11 +124,30 @@ def _roster_rows(table: CsvTable, identifier: int, grade: int) -> list[RosterRow
     """Return the students' rows: every cell between identifier and grade may identify one."""
     rows = []
     for i, row in enumerate(table.rows):
-        match = _PARTICIPANT.fullmatch(row[identifier]) if i and identifier < len(row) else None
+        match = PARTICIPANT.fullmatch(row[identifier]) if i and identifier < len(row) else None
         if match is not None:
             cells = tuple(row[identifier:grade])
-            rows.append(RosterRow(i, match[1], cells, cells))
+            rows.append(RosterRow(i, match[2], cells, cells))
     return rows
+
+
+def _renamed(rows: Mapping[str, int], participants: Iterable[RosterRow]) -> dict[str, str]:
+    """Return a remark for each student who was found by a number that has another name.
+
+    The name is that of the download from which the id was made; students may edit it. A worksheet
+    without names has none to compare.
+    """
+    by_row = {participant.row: participant for participant in participants}
+    remarks = {}
+    for student, row in rows.items():
+        number, known = by_row[row].number, by_row[row].names
+        cells = frozenset(map(letters, (known[0].removesuffix(number), *known)))
+        is_by_number = lms_number(student) == number and letters(student) not in cells
+        if len(known) > 1 and is_by_number and not fits_name(student.rpartition("_")[0], cells):
+            remarks[student] = (
+                f"{student}: participant {number} has another name in the worksheet, not exported"
+            )
+    return remarks
 
 
 def _write_grade(

@@ -66,6 +66,13 @@ class NbgraderSetup:
         step = self.coursedir.autograded_directory
         return Path(self.coursedir.format_path(step, student, stage))
 
+    @property
+    def has_gradebook(self) -> bool:
+        """Whether the database is there; to open it would make the file."""
+        url = sqlalchemy.engine.make_url(self.coursedir.db_url)
+        is_file = url.get_backend_name() == "sqlite" and url.database
+        return not is_file or Path(str(url.database)).exists()
+
     @contextlib.contextmanager
     def gradebook(self) -> Iterator[Gradebook]:
         """Open the database; what is wrong with it becomes a ``UsageError``."""

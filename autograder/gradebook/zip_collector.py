@@ -8,18 +8,20 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nbgrader.plugins import ExtractorPlugin, FileNameCollectorPlugin
-from traitlets import List, Unicode
+from traitlets import Bool, List, Unicode
 
 from autograder.course import load
-from autograder.errors import AutograderError
+from autograder.errors import AutograderError, UnclearOwnerError
 from autograder.gradebook.collection import Collection, roster_of_gradebook, write_hand_in
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.score_rows import parse_timestamp
 from autograder.submission.assemble import STAMP
-from autograder.submission.collect import Found, find
+from autograder.submission.collect import find
 from autograder.submission.files import UnusableFile, is_hidden_or_generated, reason
+from autograder.submission.hand_ins import FindOptions, Found
 from autograder.submission.place import entry_at, open_entries
 from autograder.submission.roster import Roster
+from autograder.submission.worksheet import Worksheet
 
 MAX_UNPACKED = 16 * 2**20  # bytes of one file: what a graded notebook may have
 
@@ -31,6 +33,16 @@ class BoundedExtractor(ExtractorPlugin):
         "", help="Canvas's gradebook export or students.csv, see `autograder collect --roster`."
     ).tag(config=True)
 
+    worksheet = Unicode(
+        "", help="Moodle's grading worksheet, see `autograder collect --worksheet`."
+    ).tag(config=True)
+    unwrap = Bool(
+        None,
+        allow_none=True,
+        help="Whether the only entry of archive/ is the class's download (True), or what one "
+        "student handed in (False); None refuses where it could be either.",
+    ).tag(config=True)
+
     def extract(self, archive_path: str, extracted_path: str) -> None:
         """Write ``extracted/<student>/`` for each hand-in at *archive_path*."""
         archive, extracted = Path(archive_path), Path(extracted_path)
@@ -39,6 +51,9 @@ class BoundedExtractor(ExtractorPlugin):
                 self._unpack(archive, extracted)
                 return
             self._lay_out(archive, extracted)
+        except UnclearOwnerError as error:
+            here = "--BoundedExtractor.unwrap=True, --BoundedExtractor.unwrap=False"
+            self.parent.fail(f"{error} Here these are {here}.")
         except AutograderError as error:
             self.parent.fail(str(error))
 
@@ -46,7 +61,7 @@ class BoundedExtractor(ExtractorPlugin):
         setup = NbgraderSetup(self.parent.config, self.parent.coursedir)
         course = load(Path(setup.coursedir.root))
         stage = course.stage(setup.coursedir.assignment_id)
-        found = find(archive, course.stages, stage, self._roster(setup))
+        found = find(archive, course.stages, stage, self._options(setup))
         self._report(found)
         collection = Collection(setup, stage)
         for hand_in in found.hand_ins:
@@ -57,9 +72,16 @@ class BoundedExtractor(ExtractorPlugin):
         for remark in collection.remarks(found):
             self.log.warning("%s", remark)
 
+    def _options(self, setup: NbgraderSetup) -> FindOptions:
+        place = Path(setup.coursedir.root) / self.worksheet
+        worksheet = Worksheet.read(place) if self.worksheet else None
+        return FindOptions(roster=self._roster(setup), worksheet=worksheet, unwrap=self.unwrap)
+
     def _roster(self, setup: NbgraderSetup) -> Roster:
         if self.roster:
             return Roster.read(Path(setup.coursedir.root) / self.roster)
+        if not setup.has_gradebook:
+            return Roster(())
         with setup.gradebook() as book:
             return roster_of_gradebook(book)
 

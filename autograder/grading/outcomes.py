@@ -319,8 +319,9 @@ def _names(problem: Problem) -> tuple[str, ...]:
 
 
 def _where(statement: Statement | None) -> str:
-    """Name a line; any place but a cell may be forged."""
-    if statement is None or not statement.line:
+    """Name a line, or a cell where no line is known; any place but a cell may be forged."""
+    if statement is None:
         return "your file"
-    cell = f"{statement.place}, " if re.fullmatch(r"cell \d{1,4}", statement.place) else ""
-    return f"{cell}line {statement.line}"
+    cell = statement.place if re.fullmatch(r"cell \d{1,4}", statement.place) else ""
+    line = f"line {statement.line}" if statement.line else ""
+    return ", ".join(filter(None, (cell, line))) or "your file"

@@ -250,7 +250,7 @@ class Session:
     def _with_known_lines(self, problem: Problem) -> Problem:
         """Drop the numbers of lines that the source does not have."""
         statement = problem.statement
-        if statement and not self._has_line(statement.place, statement.line):
+        if statement and not self._has_line(statement.place, statement.line or 1):
             statement = replace(statement, place="", line=0)
         if self._has_line(problem.place, problem.line):
             return replace(problem, statement=statement)

@@ -21,6 +21,7 @@ FUTURES: Final = functools.reduce(
 )
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _SCOPE = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_TOO_DEEP = "it is nested too deeply, or too long, to be read"
 _HEADING = re.compile(rb"^(?:async +)?(?:class|def) +([A-Za-z_]\w*)", re.MULTILINE)
 
 
@@ -62,7 +63,7 @@ class StatementRunner:
         """
         try:
             tree = tree or ast.parse(text, source)
-            self._flags |= self._compile(tree, source).co_flags & FUTURES
+            self._flags |= self._futures(tree, source)
         except BaseException as error:  # noqa: BLE001  # MemoryError and RecursionError included
             yield _not_compiled(error, text)
             return
@@ -79,6 +80,17 @@ class StatementRunner:
         for name in self.definitions:
             if name in self._namespace and not is_definition(self._namespace[name]):
                 yield Rebinding(name, *self._bound_at[name])
+
+    def _futures(self, tree: ast.Module, source: str) -> int:
+        """Return the flags that *tree* switches on; raises what keeps all of it from running."""
+        try:
+            code = self._compile(tree, source)
+        except RecursionError:  # one deep statement, which fails alone when its turn comes
+            imports = [item for item in tree.body if isinstance(item, ast.ImportFrom)]
+            futures: list[ast.stmt] = [item for item in imports if item.module == "__future__"]
+            code = self._compile(ast.Module(futures, []), source)
+        flags: int = code.co_flags & FUTURES
+        return flags
 
     def _compile(self, tree: ast.Module, source: str) -> CodeType:
         code: CodeType = compile(tree, source, "exec", self._flags, dont_inherit=True)
@@ -131,6 +143,8 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 def _not_compiled(error: BaseException, text: bytes) -> Failure:
     """Describe a source that is not valid Python; its definitions are known by their headings."""
+    if isinstance(error, RecursionError | MemoryError):  # of the parser or the compiler
+        error = SyntaxError(_TOO_DEEP)
     line = error.lineno if isinstance(error, SyntaxError) else None
     names = tuple(heading.decode("ascii", "ignore") for heading in _HEADING.findall(text))
     return Failure(error, line or 0, names, compiled=False)

@@ -51,7 +51,7 @@ def parse(cells: tuple[bytes, ...]) -> list[ast.Module | None]:
 def _parse(cell: bytes) -> ast.Module | None:
     try:
         return ast.parse(cell)
-    except (SyntaxError, ValueError):  # ValueError: NUL bytes before Python 3.12
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # NUL bytes; deep nesting
         return None
 
 
@@ -180,13 +180,15 @@ def _local_names(nodes: Sequence[ast.AST]) -> set[str]:
 
 
 def _dotted(node: ast.AST, aliases: dict[str, str]) -> str:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):  # a recursive function would fail on a long chain
+        parts.append(node.attr)
+        node = node.value
+    owner = "?" if parts else ""
     if isinstance(node, ast.Name):
         starred = f"{aliases['*']}.{node.id}" if "*" in aliases else node.id
-        return aliases.get(node.id, starred)
-    if isinstance(node, ast.Attribute):
-        owner = _dotted(node.value, aliases)
-        return f"{owner}.{node.attr}" if owner else f"?.{node.attr}"
-    return ""
+        owner = aliases.get(node.id, starred)
+    return ".".join([owner, *reversed(parts)])
 
 
 def _looked_up(node: ast.Call | ast.Subscript, aliases: dict[str, str]) -> str:

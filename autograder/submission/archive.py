@@ -56,6 +56,7 @@ class ZipSource(msgspec.Struct, frozen=True):
     read: Callable[[int], bytes]
     place: Path | None = None
     max_directory: int = MAX_DIRECTORY
+    max_size: int = MAX_TOTAL  # bytes of an archive that is read into memory
 
     @classmethod
     def of(cls, file: Path | HandInFile, max_directory: int = MAX_DIRECTORY) -> Self:
@@ -71,26 +72,58 @@ class ZipSource(msgspec.Struct, frozen=True):
         if self.place is not None:  # only what is needed of it is read
             stream = _BoundedFile(open_regular(self.place))
         else:
-            stream = _BoundedBytes(self.read(MAX_TOTAL))
+            stream = _BoundedBytes(self.read(self.max_size))
         stream.largest = self.max_directory
         with stream, zipfile.ZipFile(stream) as archive:
             yield archive
 
 
-def open_archive(file: Path | HandInFile) -> Listing:
-    """List the files in a student's zip; reads no member and raises no error."""
-    source = ZipSource.of(file)
+class ArchiveBudget(msgspec.Struct):
+    """What the archives of one student may still hold, all of them together."""
+
+    files: int = MAX_MEMBERS
+    size: int = MAX_TOTAL  # bytes of all members, and of archives that are read into memory
+    directory: int = MAX_DIRECTORY  # bytes
+
+    def fault(self, members: Sequence[zipfile.ZipInfo]) -> str:
+        """Return why an archive with *members* is too much; empty if it is not."""
+        if len(members) <= self.files and _size(members) <= self.size:
+            return ""
+        return (
+            f"was not opened: all that one student hands in may hold {MAX_MEMBERS} files and "
+            f"{MAX_TOTAL // 2**20} MiB."
+        )
+
+    def charge(self, members: Sequence[zipfile.ZipInfo]) -> None:
+        """Subtract an archive with *members*."""
+        self.files -= len(members)
+        self.size -= _size(members)
+
+
+def open_archive(file: Path | HandInFile, budget: ArchiveBudget | None = None) -> Listing:
+    """List the files in a student's zip, within *budget*; reads no member, raises no error."""
+    budget = budget or ArchiveBudget()
+    source = ZipSource.of(file, budget.directory)
     try:
-        members = _members(source)
+        members = _members(source, budget)
     except UnusableFile as error:
         return [], [str(error)]
     if fault := next(_faults(members), ""):
         return [], [f"The archive {source.label} {fault} {_REPACK}"]
+    if fault := budget.fault(members):
+        return [], [f"The archive {source.label} {fault} Hand in code only, in one zip."]
+    budget.charge(members)
     files = _files(source, list(enumerate(members)))
     return [msgspec.structs.replace(file, packed=True) for file in files], []
 
 
-def open_class_archive(path: Path) -> dict[str, Listing]:
+class ClassListing(dict[str, Listing]):
+    """The files of each entry of a class's zip; *wrapper* is the one folder around them all."""
+
+    wrapper = ""
+
+
+def open_class_archive(path: Path) -> ClassListing:
     """List the files of each entry at the top of a class's zip; raises ``UnusableFile``.
 
     A fault costs the entry that it is in. One folder around everything is no entry.
@@ -106,7 +139,10 @@ def open_class_archive(path: Path) -> dict[str, Listing]:
     for index, member in shown:
         if len(parts := _path(member).parts) > depth:
             entries.setdefault(parts[depth], []).append((index, member))
-    return {name: _entry(source, name, found, depth) for name, found in entries.items()}
+    listing = ClassListing()
+    listing.update((name, _entry(source, name, found, depth)) for name, found in entries.items())
+    listing.wrapper = _path(shown[0][1]).parts[0] if depth else ""
+    return listing
 
 
 def _entry(
@@ -154,10 +190,19 @@ class _BoundedBytes(_Bounded, io.BytesIO):
     """A zip inside another one, decompressed in memory."""
 
 
-def _members(source: ZipSource) -> list[zipfile.ZipInfo]:
-    """Read the directory of a zip; raises ``UnusableFile``."""
+def _members(source: ZipSource, budget: ArchiveBudget | None = None) -> list[zipfile.ZipInfo]:
+    """Read the directory of a zip; raises ``UnusableFile``.
+
+    What it reads is subtracted from *budget*, also if the archive is refused afterwards.
+    """
+    if budget is not None and source.place is None:
+        source = msgspec.structs.replace(source, max_size=max(0, budget.size))
     try:
         with source.open() as archive:
+            if budget is not None and archive.fp is not None:
+                end = archive.fp.seek(0, io.SEEK_END)
+                budget.directory -= end - archive.start_dir
+                budget.size -= 0 if source.place else end
             return archive.infolist()
     except UnusableFile:
         raise
@@ -179,8 +224,12 @@ def _faults(members: Sequence[zipfile.ZipInfo]) -> Iterator[str]:
             yield f"was not opened: its member {visible(member.orig_filename)} {reason}."
     if duplicate := _duplicate([member for member in members if not member.is_dir()]):
         yield f"was not opened: two of its members are named {visible(duplicate)}."
-    if sum(member.file_size for member in members) > MAX_TOTAL:
+    if _size(members) > MAX_TOTAL:
         yield f"unpacks to more than {MAX_TOTAL // 2**20} MiB and was not opened."
+
+
+def _size(members: Sequence[zipfile.ZipInfo]) -> int:
+    return sum(member.file_size for member in members)
 
 
 def _unsafe(member: zipfile.ZipInfo) -> str:

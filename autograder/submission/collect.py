@@ -2,122 +2,55 @@
 
 import os
 import stat
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from pathlib import Path, PurePosixPath
-from typing import overload
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from autograder.course import COURSE_FILE, Stage
-from autograder.errors import UsageError
-from autograder.submission.archive import MAX_CLASS_MEMBERS, open_class_archive
+from autograder.errors import UnclearOwnerError, UsageError
 from autograder.submission.assemble import Submission, submissions, without_files_of
-from autograder.submission.files import (
-    HandIn,
-    UnusableFile,
-    abbreviated_list,
-    is_hidden_or_generated,
-    reason,
-    visible,
+from autograder.submission.entries import (
+    Entries,
+    class_inside,
+    entries_of,
+    packed_class,
+    packed_entries,
+    unreadable_path,
+)
+from autograder.submission.files import UnusableFile, visible
+from autograder.submission.hand_ins import (
+    NOTHING_SAID,
+    ClassDivision,
+    FindOptions,
+    Found,
+    is_hand_in,
+    not_in_roster,
 )
 from autograder.submission.names import (
     ParsedName,
     StageResolver,
+    comparison_key,
     find_lms,
+    original_stem,
     parse_download_name,
     student_id,
 )
 from autograder.submission.place import (
     ZIP,
-    Entry,
     entry_at,
     is_archive,
     is_code,
     is_folder,
-    open_entries,
     open_hand_in,
-    packed_entry,
     repack,
 )
 from autograder.submission.roster import Roster
 
+SUBMITTED = "submitted"  # nbgrader's folder below a course: each folder in it is a student's
+_DOWNLOADED = "downloaded"  # nbgrader's folder of what instructors download, by stage
 _STEPS = ({"archive"}, {"archive", "extracted"})  # nbgrader's folders below downloaded/<stage>/
-
-
-class Entries:
-    """What lies at the top of a folder or of a class's archive; *open_entry* opens one by name."""
-
-    def __init__(self, names: Iterable[str], open_entry: Callable[[str], Entry]) -> None:
-        self.names = tuple(names)
-        self.open_entry = open_entry
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return map(self.open_entry, self.names)
-
-
-class LazyHandIns(Sequence[HandIn]):
-    """The hand-ins of a class; each is opened when its turn comes, and not kept."""
-
-    def __init__(self, entries: Entries, lms: str) -> None:
-        self._entries = entries
-        self._lms = lms
-        self._students: list[str] = []
-        self._names: list[str] = []  # of the entries of all students
-        self._ends = array("L")  # of the entries of each student
-
-    def append(self, student: str, names: Iterable[str]) -> None:
-        """Add the hand-in of *student*: the entries called *names*."""
-        self._students.append(student)
-        self._names.extend(names)
-        self._ends.append(len(self._names))
-
-    def __len__(self) -> int:
-        return len(self._students)
-
-    @overload
-    def __getitem__(self, index: int) -> HandIn: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[HandIn]: ...
-
-    def __getitem__(self, index: int | slice) -> HandIn | Sequence[HandIn]:
-        """Open a hand-in: list its files."""
-        at = range(len(self))[index]
-        if isinstance(at, range):
-            return [self[one] for one in at]
-        names = self._names[self._ends[at - 1] if at else 0 : self._ends[at]]
-        return open_entries(self._students[at], map(self._entries.open_entry, names), self._lms)
-
-
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found at a path: each student's hand-in, and what was set aside."""
-
-    what: str  # what the path was recognized as, in one line
-    hand_ins: Sequence[HandIn]
-    resolver: StageResolver
-    set_aside: tuple[str, ...] = ()  # sentences on hand-ins that are nobody's or two people's
-    remarks: tuple[str, ...] = ()
-
-    def submissions(self) -> Iterator[Submission]:
-        """Yield the submissions, sorted by student, then in the order of the stages."""
-        for hand_in in self.hand_ins:
-            yield from self.submissions_of(hand_in)
-
-    def submissions_of(self, hand_in: HandIn) -> Iterator[Submission]:
-        """Read the submissions of one of the hand-ins."""
-        stage = self.resolver.only or self.resolver.enclosing
-        if stage is None or not hand_in.by_lms:
-            yield from submissions(hand_in, self.resolver)
-            return
-        # All that was handed in for one assignment is of one stage, whatever its name.
-        resolver = replace(self.resolver, only=stage, enclosing=stage)
-        yield next(submissions(hand_in, resolver), None) or without_files_of(stage, hand_in)
+_NOTHING = "Nothing was graded or collected, because a student may have packed it."
 
 
 def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> Iterator[Submission]:
@@ -126,49 +59,86 @@ def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> I
 
 
 def find(
-    path: Path, stages: Sequence[Stage], only: Stage | None = None, roster: Roster | None = None
+    path: Path,
+    stages: Sequence[Stage],
+    only: Stage | None = None,
+    options: FindOptions = NOTHING_SAID,
 ) -> Found:
     """Recognize what lies at *path*.
 
     A ``.py`` or ``.ipynb`` is one student's. So is a ``.zip``, unless it is a class's: all names at
-    its top are an LMS's, or are zips, or are folders that hold folders of stages. The entries of a
-    folder decide whose it is:
+    its top are an LMS's, or are zips, or are folders that hold folders of stages. So is a folder
+    below nbgrader's ``submitted/``, and whatever has the name of a student in the roster. The
+    entries of another folder decide whose it is:
 
     1. Two archives or more, or a name that an LMS made: a class.
     2. Else a folder named like a stage, or a file named as a stage's module or notebook is
        (``lab.ipynb`` and browser copies such as ``lab (1).ipynb`` included): one student's.
     3. Else no folder, no archive, and at most one ``.py`` or ``.ipynb``: one student's.
-    4. Else a class; its only archive may be the class's.
+    4. Else a class.
+
+    A folder's only entry may be a class's download, or what a student packed to be taken for one:
+    it is opened only if *options* confirm it. A folder around everything in a zip is such an entry,
+    unless the zip is named after it.
 
     In a class each folder (nbgrader's ``<student>/<stage>/``, Moodle's
     ``<name>_<number>_assignsubmission_file_/``), each archive, each loose ``.py`` or ``.ipynb``,
     and whatever else an LMS named after a student, is that student's. The LMS is decided once for
     the whole class. Files that an LMS names after one student, a module beside a notebook, and a
     folder beside its own archive count as one hand-in; others that claim one student are set
-    aside. *roster* gives students of a download the ids that the course knows them by.
+    aside. The roster gives students of a download the ids that the course knows them by.
 
     The student is the folder's name or the file's stem; ``names.parse_download_name`` reads the
     names that Canvas and Moodle make. Where a name only names a stage, the student is the nearest
     folder above that doesn't.
     The stage is the nearest folder named like one, else the file's name says it, else *only*.
 
-    Raises ``UsageError`` if *path* itself can't be used, or is no hand-in and no class. Any problem
-    inside becomes a submission with a problem.
+    Raises ``UsageError`` if *path* itself can't be used, or is no hand-in and no class, and
+    ``UnclearOwnerError`` where an only entry needs to be confirmed. Any problem inside becomes a
+    submission with a problem.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` would follow links
     resolver = StageResolver(stages=tuple(stages), only=only)
     is_file = _is_file(path)
     if not is_file:
         _refuse_course(path, stages)
-        path = _downloaded(path, resolver)
+        path = _downloaded(path, resolver, options)
     enclosing = resolver.stage_named(path.name) or resolver.stage_named(path.parent.name)
     resolver = replace(resolver, enclosing=enclosing)
-    entries = _packed_class(path, resolver) if is_file else _entries(path)
-    if entries is None or (not is_file and _is_one_submission(entries, resolver)):
-        return _one(path, resolver, roster, is_file=is_file)
-    if not is_file and len(entries) == 1:
-        entries = _class_inside(path / entries.names[0], resolver) or entries
-    return _class(path, entries, resolver, roster)
+    if not options.unwrap and _is_known_student(path, resolver, options.roster):
+        return _one(path, resolver, options.roster, is_file=is_file)
+    entries = _class_in_zip(path, resolver, options) if is_file else entries_of(path)
+    if entries is not None and not is_file:
+        is_unwrapped = options.unwrap and len(entries) == 1
+        if not is_unwrapped and _is_one_submission(entries, resolver):
+            entries = None
+        elif inner := _class_in_entry(path, entries, resolver, options):
+            path, entries = path / entries.names[0], inner
+    if entries is None:
+        return _one(path, resolver, options.roster, is_file=is_file)
+    return ClassDivision(path, entries, resolver, options).found()
+
+
+def find_all(
+    paths: Sequence[Path],
+    stages: Sequence[Stage],
+    only: Stage | None = None,
+    options: FindOptions = NOTHING_SAID,
+) -> list[Found]:
+    """Recognize each of *paths*, as ``find`` does.
+
+    Among zips that students packed, none is a class's: a shell may have listed a folder of them.
+    """
+    places = [find(path, stages, only, options) for path in paths]
+    zips = [place for path, place in zip(paths, places, strict=True) if path.suffix.lower() == ZIP]
+    classes = [place for place in zips if place.is_class]
+    if options.unwrap is None and 0 < len(classes) < len(zips):
+        msg = (
+            f"{classes[0].what}, and another of these zips is one hand-in. {_NOTHING} Name a "
+            "class's download alone; if a student packed it, add --no-unwrap."
+        )
+        raise UnclearOwnerError(msg)
+    return places
 
 
 def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
@@ -189,7 +159,9 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
 
 def _one(path: Path, resolver: StageResolver, roster: Roster | None, *, is_file: bool) -> Found:
     """Return the hand-in of one student at *path*."""
-    if is_file:
+    if folder := _below_submitted(path, resolver):
+        parsed = parse_download_name(folder)
+    elif is_file:
         parsed = _student_of_file(path, resolver)
     else:
         own = _student_of_folder((path, *path.parents), resolver)
@@ -200,87 +172,95 @@ def _one(path: Path, resolver: StageResolver, roster: Roster | None, *, is_file:
         what=f"{visible(path.name)}: one hand-in, of {student}",
         hand_ins=(open_hand_in(student, [path]),),
         resolver=resolver,
-        remarks=_not_in_roster([parsed] if roster and not person else []),
+        remarks=not_in_roster([parsed] if roster and not person else []),
     )
 
 
-def _class(path: Path, entries: Entries, resolver: StageResolver, roster: Roster | None) -> Found:
-    """Return the hand-ins of a class."""
-    lms = find_lms(entries.names)
-    claims: _Claims = {}
-    unknown, set_aside = [], []
-    for entry in entries:
-        parsed = entry.parse_name(lms)
-        if not lms and _holds_several(_class_inside(path / entry.name, resolver)):
-            set_aside.append(f"{visible(entry.name)}: this is a class of its own. {_LOOK}")
-            continue
-        # Any other file, such as a list of marks, belongs to no student.
-        if not parsed.by_lms and entry.kind == "other":
-            continue
-        if lms == "Moodle" and entry.kind == "folder" and parsed.file:
-            set_aside.append(f"{visible(entry.name)}: it is unclear whose folder it is. {_LOOK}")
-            continue
-        person = roster.find(parsed) if roster else None
-        if roster and not person:
-            unknown.append(parsed)
-        # As one text, most names of students and of entries take the memory of one.
-        student = person.student if person else parsed.student
-        student = entry.name if student == entry.name else student
-        claims.setdefault(student, []).append(entry.name)
-    if lms:
-        claims = _by_number(claims, lms)
-    hand_ins = LazyHandIns(entries, lms)
-    late = 0
-    for student in sorted(claims):
-        names = claims.pop(student)
-        found = [entries.open_entry(name) for name in names]
-        parsed_names = [entry.parse_name(lms) for entry in found]
-        owners = {replace(parsed, file="", is_late=False) for parsed in parsed_names}
-        if len(owners) > 1 or not (lms or _belong_together(found)):
-            shown = ", ".join(abbreviated_list(names, _MAX_NAMED))
-            set_aside.append(f"{student}: {shown} claim one student. {_LOOK}")
-        else:
-            hand_ins.append(student, names)
-            late += any(parsed.is_late for parsed in parsed_names)
-    origin = f"a download from {lms}" if lms else "a class"
-    counted = f"{len(hand_ins)} student{'s' * (len(hand_ins) != 1)}" + f", {late} late" * bool(late)
-    return Found(
-        what=f"{visible(path.name)}: {origin}, {counted}",
-        hand_ins=hand_ins,
-        resolver=resolver,
-        set_aside=tuple(set_aside),
-        remarks=_not_in_roster(unknown),
+def _is_known_student(path: Path, resolver: StageResolver, roster: Roster | None) -> bool:
+    """Return whether all at *path* is one student's by its place, or by its name in *roster*."""
+    if _below_submitted(path, resolver):
+        return True
+    own = _student_of_folder((path, *path.parents), resolver)
+    if is_archive(path):
+        own = entry_at(path).parse_name()
+    return roster is not None and own is not None and roster.find(own) is not None
+
+
+def _below_submitted(path: Path, resolver: StageResolver) -> str:
+    """Return the name of the student's folder in nbgrader's ``submitted/`` that *path* is in."""
+    roots = [root for stage in resolver.stages[:1] for root in (stage.root, stage.root.resolve())]
+    for submitted in (Path(os.path.abspath(root)) / SUBMITTED for root in roots):  # noqa: PTH100 - `resolve` would follow links
+        inside = path.relative_to(submitted).parts if path.is_relative_to(submitted) else ()
+        if len(inside) > 1 or (inside and is_folder(path)):
+            return inside[0]
+    return ""
+
+
+def _class_in_zip(path: Path, resolver: StageResolver, options: FindOptions) -> Entries | None:
+    """Return the entries of the class that is packed at *path*; None: it is one student's."""
+    if path.suffix.lower() != ZIP or options.unwrap is False:
+        return None
+    entries = packed_class(path, resolver)
+    if options.unwrap:
+        return entries or _entries_inside(path)
+    if entries is None or not entries.wrapper:
+        return entries
+    if comparison_key(entries.wrapper) in {comparison_key(path.stem), original_stem(path.stem)[0]}:
+        return entries  # as the systems pack a folder
+    own = parse_download_name(entries.wrapper)
+    return entries if _is_confirmed(path / entries.wrapper, own, entries, options) else None
+
+
+def _class_in_entry(
+    path: Path, entries: Entries, resolver: StageResolver, options: FindOptions
+) -> Entries | None:
+    """Return the entries of the class that the only entry of *path* is; None: it is none."""
+    if options.unwrap is False or len(entries) != 1:
+        return None
+    [entry] = entries
+    place = path / entry.name
+    inner = class_inside(place, resolver)
+    if options.unwrap and entry.kind in {"folder", "archive"}:
+        return inner or _entries_inside(place)
+    is_class = inner is not None and _is_confirmed(place, entry.parse_name(), inner, options)
+    return inner if is_class else None
+
+
+def _entries_inside(place: Path) -> Entries:
+    """Return the entries of the folder or the zip at *place*; raises ``UsageError``."""
+    if not place.is_symlink() and is_folder(place):
+        return entries_of(place)
+    try:
+        return packed_entries(place)
+    except UnusableFile as error:
+        raise UsageError(str(error)) from None
+
+
+def _is_confirmed(place: Path, own: ParsedName, inner: Entries, options: FindOptions) -> bool:
+    """Return whether *inner*, at *place*, is a class; raises ``UnclearOwnerError``.
+
+    The roster says so where it knows everybody in it, and does not know *own*, the name around it.
+    """
+    roster = options.roster
+    people = roster.people if roster else ()
+    if roster and roster.find(own):
+        return False
+    lms = find_lms(inner.names)
+    names = [(entry, entry.parse_name(lms)) for entry in inner]
+    parsed = [name for entry, name in names if is_hand_in(entry, name)]
+    if roster and people and parsed and all(map(roster.find, parsed)):
+        return True
+    known = ", and the roster does not know everybody in it" if people else ""
+    name, around = visible(place.name), visible(place.parent.name)
+    msg = f"{name}, the only entry of {around}, looks like the hand-ins of a class{known}."
+    raise UnclearOwnerError(_unclear(msg))
+
+
+def _unclear(sentence: str) -> str:
+    return (
+        f"{sentence} {_NOTHING} If it is your download, add --unwrap; if it is what one student "
+        "handed in, add --no-unwrap."
     )
-
-
-_LOOK = "Set aside, not graded: look at it, and name the right one to this command."
-_MAX_NAMED = 5  # names in a sentence
-_Claims = dict[str, list[str]]  # the names of entries by the student
-
-
-def _by_number(claims: _Claims, lms: str) -> _Claims:
-    """Join students with one number in the LMS: an account has one name, so one is forged."""
-    joined: _Claims = {}
-    by_number: dict[str, str] = {}
-    for student, names in claims.items():
-        for name in names:
-            number = parse_download_name(name, lms).number
-            first = by_number.setdefault(number, student) if number else student
-            joined.setdefault(first, []).append(name)
-    return joined
-
-
-def _belong_together(entries: Sequence[Entry]) -> bool:
-    """Return whether one student has them all: a module and a notebook, or a folder and its zip."""
-    kinds = [entry.kind for entry in entries]
-    suffixes = [PurePosixPath(entry.name).suffix.lower() for entry in entries]
-    is_code = set(kinds) == {"code"} and len(set(suffixes)) == len(suffixes)
-    return len(entries) == 1 or is_code or sorted(kinds) == ["archive", "folder"]
-
-
-def _not_in_roster(unknown: Iterable[ParsedName]) -> tuple[str, ...]:
-    students = dict.fromkeys(parsed.student for parsed in unknown)
-    return tuple(f"{student}: not in the roster, so this id is used" for student in students)
 
 
 def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
@@ -294,12 +274,20 @@ def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
         raise UsageError(msg)
 
 
-def _downloaded(path: Path, resolver: StageResolver) -> Path:
-    """Return the folder of a download below nbgrader's ``downloaded``; else *path*."""
-    entries = _entries(path)
+def _downloaded(path: Path, resolver: StageResolver, options: FindOptions) -> Path:
+    """Return the folder of a download below nbgrader's ``downloaded``; else *path*.
+
+    Elsewhere a student may have handed in a folder of that name; raises ``UnclearOwnerError``.
+    """
+    entries = entries_of(path)
     archive = path / "archive"
-    if {entry.name for entry in entries} in _STEPS and not archive.is_symlink():
-        return archive
+    if set(entries.names) in _STEPS and not archive.is_symlink() and archive.is_dir():
+        is_nbgraders = resolver.stage_named(path.name) and path.parent.name == _DOWNLOADED
+        if is_nbgraders or options.unwrap:
+            return archive
+        if options.unwrap is None:
+            msg = f"The folder archive in {visible(path.name)} is named like nbgrader's downloads."
+            raise UnclearOwnerError(_unclear(msg))
     stages = [entry.name for entry in entries if resolver.stage_named(entry.name)]
     if any((path / name / "archive").is_dir() for name in stages):
         msg = (
@@ -310,63 +298,12 @@ def _downloaded(path: Path, resolver: StageResolver) -> Path:
     return path
 
 
-def _packed_class(path: Path, resolver: StageResolver) -> Entries | None:
-    """Return the entries of the class that is packed at *path*; None: it is one student's."""
-    if path.suffix.lower() != ZIP or parse_download_name(path.name).by_lms:
-        return None
-    try:
-        listings = open_class_archive(path)
-    except UnusableFile:
-        return None  # the hand-in will say why
-    entries = Entries(listings, lambda name: packed_entry(name, listings[name]))
-    is_download = _is_download(list(listings))
-    are_zips = len(entries) > 1 and all(entry.kind == "archive" for entry in entries)
-    is_tree = all(_holds_stages(entry, resolver) for entry in entries) and len(entries) > 1
-    return entries if listings and (is_download or are_zips or is_tree) else None
-
-
-def _class_inside(path: Path, resolver: StageResolver) -> Entries | None:
-    """Return the entries of the class that the folder or the archive at *path* is."""
-    if path.is_symlink():  # a student's, who may point at anything
-        return None
-    if not is_folder(path):
-        return _packed_class(path, resolver)
-    try:
-        with os.scandir(path) as found:
-            names = [entry.name for entry in islice(found, MAX_CLASS_MEMBERS)]
-        shown = [name for name in names if not is_hidden_or_generated(PurePosixPath(name))]
-        is_class = _is_download(shown) and not parse_download_name(path.name).by_lms
-        return _entries(path) if is_class else None
-    except (OSError, UsageError):
-        return None  # the hand-in will say why
-
-
-def _holds_several(entries: Entries | None) -> bool:
-    """Return whether *entries* are of more than one student."""
-    return len({entry.parse_name().student for entry in entries or ()}) > 1
-
-
-def _is_download(names: Sequence[str]) -> bool:
-    """Return whether an LMS gave every one of *names*."""
-    lms = find_lms(names)
-    return bool(names) and all(parse_download_name(name, lms).by_lms for name in names)
-
-
-def _holds_stages(entry: Entry, resolver: StageResolver) -> bool:
-    """Return whether *entry* is a student's folder in nbgrader's tree."""
-    files, _ = entry.list_files()
-    tops = {file.path.parts[0] for file in files if len(file.path.parts) > 1}
-    return entry.kind == "folder" and not resolver.stage_named(entry.name) and any(
-        resolver.stage_named(top) for top in tops
-    )  # fmt: skip
-
-
 def _is_file(path: Path) -> bool:
     """Return whether *path* is a file that can be graded, or a folder; else raise."""
     try:
         kind = stat.S_IFMT(path.lstat().st_mode)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable_path(path, error) from error
     if kind == stat.S_IFDIR:
         return False
     if kind != stat.S_IFREG:
@@ -397,15 +334,6 @@ def _is_one_submission(entries: Entries, resolver: StageResolver) -> bool:
     return not {"archive", "folder"} & set(kinds) and kinds.count("code") <= 1
 
 
-def _entries(folder: Path) -> Entries:
-    try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208  # a path takes ten times the memory
-    except OSError as error:
-        raise _unreadable(folder, error) from error
-    shown = (name for name in names if not is_hidden_or_generated(PurePosixPath(name)))
-    return Entries(shown, lambda name: entry_at(folder / name))
-
-
 def _student_of_file(path: Path, resolver: StageResolver) -> ParsedName:
     """Read the student from the file's name, or from its folder where that names a stage."""
     parsed = entry_at(path).parse_name()
@@ -419,8 +347,3 @@ def _student_of_folder(folders: Iterable[Path], resolver: StageResolver) -> Pars
     names = (folder.name for folder in folders if folder.name)
     own = (name for name in names if resolver.stage_named(name) is None)
     return next((parse_download_name(name) for name in own), None)
-
-
-def _unreadable(path: Path, error: OSError) -> UsageError:
-    shown = visible(str(path))
-    return UsageError(f"{shown} can't be read ({reason(error)}). Check path and permissions.")

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from autograder.submission.archive import open_archive
+from autograder.submission.archive import ArchiveBudget, open_archive
 from autograder.submission.files import (
     CODE,
     HandIn,
@@ -101,13 +101,15 @@ def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None)
 def _open_archives(originals: list[HandInFile]) -> Listing:
     """Put the files of each zip in its place, after all that lie beside it.
 
-    An archive of another kind is reported where nothing else can be graded.
+    One limit holds for the loose files and for those of all zips. An archive of another kind is
+    reported where nothing else can be graded.
     """
     zips = [file for file in originals if file.suffix == ZIP][:MAX_ZIPS]
     files, faults = [], []
     opened = set()
+    budget = ArchiveBudget(files=MAX_ENTRIES - (len(originals) - len(zips)))
     for archive in zips:
-        packed, more = open_archive(archive)
+        packed, more = open_archive(archive, budget)
         files += [replace(file, path=archive.path.parent / file.path) for file in packed]
         faults += more
         if not more:

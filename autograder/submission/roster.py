@@ -51,7 +51,7 @@ class Roster(msgspec.Struct, frozen=True):
 
         Canvas has three ids for each student; that is used which the gradebook *known* has.
         """
-        rows = _rows(file)
+        rows = csv_rows(file)
         header = set(rows[0]) if rows else set()
         if {"Section", "ID"} <= header:
             people = [_of_canvas(row, known) for row in rows]
@@ -94,7 +94,8 @@ class Roster(msgspec.Struct, frozen=True):
         return found[0] if len(found) == 1 else None
 
 
-def _rows(file: Path) -> list[dict[str, str]]:
+def csv_rows(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file by column, without outer spaces; raises ``UsageError``."""
     try:
         with file.open("rb") as stream:
             content = stream.read(MAX_ROSTER + 1)

@@ -100,6 +100,46 @@ def test_a_single_submission_is_printed_in_full_and_has_a_page(
     assert len(list(pages.glob("*.html"))) == 2
 
 
+def test_an_only_entry_that_nothing_confirms_is_not_graded(invoke: Invoke, tmp_path: Path):
+    """Exit code 1, nothing written, and the sentence says what to do."""
+    class_ = tmp_path / "class"
+    class_.mkdir()
+    with zipfile.ZipFile(class_ / "mallory.zip", "w") as packed:
+        for student in ("ada", "bob"):
+            packed.writestr(f"{student}/01_tiny/tiny.py", "")
+    record, pages = tmp_path / "results.json", tmp_path / "pages"
+    before = sorted(Path.cwd().rglob("*"))
+    result = invoke("grade", class_, "--json", record, "--report", pages)
+
+    assert result.exit_code == 1
+    assert result.output.startswith("mallory.zip, the only entry of class, looks like the hand-ins")
+    assert "add --unwrap; if it is what one student handed in, add --no-unwrap" in result.output
+    assert sorted(Path.cwd().rglob("*")) == before
+    assert [path.name for path in tmp_path.iterdir() if path not in {class_, Path.cwd()}] == []
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+@pytest.mark.parametrize(
+    ("option", "students"),
+    [("--unwrap", ["ada", "bob"]), ("--no-unwrap", ["mallory"])],
+)
+def test_an_option_says_whose_an_only_entry_is(
+    invoke: Invoke, tmp_path: Path, option: str, students: list[str]
+):
+    """The record names these students, and no others."""
+    (tmp_path / "class").mkdir()
+    with zipfile.ZipFile(tmp_path / "class" / "mallory.zip", "w") as packed:
+        for student in ("ada", "bob"):
+            packed.writestr(f"{student}/01_tiny/tiny.py", "")
+    record = tmp_path / "results.json"
+    options = ("--jobs", 1, "--isolation", detect_capabilities().level, "--json", record)
+    result = invoke("grade", tmp_path / "class", option, "--stage", "1", *options)
+
+    assert result.exit_code == 0, result.output
+    found = json.loads(record.read_bytes())["submissions"]
+    assert [item["student"] for item in found] == students
+
+
 @pytest.mark.usefixtures("lent_fork_server")
 def test_a_bad_grade_is_no_failure_of_the_grader(invoke: Invoke, module: Path):
     """Exit code 0 when grading worked, whatever the grades."""

@@ -51,7 +51,9 @@ def test_a_grade_is_filled_in_and_nothing_else_changes():
 @pytest.mark.parametrize(
     "student",
     [
-        pytest.param("Anybody_11", id="participant"),
+        pytest.param("Ada Lovelace_11", id="participant"),
+        pytest.param("Team 3-Ada Lovelace_11", id="participant-in-a-group"),
+        pytest.param("Participant_11", id="participant-without-a-name"),
         pytest.param("0815", id="id-number"),
         pytest.param("Ada@Example.org", id="address"),
         pytest.param("Ada Lovelace", id="full-name"),
@@ -89,12 +91,25 @@ def test_no_student_is_guessed(students: list[str], words: str):
     assert all(words in remark for remark in done.remarks)
 
 
+@pytest.mark.parametrize("name", ["Alan Turing", "Mallory", "Ada", "-"])
+def test_a_number_with_another_name_gets_no_grade(name: str):
+    """Students may edit their names; a remark names whoever did so since handing in."""
+    done = moodle(table_of_rows(row(f"{name}_11"), row("0816")), WORKSHEET.encode(), "01_tiny")
+
+    assert [line[5] for line in cells(done.content)[1:3]] == ["", "7.5"]
+    assert done.remarks[0] == (
+        f"{name}_11: participant 11 has another name in the worksheet, not exported"
+    )
+
+
 def test_a_grade_that_can_not_be_changed_stays():
     """Moodle would ignore it; the remark says so before the import."""
-    done = moodle(table_of_rows(row("Emmy_13")), WORKSHEET.encode(), "01_tiny")
+    done = moodle(table_of_rows(row("Emmy Noether_13")), WORKSHEET.encode(), "01_tiny")
 
     assert cells(done.content)[3][5] == "3.00"
-    assert done.remarks == ("Emmy_13: Moodle says that the grade can't be changed, not changed",)
+    assert done.remarks == (
+        "Emmy Noether_13: Moodle says that the grade can't be changed, not changed",
+    )
 
 
 def test_a_locked_grade_is_seen_behind_a_workflow_state():
@@ -102,21 +117,21 @@ def test_a_locked_grade_is_seen_behind_a_workflow_state():
     worksheet = WORKSHEET.replace('"Maximum Grade"', '"Maximum Grade",State')
     worksheet = worksheet.replace("10.00,", "10.00,Not marked,")
 
-    assert fill(table_of_rows(row("Emmy_13")), worksheet)[3][5] == "3.00"
+    assert fill(table_of_rows(row("Emmy Noether_13")), worksheet)[3][5] == "3.00"
 
 
 def test_a_replaced_grade_is_in_a_remark():
     """The same grade is no change."""
-    changed = moodle(table_of_rows(row("Alan_12")), WORKSHEET.encode(), "01_tiny")
-    same = moodle(table_of_rows(row("Alan_12", 6.0)), WORKSHEET.encode(), "01_tiny")
+    changed = moodle(table_of_rows(row("Alan Turing_12")), WORKSHEET.encode(), "01_tiny")
+    same = moodle(table_of_rows(row("Alan Turing_12", 6.0)), WORKSHEET.encode(), "01_tiny")
 
-    assert changed.remarks == ("Alan_12: the grade was 6.00 and becomes 7.5",)
+    assert changed.remarks == ("Alan Turing_12: the grade was 6.00 and becomes 7.5",)
     assert same.remarks == ()
 
 
 def test_no_grade_leaves_the_cell():
     """A grader error removes no grade."""
-    assert fill(table_of_rows(row("Alan_12", None)))[2][5] == "6.00"
+    assert fill(table_of_rows(row("Alan Turing_12", None)))[2][5] == "6.00"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +145,7 @@ def test_other_languages_worksheets_are_filled_in(header: str):
     """The word for grade is known, or the maximum grades to its right are equal."""
     rows = ROWS.replace("Participant ", "Teilnehmer/in ")
     worksheet = header + re.sub(r"(\d+)\.00", r'"\1,00"', rows)
-    after = fill(table_of_rows(row("Ada_11")), worksheet)
+    after = fill(table_of_rows(row("Ada Lovelace_11")), worksheet)
 
     assert after[1][5] == "7.5"
     assert after[0] == next(csv.reader([header]))
@@ -140,9 +155,9 @@ def test_a_column_can_be_named():
     """Two columns could be the right one."""
     worksheet = WORKSHEET.replace('"ID number"', "Note")
     with pytest.raises(UsageError, match=r"Several could be .* --grade-column"):
-        fill(table_of_rows(row("Ada_11")), worksheet)
+        fill(table_of_rows(row("Ada Lovelace_11")), worksheet)
 
-    assert fill(table_of_rows(row("Ada_11")), worksheet, "grade")[1][5] == "7.5"
+    assert fill(table_of_rows(row("Ada Lovelace_11")), worksheet, "grade")[1][5] == "7.5"
 
 
 @pytest.mark.parametrize(
@@ -158,10 +173,10 @@ def test_a_worksheet_that_does_not_fit_is_refused(old: str, new: str, words: str
     """Grades are never scaled; the message says what to do."""
     worksheet = WORKSHEET.replace(old, new)
     if not words:
-        assert fill(table_of_rows(row("Ada_11")), worksheet)[1][5] == "7.5"
+        assert fill(table_of_rows(row("Ada Lovelace_11")), worksheet)[1][5] == "7.5"
         return
     with pytest.raises(UsageError, match=words):
-        fill(table_of_rows(row("Ada_11")), worksheet)
+        fill(table_of_rows(row("Ada Lovelace_11")), worksheet)
 
 
 def test_a_grade_column_that_can_not_be_found_must_be_named():
@@ -183,7 +198,9 @@ def test_semicolons_become_the_commas_that_moodle_wants():
     """A spreadsheet may have written the file again; the byte order mark stays."""
     page = io.StringIO(newline="")
     csv.writer(page, delimiter=";").writerows(cells(WORKSHEET.encode()))
-    done = moodle(table_of_rows(row("Ada_11")), page.getvalue().encode("utf-8-sig"), "01_tiny")
+    done = moodle(
+        table_of_rows(row("Ada Lovelace_11")), page.getvalue().encode("utf-8-sig"), "01_tiny"
+    )
 
     assert moodle_grades(done.content)["11"] == 7.5
     assert done.content.startswith(b"\xef\xbb\xbfIdentifier,")
@@ -192,7 +209,7 @@ def test_semicolons_become_the_commas_that_moodle_wants():
 def test_a_formula_of_a_student_is_in_a_remark():
     """Students choose their full names, and Moodle does not compare them."""
     worksheet = WORKSHEET.replace("Ada Lovelace", "=1+1")
-    done = moodle(table_of_rows(row("Ada_11")), worksheet.encode(), "01_tiny")
+    done = moodle(table_of_rows(row("=1+1_11")), worksheet.encode(), "01_tiny")
 
     assert "rows 2 of the worksheet" in done.remarks[0]
 

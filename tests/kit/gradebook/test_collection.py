@@ -140,13 +140,26 @@ def test_canvas_marks_become_late_hand_ins(packed: Packed, course: Course, due: 
     assert ("nbgrader db assignment add 01_tiny --duedate" in output) == (due is None)
 
 
+def test_an_only_entry_that_nothing_confirms_is_not_collected(packed: Packed, course: Course):
+    """Exit code 1, and no file is made, not even a gradebook."""
+    packed({"ada_1_9_tiny.py": RIGHT, "bob_2_8_tiny.py": RIGHT})
+    (course.root / "class").mkdir()
+    (course.root / "submissions.zip").rename(course.root / "class" / "mallory.zip")
+    (course.root / "gradebook.db").unlink(missing_ok=True)
+    before = sorted(course.root.rglob("*"))
+    output = run(course.root, "autograder", "collect", "1", "class", code=1)
+
+    assert "mallory.zip, the only entry of class, looks like the hand-ins of a class." in output
+    assert sorted(course.root.rglob("*")) == before
+
+
 def test_equal_files_earn_equal_points_by_every_route(packed: Packed, course: Course):
     """Nbgrader's commands, ours, and a grade of the download itself, for a file of any name."""
     packed({"ada_1_9_SelfAttention_final_FINAL.py": RIGHT, "bob_2_8_work.rar": b"Rar!"})
     archive = course.root / "downloaded" / STAGE / "archive"
     archive.mkdir(parents=True)
     (archive / "submissions.zip").write_bytes((course.root / "submissions.zip").read_bytes())
-    run(course.root, "nbgrader", "zip_collect", STAGE)
+    run(course.root, "nbgrader", "zip_collect", STAGE, "--BoundedExtractor.unwrap=True")
     run(course.root, "nbgrader", "autograde", STAGE)
     by_nbgrader = scores(course)
     run(course.root, "autograder", "grade", "submissions.zip", "--stage", "1", "--gradebook")

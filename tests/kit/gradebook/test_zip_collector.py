@@ -13,6 +13,7 @@ from tests.factories import STAGE
 from tests.kit.commands import run
 
 MODULE = "_1201_88_tiny.py"
+UNWRAP = "--BoundedExtractor.unwrap=True"
 Download = Callable[..., str]
 
 
@@ -83,9 +84,36 @@ def test_what_no_student_made_is_left_out(download: Download, course: Course):
 )
 def test_a_packed_class_is_a_class(download: Download, course: Course, name: str):
     """Canvas and Moodle pack it so: the archive's name is no student."""
-    download({name: archive({"a" + MODULE: b"1", "b_LATE_1202_89_hw.zip": b"2"})})
+    members = {"a" + MODULE: b"1", "b_LATE_1202_89_hw.zip": b"2"}
+    download({name: archive(members)}, UNWRAP)
 
     assert submitted(course) == {"a_1201/tiny.py": b"1", "b_1202/hw.zip": b"2"}
+
+
+def test_an_only_entry_that_nothing_confirms_is_not_collected(download: Download, course: Course):
+    """A student may have packed it; the message says what to do."""
+    with pytest.raises(AssertionError, match=r"mallory\.zip, the only entry of archive") as raised:
+        download({"mallory.zip": archive({"a" + MODULE: b"1", "b_1202_89_tiny.py": b"2"})})
+
+    assert "--BoundedExtractor.unwrap=True" in str(raised.value)
+    assert submitted(course) == {}
+
+
+def test_an_only_entry_may_be_what_one_student_handed_in(download: Download, course: Course):
+    """The option says so."""
+    packed = archive({"a" + MODULE: b"1", "b_1202_89_tiny.py": b"2"})
+    download({"mallory.zip": packed}, "--BoundedExtractor.unwrap=False")
+
+    assert submitted(course) == {"mallory/mallory.zip": packed}
+
+
+def test_the_gradebook_confirms_a_packed_class(download: Download, course: Course):
+    """It knows everybody in it, and nobody of the archive's name."""
+    with NbgraderSetup.of_course(course).gradebook() as book:
+        book.update_or_create_student("s1", lms_user_id="1201")
+    download({"submissions.zip": archive({"a" + MODULE: b"1"})})
+
+    assert submitted(course) == {"s1/tiny.py": b"1"}
 
 
 def test_a_damaged_archive_stops_nobody_else(download: Download, course: Course):
@@ -99,7 +127,7 @@ def test_no_bomb_is_unpacked(download: Download, course: Course):
     """In the class's archive it is left out with the reason, in a student's it stays packed."""
     bomb = archive({"tiny.py": b"0" * (4 * 2**20)})
     members = {"a_1201_88_hw.zip": bomb, "b_1202_89_data.bin": b"0" * (4 * 2**20)}
-    download({"submissions.zip": archive(members)})
+    download({"submissions.zip": archive(members)}, UNWRAP)
     found = submitted(course)
 
     assert found["a_1201/hw.zip"] == bomb

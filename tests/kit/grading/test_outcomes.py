@@ -208,6 +208,14 @@ def test_a_problem_is_described_by_its_place(problem: Problem, sentence: str):
     assert describe_problem(problem) == sentence
 
 
+def test_a_cell_without_a_known_line_is_named():
+    """A cell that is nested too deeply to be parsed has no line."""
+    problem = replace(BROKEN, statement=Statement("cell 2", 0))
+
+    assert describe_problem(problem).startswith("cell 2 is not valid Python: ")
+    assert describe_problem(problem).endswith("Mend cell 2 first: nothing in that cell could run.")
+
+
 def test_lines_that_failed_are_notices():
     """In a module as in a notebook, up to a limit."""
     problems = (failed(),) * (MAX_NOTICES + 1)

@@ -110,6 +110,30 @@ def test_definitions_and_problems_are_known_after_opening(open_session):
     assert [problem.type for problem in session.problems] == ["ZeroDivisionError"]
 
 
+@pytest.mark.parametrize(
+    "deep",
+    [
+        pytest.param("x = " + "(" * 5000 + "0" + ")" * 5000, id="parentheses"),
+        pytest.param("x = " + "-" * 3000 + "1", id="signs"),
+        pytest.param("x = " + "-" * 100_000 + "1", id="more-signs"),
+        pytest.param("x = " + "1 + " * 2900 + "1", id="sum"),
+        pytest.param("def g(): return x" + ".x" * 2900, id="attributes"),
+        pytest.param("def g(): return x" + "()" * 2900, id="calls"),
+        pytest.param("if x: pass\n" + "elif x: pass\n" * 3000, id="branches"),
+        pytest.param("".join(" " * i + "if x:\n" for i in range(200)), id="indentation"),
+    ],
+)
+def test_a_cell_that_is_nested_too_deeply_costs_itself(open_session, deep: str):
+    """The cells above and below it run, and the report names the cell."""
+    session = open_session("x = 1", deep, "def f(): return 3")
+
+    assert session.ask("call", name="f").value == 3
+    [problem] = session.problems
+    assert problem.statement is not None
+    assert problem.statement.place == "cell 2"
+    assert [item.name for item in session.definitions if item.name == "f"] == ["f"]
+
+
 def test_the_digest_is_taken_before_student_code_runs(open_session):
     """The code can replace what takes it, and changes nothing."""
     forger = (

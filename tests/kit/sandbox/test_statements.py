@@ -37,6 +37,27 @@ def test_the_names_that_a_statement_binds_are_known_without_running_it(
     assert sorted(bound_names(node)) == sorted(names)
 
 
+@pytest.mark.parametrize("depth", [1100, 2000])
+def test_a_statement_that_is_nested_too_deeply_costs_itself(depth: int):
+    """Python can parse it, and can't compile its tree; the flags above it hold all the same."""
+    namespace: dict[str, object] = {}
+    text = f"from __future__ import annotations\nx = {'1+' * depth}1\ndef f(x: undefined): ...\n"
+    failures = list(StatementRunner(namespace).run(text.encode(), "tiny.py"))
+
+    assert [(item.line, item.names, item.compiled) for item in failures] == [(2, ("x",), True)]
+    assert callable(namespace["f"])
+
+
+@pytest.mark.parametrize("depth", [6000, 100_000])
+def test_a_source_that_is_nested_too_deeply_to_be_parsed_fails_with_a_sentence(depth: int):
+    """Python says RecursionError or MemoryError, and no line."""
+    text = f"x = {'-' * depth}1\ndef f(): ...\n".encode()
+    [failure] = StatementRunner({}).run(text, "tiny.py")
+
+    assert (failure.line, failure.names, failure.compiled) == (0, ("f",), False)
+    assert str(failure.error) == "it is nested too deeply, or too long, to be read"
+
+
 def test_an_instance_of_a_layer_is_no_definition():
     """It can be called, but not constructed."""
     found = [is_definition(value) for value in (nn.Identity, abs, lambda: 1, nn.Identity(), None)]

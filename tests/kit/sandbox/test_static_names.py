@@ -124,6 +124,8 @@ def test_definitions_of_all_cells_count_and_the_last_duplicate_wins():
         pytest.param(b"# coding: klingon\n", id="unknown-coding"),
         pytest.param(b"x = '\xff'", id="not-utf8"),
         pytest.param(b"(" * 1000, id="too-many-parentheses"),
+        pytest.param(b"x = " + b"-" * 3000 + b"1", id="too-deep-a-tree"),
+        pytest.param(b"x = " + b"-" * 100_000 + b"1", id="too-deep-for-the-parser"),
     ],
 )
 def test_a_cell_that_is_not_python_is_skipped(cell: bytes):

@@ -2,9 +2,10 @@
 
 import pytest
 
-from autograder.errors import UsageError
+from autograder.errors import UnclearOwnerError, UsageError
 from autograder.submission import collect, collect_one
-from autograder.submission.collect import find
+from autograder.submission.collect import find, find_all
+from autograder.submission.hand_ins import FindOptions
 from autograder.submission.roster import Person, Roster
 
 MODULE = "self_attention.py"
@@ -301,7 +302,9 @@ def test_a_roster_joins_a_download_with_the_course(stages, write, class_):
     write("doejane_101_9001_self_attention.py")
     write("roejohn_102_9002_self_attention.py")
 
-    found = find(class_, stages, roster=Roster((Person(student="s101", number="101"),)))
+    found = find(
+        class_, stages, options=FindOptions(roster=Roster((Person(student="s101", number="101"),)))
+    )
 
     assert [item.student for item in found.hand_ins] == ["roejohn_102", "s101"]
     assert found.remarks == ("roejohn_102: not in the roster, so this id is used",)
@@ -311,22 +314,176 @@ def test_a_roster_joins_a_download_with_the_course(stages, write, class_):
     ("members", "students"),
     [
         pytest.param(["a_1_7_x.py", "b_2_8_y.py"], ["a_1", "b_2"], id="canvas"),
-        pytest.param(["hw/A_1_assignsubmission_file_/x.py"], ["A_1"], id="moodle-in-a-folder"),
+        pytest.param(["work/A_1_assignsubmission_file_/x.py"], ["A_1"], id="moodle-in-a-folder"),
         pytest.param(["ada.zip", "bob.zip"], ["ada", "bob"], id="zips"),
         pytest.param(
-            ["submitted/ada/01_averaging/averaging.py", "submitted/bob/02_self_attention/x.py"],
+            ["work/ada/01_averaging/averaging.py", "work/bob/02_self_attention/x.py"],
             ["ada", "bob"],
             id="nbgraders-tree",
         ),
         pytest.param(["src/a.py", "src/b.py"], ["work"], id="one-students"),
     ],
 )
-def test_recognizes_a_packed_class(stages, write_zip, class_, members, students):
-    """By its name, and as the only entry of a folder; one student's zip stays one hand-in."""
-    path = write_zip("work.zip", dict.fromkeys(members, b"x"))
+@pytest.mark.parametrize("name", ["work.zip", "work (1).zip"])
+def test_a_zip_that_is_named_itself_may_be_a_class(stages, write_zip, name, members, students):
+    """By the names in it, within a folder of the zip's own name; else it is one hand-in."""
+    path = write_zip(name, dict.fromkeys(members, b"x"))
+    students = [path.stem] if students == ["work"] else students
 
     assert [item.student for item in find(path, stages).hand_ins] == students
-    assert [item.student for item in find(class_, stages).hand_ins] == students
+
+
+CLASSES = [
+    pytest.param(["ada_1_7_x.py", "bob_2_8_y.py"], id="canvas"),
+    pytest.param(["ada_1_7_x.py"], id="canvas-one-student"),
+    pytest.param(["in/ada_1_assignsubmission_file_/x.py"], id="moodle-in-a-folder"),
+    pytest.param(["ada.zip", "bob.zip"], id="zips"),
+    pytest.param(["ada/01_averaging/averaging.py", "bob/02_self_attention/x.py"], id="tree"),
+]
+
+
+@pytest.mark.parametrize("members", CLASSES)
+def test_an_only_entry_is_not_taken_for_the_class(stages, write_zip, class_, members):
+    """A student may have packed it, with folders of others inside; the message says what to do."""
+    write_zip("mallory.zip", dict.fromkeys(members, b"x"))
+
+    with pytest.raises(
+        UnclearOwnerError, match=r"mallory.zip, the only entry of class, .*"
+    ) as raised:
+        find(class_, stages)
+    assert "download, add --unwrap; if it is what one student handed in, add --no-unwrap" in str(
+        raised.value
+    )
+
+
+@pytest.mark.parametrize("members", CLASSES)
+@pytest.mark.parametrize("unwrap", [True, False])
+def test_an_option_says_what_an_only_entry_is(stages, write_zip, class_, members, unwrap):
+    """The class's download, or what the student handed in whose name it has."""
+    write_zip("mallory.zip", dict.fromkeys(members, b"x"))
+    found = find(class_, stages, options=FindOptions(unwrap=unwrap))
+    students = {item.student.partition("_")[0] for item in found.hand_ins}
+
+    assert ("mallory" in students) is not unwrap
+    assert (students <= {"ada", "bob"}) is unwrap
+
+
+@pytest.mark.parametrize("members", CLASSES)
+@pytest.mark.parametrize(
+    ("known", "names"),
+    [
+        pytest.param(["ada", "bob"], ["ada", "bob"], id="everybody-in-it"),
+        pytest.param(["ada", "bob", "mallory"], ["mallory"], id="whoever-it-is-named-after"),
+        pytest.param(["zoe"], None, id="nobody-in-it"),
+    ],
+)
+def test_a_roster_says_what_an_only_entry_is(stages, write_zip, class_, members, known, names):
+    """A class's download holds students of the roster, and has the name of none."""
+    write_zip("mallory.zip", dict.fromkeys(members, b"x"))
+    numbers = {"ada": "1", "bob": "2"}
+    people = [Person(student=one, number=numbers.get(one, ""), first_name=one,
+                     identifiers=frozenset({one})) for one in known]  # fmt: skip
+    options = FindOptions(roster=Roster(tuple(people)))
+    if names is None:
+        with pytest.raises(UnclearOwnerError, match="the roster does not know everybody in it"):
+            find(class_, stages, options=options)
+        return
+
+    assert {item.student for item in find(class_, stages, options=options).hand_ins} <= {*names}
+
+
+def test_an_only_folder_is_not_taken_for_the_class(stages, write, class_):
+    """Its files may be named as an LMS names those of others."""
+    write("mallory/ada_1_7_self_attention.py")
+
+    with pytest.raises(UnclearOwnerError, match="mallory, the only entry of class"):
+        find(class_, stages)
+    [hand_in] = find(class_, stages, options=FindOptions(unwrap=False)).hand_ins
+    assert hand_in.student == "mallory"
+
+
+def test_a_folder_around_everything_in_a_zip_is_an_only_entry(stages, write_zip):
+    """Unless the zip has its name, as systems pack a folder."""
+    path = write_zip("all.zip", {"mallory/ada_1_7_x.py": b"", "mallory/bob_2_8_x.py": b""})
+
+    with pytest.raises(UnclearOwnerError, match=r"mallory, the only entry of all\.zip"):
+        find(path, stages)
+    [hand_in] = find(path, stages, options=FindOptions(unwrap=False)).hand_ins
+    assert hand_in.student == "all"
+
+
+def test_unwrapping_opens_whatever_the_only_entry_is(stages, write, write_zip, class_):
+    """A folder of students in a folder, or a zip of one; never a link."""
+    write("inner/ada/notes.txt")
+    write("inner/bob/notes.txt")
+    unwrap = FindOptions(unwrap=True)
+
+    assert [one.student for one in find(class_, stages, options=unwrap).hand_ins] == ["ada", "bob"]
+    path = write_zip("z.zip", {"ada.zip": b""})
+    assert [one.student for one in find(path, stages, options=unwrap).hand_ins] == ["ada"]
+
+
+def test_unwrapping_follows_no_link(stages, class_, tmp_path):
+    """A student may point it at anything."""
+    (tmp_path / "other" / "ada").mkdir(parents=True)
+    (class_ / "mallory").symlink_to(tmp_path / "other")
+
+    with pytest.raises(UsageError, match="mallory is a link or no ordinary file"):
+        find(class_, stages, options=FindOptions(unwrap=True))
+
+
+def test_a_zip_beside_those_of_others_is_no_class(stages, write_zip):
+    """A shell lists a folder of hand-ins as many paths."""
+    ada = write_zip("ada.zip", {MODULE: b""})
+    mallory = write_zip("mallory.zip", {"ada.zip": b"", "bob.zip": b""})
+
+    with pytest.raises(UnclearOwnerError, match=r"mallory\.zip: a class, 2 students, and another"):
+        find_all([ada, mallory], stages)
+    places = find_all([ada, mallory], stages, options=FindOptions(unwrap=False))
+    assert [one.student for place in places for one in place.hand_ins] == ["ada", "mallory"]
+    assert [len(place.hand_ins) for place in find_all([mallory, mallory], stages)] == [2, 2]
+
+
+@pytest.mark.parametrize("below", ["", "02_self_attention"])
+@pytest.mark.parametrize("names", [["ada.zip", "bob.zip"], ["ada_1_7_x.py"], ["ada.py", "b.py"]])
+def test_all_in_a_folder_of_submitted_is_one_students(stages, write_zip, names, below):
+    """Whatever a student sent through nbgrader's exchange is theirs."""
+    folder = stages[0].root / "submitted" / "mallory" / below
+    for name in names:
+        write_zip(str(folder / name), {MODULE: b""})
+
+    assert [one.student for one in find(folder, stages).hand_ins] == ["mallory"]
+
+
+def test_a_folder_or_zip_of_a_known_student_is_one_students(stages, write, write_zip, class_):
+    """By its name in the roster; two zips in it are two zips."""
+    known = Roster((Person(student="s7", identifiers=frozenset({"mallory"})),))
+    write("mallory/ada.zip")
+    write("mallory/bob.zip")
+    write_zip("zips/mallory.zip", {"ada.zip": b"", "bob.zip": b""})
+    options = FindOptions(roster=known)
+
+    for path in (class_ / "mallory", class_ / "zips" / "mallory.zip", class_ / "zips"):
+        assert [one.student for one in find(path, stages, options=options).hand_ins] == ["s7"]
+
+
+def test_one_name_of_an_lms_joins_nobody_with_another(stages, write, write_zip, class_):
+    """Two entries of one name stay unclear, though a third is named as Canvas names it."""
+    write("ada.py")
+    write_zip("ada.zip", {MODULE: b""})
+    write("mallory_1_7_x.py")
+    found = find(class_, stages)
+
+    assert [one.student for one in found.hand_ins] == ["mallory_1"]
+    assert found.set_aside[0].startswith("ada: ada.py, ada.zip claim one student.")
+
+
+def test_what_is_no_hand_in_is_named(stages, write, class_):
+    """A list of marks, and what a student may have handed in as a text."""
+    for name in ("ada.zip", "bob.zip", "marks.csv", "eve.txt"):
+        write(name)
+
+    assert find(class_, stages).remarks == ("No hand-ins, so not looked at: eve.txt, marks.csv",)
 
 
 def test_a_fault_in_a_packed_class_costs_one_student(stages, write_zip, attention):
@@ -353,13 +510,24 @@ def test_sets_a_class_within_a_class_aside(stages, write, write_zip, class_):
 
 def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
     """The steps of `zip_collect` are no students."""
-    write("02_self_attention/archive/a_1_7_self_attention.py")
-    write("02_self_attention/extracted/a_1/self_attention.py")
+    write("downloaded/02_self_attention/archive/a_1_7_self_attention.py")
+    write("downloaded/02_self_attention/extracted/a_1/self_attention.py")
 
-    found = find(class_ / "02_self_attention", stages)
+    found = find(class_ / "downloaded" / "02_self_attention", stages)
 
     assert [item.student for item in found.hand_ins] == ["a_1"]
     assert found.what == "archive: a download from Canvas, 1 student"
+
+
+def test_a_folder_that_a_student_names_archive_is_no_download(stages, write, class_):
+    """Elsewhere than below nbgrader's `downloaded` it is unclear whose it is."""
+    write("archive/ada_1_7_self_attention.py")
+
+    with pytest.raises(UnclearOwnerError, match="The folder archive in class is named like"):
+        find(class_, stages)
+    for unwrap, student in ((True, "ada_1"), (False, "archive")):
+        found = find(class_, stages, options=FindOptions(unwrap=unwrap))
+        assert [one.student for one in found.hand_ins] == [student]
 
 
 def test_refuses_several_downloads(stages, write, class_):

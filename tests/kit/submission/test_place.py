@@ -1,8 +1,12 @@
 """Folders, archives and loose files are listed as one hand-in, within bounds."""
 
+from pathlib import PurePosixPath
+
 import pytest
 
-from autograder.submission.place import MAX_DEPTH, MAX_ENTRIES, open_folder
+from autograder.submission.archive import MAX_TOTAL, ArchiveBudget, open_archive
+from autograder.submission.files import HandInFile
+from autograder.submission.place import MAX_DEPTH, MAX_ENTRIES, MAX_FAULTS, open_folder
 from tests.kit.submission.conftest import LINK
 
 
@@ -64,3 +68,40 @@ def test_bounds_the_depth(write, class_):
 
     assert files == []
     assert faults == ["The folder d lies too deep and was not opened. Flatten it."]
+
+
+@pytest.mark.parametrize("number", [1, 20])
+def test_one_limit_holds_for_all_that_a_student_packs(collected, write, write_zip, class_, number):
+    """Twenty archives hold no more files than one may."""
+    write("alice/self_attention.py")
+    for archive in range(number):
+        write_zip(f"alice/{archive}.zip", {f"m{i}.py": b"" for i in range(MAX_ENTRIES - 1)})
+
+    write("bob/self_attention.py")
+
+    submission, _ = collected(class_)
+
+    refused = [notice for notice in submission.notices if "one student hands in" in notice]
+    assert submission.code is not None
+    assert len(refused) == min(number - 1, MAX_FAULTS)
+
+
+def test_what_an_archive_costs_is_subtracted_even_if_it_is_refused(write_zip):
+    """Else each of many archives with too many files would be read."""
+    budget = ArchiveBudget()
+    large = write_zip("large.zip", {f"m{i}.py": b"" for i in range(MAX_ENTRIES + 1)})
+    before = budget.directory
+
+    assert "holds more than 2000 files" in open_archive(large, budget)[1][0]
+    assert budget.directory < before - 46 * MAX_ENTRIES
+    assert budget.files == MAX_ENTRIES
+
+
+def test_archives_in_an_archive_are_bounded_together(write_zip):
+    """Those of a packed class are read into memory, each of them."""
+    data = write_zip("inner.zip", {"a.bin": bytes(1000)}).read_bytes()
+    file = HandInFile(path=PurePosixPath("a.zip"), label="a.zip", read=lambda _limit: data)
+    budget = ArchiveBudget()
+    open_archive(file, budget)
+
+    assert budget.size == MAX_TOTAL - 1000 - len(data)

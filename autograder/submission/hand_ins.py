@@ -1,0 +1,236 @@
+"""The hand-ins of a class: each entry is one student's, or set aside because that is unclear."""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import overload
+
+import msgspec
+from msgspec.structs import replace
+
+from autograder.errors import UsageError
+from autograder.submission.assemble import Submission, submissions, without_files_of
+from autograder.submission.entries import Entries, class_inside, holds_several
+from autograder.submission.files import HandIn, abbreviated_list, visible
+from autograder.submission.names import ParsedName, StageResolver, find_lms, parse_download_name
+from autograder.submission.place import Entry, open_entries
+from autograder.submission.roster import Roster
+from autograder.submission.worksheet import Worksheet
+
+_MOODLE = "Moodle"
+_NAMES_ARE_EDITED = (
+    "Moodle's full names decided who is who, and students may edit them: --worksheet compares "
+    "them with the numbers in Moodle's grading worksheet."
+)
+_LOOK = "Set aside, not graded: look at it, and name the right one to this command."
+_MAX_NAMED = 5  # names in a sentence
+_Claims = dict[str, list[str]]  # the names of entries by the student
+
+
+class FindOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the instructor says about the students at a path.
+
+    *unwrap* says whether a zip, or the only entry of a folder, is a class's and not a student's.
+    ``None``: a zip is whatever it looks like, and an only entry is a class's if the roster knows
+    everybody in it, and not the entry itself.
+    """
+
+    roster: Roster | None = None
+    worksheet: Worksheet | None = None  # of the assignment in Moodle
+    unwrap: bool | None = None
+
+
+NOTHING_SAID = FindOptions()
+
+
+class LazyHandIns(Sequence[HandIn]):
+    """The hand-ins of a class; each is opened when its turn comes, and not kept."""
+
+    def __init__(self, entries: Entries, lms: str) -> None:
+        self._entries = entries
+        self._lms = lms
+        self._students: list[str] = []
+        self._names: list[str] = []  # of the entries of all students
+        self._ends = array("L")  # of the entries of each student
+
+    def append(self, student: str, names: Iterable[str]) -> None:
+        """Add the hand-in of *student*: the entries called *names*."""
+        self._students.append(student)
+        self._names.extend(names)
+        self._ends.append(len(self._names))
+
+    def __len__(self) -> int:
+        return len(self._students)
+
+    @overload
+    def __getitem__(self, index: int) -> HandIn: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[HandIn]: ...
+
+    def __getitem__(self, index: int | slice) -> HandIn | Sequence[HandIn]:
+        """Open a hand-in: list its files."""
+        at = range(len(self))[index]
+        if isinstance(at, range):
+            return [self[one] for one in at]
+        names = self._names[self._ends[at - 1] if at else 0 : self._ends[at]]
+        return open_entries(self._students[at], map(self._entries.open_entry, names), self._lms)
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found at a path: each student's hand-in, and what was set aside."""
+
+    what: str  # what the path was recognized as, in one line
+    hand_ins: Sequence[HandIn]
+    resolver: StageResolver
+    is_class: bool = False
+    set_aside: tuple[str, ...] = ()  # sentences on hand-ins that are nobody's or two people's
+    remarks: tuple[str, ...] = ()
+
+    def submissions(self) -> Iterator[Submission]:
+        """Yield the submissions, sorted by student, then in the order of the stages."""
+        for hand_in in self.hand_ins:
+            yield from self.submissions_of(hand_in)
+
+    def submissions_of(self, hand_in: HandIn) -> Iterator[Submission]:
+        """Read the submissions of one of the hand-ins."""
+        stage = self.resolver.only or self.resolver.enclosing
+        if stage is None or not hand_in.by_lms:
+            yield from submissions(hand_in, self.resolver)
+            return
+        # All that was handed in for one assignment is of one stage, whatever its name.
+        resolver = replace(self.resolver, only=stage, enclosing=stage)
+        yield next(submissions(hand_in, resolver), None) or without_files_of(stage, hand_in)
+
+
+class ClassDivision:
+    """The entries of a class at *path*, which is about to be divided among its students."""
+
+    def __init__(
+        self, path: Path, entries: Entries, resolver: StageResolver, options: FindOptions
+    ) -> None:
+        self._path = path
+        self._entries = entries
+        self._resolver = resolver
+        self._options = options
+        self._lms = find_lms(entries.names)
+        self._set_aside: list[str] = []
+        self._remarks: list[str] = []
+
+    def found(self) -> Found:
+        """Return the hand-ins."""
+        self._require_right_worksheet()
+        claims = self._claims()
+        hand_ins = LazyHandIns(self._entries, self._lms)
+        late = 0
+        for student in sorted(claims):
+            names = claims.pop(student)
+            if not self._is_of_one(names):
+                shown = ", ".join(abbreviated_list(names, _MAX_NAMED))
+                self._set_aside.append(f"{student}: {shown} claim one student. {_LOOK}")
+                continue
+            hand_ins.append(student, names)
+            late += any(parse_download_name(name, self._lms).is_late for name in names)
+        number = f"{len(hand_ins)} student{'s' * (len(hand_ins) != 1)}"
+        origin = f"a download from {self._lms}" if self._lms else "a class"
+        return Found(
+            what=f"{visible(self._path.name)}: {origin}, {number}" + f", {late} late" * bool(late),
+            hand_ins=hand_ins,
+            resolver=self._resolver,
+            is_class=True,
+            set_aside=tuple(self._set_aside),
+            remarks=tuple(self._remarks),
+        )
+
+    def _claims(self) -> "_Claims":
+        """Return the entries that claim each student, but those that are set aside."""
+        roster = self._options.roster
+        claims: _Claims = {}
+        unknown, nobodys = [], []
+        found_by_name = False
+        for entry in self._entries:
+            parsed = entry.parse_name(self._lms)
+            if not is_hand_in(entry, parsed):
+                nobodys.append(entry.name)
+                continue
+            person = roster.find(parsed) if roster else None
+            if doubt := self._doubt(entry, parsed, is_known=person is not None):
+                self._set_aside.append(f"{visible(entry.name)}: {doubt} {_LOOK}")
+                continue
+            if roster and not person:
+                unknown.append(parsed)
+            found_by_name |= person is not None and parsed.lms == _MOODLE
+            # As one text, most names of students and of entries take the memory of one.
+            student = person.student if person else parsed.student
+            student = entry.name if student == entry.name else student
+            claims.setdefault(student, []).append(entry.name)
+        self._remarks += not_in_roster(unknown)
+        if nobodys:
+            shown = ", ".join(abbreviated_list(nobodys, _MAX_NAMED))
+            self._remarks.append(f"No hand-ins, so not looked at: {shown}")
+        if found_by_name and not self._options.worksheet:
+            self._remarks.append(_NAMES_ARE_EDITED)
+        return _by_number(claims, self._lms) if self._lms else claims
+
+    def _doubt(self, entry: Entry, parsed: ParsedName, *, is_known: bool) -> str:
+        """Say why it is unclear whose *entry* is; empty if it is clear."""
+        if self._lms == _MOODLE and entry.kind == "folder" and parsed.file:
+            return "it is unclear whose folder it is."
+        if parsed.lms == _MOODLE and self._options.worksheet:
+            return self._options.worksheet.doubt(parsed, is_found_by_name=is_known)
+        if parsed.by_lms or is_known or self._options.unwrap is False:
+            return ""
+        inner = class_inside(self._path / entry.name, self._resolver)
+        return "this is a class of its own." if holds_several(inner) else ""
+
+    def _is_of_one(self, names: Sequence[str]) -> bool:
+        """Return whether one student has all entries called *names*, by what they say."""
+        found = [self._entries.open_entry(name) for name in names]
+        parsed_names = [entry.parse_name(self._lms) for entry in found]
+        owners = {replace(parsed, file="", is_late=False) for parsed in parsed_names}
+        are_of_lms = all(parsed.by_lms for parsed in parsed_names)
+        return len(owners) == 1 and (are_of_lms or _belong_together(found))
+
+    def _require_right_worksheet(self) -> None:
+        """Raise ``UsageError`` if the worksheet is of another assignment."""
+        worksheet = self._options.worksheet
+        if worksheet is None:
+            return
+        numbers = {parse_download_name(name, self._lms).number for name in self._entries.names}
+        if self._lms != _MOODLE or not numbers & worksheet.rows.keys():
+            msg = (
+                f"Nobody in {visible(self._path.name)} has a number of the worksheet. Name the "
+                "worksheet of the same assignment in Moodle."
+            )
+            raise UsageError(msg)
+
+
+def is_hand_in(entry: Entry, parsed: ParsedName) -> bool:
+    """Return whether *entry* is a hand-in; a list of marks is not, unless an LMS named it."""
+    return parsed.by_lms or entry.kind != "other"
+
+
+def _by_number(claims: _Claims, lms: str) -> _Claims:
+    """Join students with one number in the LMS: an account has one name, so one is forged."""
+    joined: _Claims = {}
+    by_number: dict[str, str] = {}
+    for student, names in claims.items():
+        for name in names:
+            number = parse_download_name(name, lms).number
+            first = by_number.setdefault(number, student) if number else student
+            joined.setdefault(first, []).append(name)
+    return joined
+
+
+def _belong_together(entries: Sequence[Entry]) -> bool:
+    """Return whether one student has them all: a module and a notebook, or a folder and its zip."""
+    kinds = [entry.kind for entry in entries]
+    suffixes = [PurePosixPath(entry.name).suffix.lower() for entry in entries]
+    is_code = set(kinds) == {"code"} and len(set(suffixes)) == len(suffixes)
+    return len(entries) == 1 or is_code or sorted(kinds) == ["archive", "folder"]
+
+
+def not_in_roster(unknown: Iterable[ParsedName]) -> tuple[str, ...]:
+    """Say of each of *unknown* that the roster has no such student."""
+    students = dict.fromkeys(parsed.student for parsed in unknown)
+    return tuple(f"{student}: not in the roster, so this id is used" for student in students)

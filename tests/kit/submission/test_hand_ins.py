@@ -1,0 +1,89 @@
+"""The entries of a class are divided among its students, or set aside."""
+
+import pytest
+
+from autograder.errors import UsageError
+from autograder.submission.collect import find
+from autograder.submission.hand_ins import FindOptions
+from autograder.submission.roster import Person, Roster
+from autograder.submission.worksheet import Worksheet
+
+MODULE = "self_attention.py"
+ADA = Person(student="s1", first_name="Ada", last_name="Lovelace")
+EVE = Person(student="s2", first_name="Eve", last_name="Adams")
+FILE = "_assignsubmission_file_"
+
+
+@pytest.fixture
+def moodle(stages, write, class_, tmp_path):
+    """Divide a download from Moodle, with these folders and rows of the worksheet."""
+
+    def divide(folders, rows=(), people=()):
+        for folder in folders:
+            write(f"{folder}{FILE}/{MODULE}")
+        worksheet = None
+        if rows:
+            lines = [f"Participant {number},{name}\n" for number, name in rows]
+            file = tmp_path / "worksheet.csv"
+            file.write_text("Identifier,Full name\n" + "".join(lines))
+            worksheet = Worksheet.read(file)
+        roster = Roster(tuple(people)) if people else None
+        return find(class_, stages, options=FindOptions(roster=roster, worksheet=worksheet))
+
+    return divide
+
+
+def test_whoever_takes_anothers_name_is_set_aside(moodle):
+    """The worksheet has the name twice, though the other one handed in nothing."""
+    rows = [("11", "Ada Lovelace"), ("12", "Ada Lovelace"), ("13", "Eve Adams")]
+    found = moodle(["Ada Lovelace_12", "Eve Adams_13"], rows, [ADA, EVE])
+
+    assert [one.student for one in found.hand_ins] == ["s2"]
+    assert found.set_aside[0].startswith(
+        f"Ada Lovelace_12{FILE}: the worksheet has this name twice"
+    )
+
+
+def test_whoever_renames_between_two_downloads_is_set_aside(moodle):
+    """The name is not that of the participant's number."""
+    rows = [("11", "Ada Lovelace"), ("12", "Mallory")]
+    found = moodle(["Ada Lovelace_12"], rows, [ADA])
+
+    assert len(found.hand_ins) == 0
+    assert "participant 12 has another name in the worksheet" in found.set_aside[0]
+
+
+def test_two_of_one_name_in_a_download_are_set_aside(moodle):
+    """The roster knows one of them, and not which."""
+    found = moodle(["Ada Lovelace_11", "Ada  LOVELACE_12", "Eve Adams_13"], (), [ADA, EVE])
+
+    assert [one.student for one in found.hand_ins] == ["s2"]
+    assert found.set_aside[0].startswith("s1: Ada  LOVELACE_12")
+
+
+def test_two_of_one_name_keep_their_numbers_without_a_roster(moodle):
+    """They are two students, and their ids say so."""
+    found = moodle(["Ada L_11", "Ada L_12"], [("11", "Ada L"), ("12", "Ada L")])
+
+    assert [one.student for one in found.hand_ins] == ["Ada L_11", "Ada L_12"]
+    assert found.set_aside == ()
+
+
+def test_names_that_decide_without_a_worksheet_are_remarked_on(moodle):
+    """The remark names the option that checks them."""
+    assert "--worksheet compares them" in moodle(["Ada Lovelace_11"], (), [ADA]).remarks[0]
+    assert moodle([], [("11", "Ada Lovelace")], [ADA]).remarks == ()
+
+
+def test_the_worksheet_of_another_assignment_is_refused(moodle):
+    """Not a single number fits."""
+    with pytest.raises(UsageError, match="Nobody in class has a number of the worksheet"):
+        moodle(["Ada Lovelace_11"], [("77", "Ada Lovelace")])
+
+
+def test_the_list_of_hand_ins_can_be_cut(stages, write, class_):
+    """A part is opened when it is asked for, too."""
+    for name in ("a", "b", "c"):
+        write(f"{name}/{MODULE}")
+
+    assert [one.student for one in find(class_, stages).hand_ins[1:]] == ["b", "c"]
