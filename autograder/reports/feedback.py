@@ -91,12 +91,15 @@ class ExerciseFeedback:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What checks with full points say all the same; what is carried forward has its state."""
-        return tuple(
-            check.message
-            for check in self.passed
-            if check.message and check.points == check.max_points and not self.carried
-        )
+        """What checks with full points say all the same; what is carried forward has its state.
+
+        A check that ran in both suites says it once, as in the public one, which comes first.
+        """
+        said: dict[str, str] = {}
+        for check in self.passed:
+            if check.message and check.points == check.max_points and not self.carried:
+                said.setdefault(check.title, check.message)
+        return tuple(said.values())
 
     @property
     def unwritten(self) -> bool:

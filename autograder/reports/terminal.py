@@ -191,6 +191,9 @@ def _feedback(feedback: Feedback, width: int) -> Iterator[RenderableType]:
         yield Text.assemble((f"{feedback.message_title}: ", "bold"), feedback.message)
     if feedback.exercises:
         yield from ("", _overview(feedback.exercises, states=width >= WIDE))
+    for exercise in feedback.done:
+        if exercise.notes:
+            yield from ("", Text(f"✓ {exercise.name}", "green"), *_notes(exercise))
     for exercise in feedback.open:
         yield from _exercise(exercise, width - INDENT)
     yield from _list("Good to know:", feedback.notices)

@@ -54,10 +54,11 @@ def test_a_check_that_adds_nothing_is_silent():
 
 
 def test_notes_are_messages_of_checks_with_full_points():
-    """What is withheld or carried forward has other words."""
+    """What is withheld or carried forward has other words; of two suites, the first speaks."""
     full = CheckFeedback("a", "✓", "passed", points=1.0, max_points=1.0, message="Unclear.")
     withheld = replace(full, points=0.0)
-    noted = replace(EXERCISE, passed=(full, withheld))
+    hidden = replace(full, message="Unclear; run the public suite.")
+    noted = replace(EXERCISE, passed=(full, hidden, withheld))
 
     assert noted.notes == ("Unclear.",)
     assert replace(noted, carried="of which 1 by error carried forward").notes == ()

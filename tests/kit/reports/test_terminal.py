@@ -158,7 +158,9 @@ def test_a_note_is_shown_below_what_passes(
     noted = check(message="This counts, but it is unclear.")
     done = self_check(tiny, submission(noted))
     graded = feedback_text(tiny, submission(noted, failed_check), 80, colour=False)
+    full = feedback_text(tiny, submission(noted), 80, colour=False)
 
+    assert "✓ double\n  Note: This counts, but it is unclear." in full
     assert "✓ double\n  Note: This counts, but it is unclear." in done
     assert "✓ 1 passed already\n    Note: This counts, but it is unclear." in graded
 
