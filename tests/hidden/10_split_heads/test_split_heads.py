@@ -412,8 +412,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
 @check(NAME, points=0.1, layer="laws", rules=("refuses",))
 def test_heads_refuse_an_uneven_share(student, probe):
     """If num_heads does not divide d_out, the constructor or the call raises an error."""
-    even = student.new(NAME, 7, 8, 12, 0.0, 4)
-    tensor_like(even(probe.normal(2, 12, 7)), (2, 12, 8), "The context")
+    student.new(NAME, 7, 8, 12, 0.0, 4)  # an even one does not
     for d_out, num_heads in ((8, 3), (5, 2), (3, 4)):
         sizes = (7, d_out, 12, 0.0, num_heads)
         refused = student.refuses(NAME, *sizes)
