@@ -10,7 +10,10 @@ weights the rows are queries: row i belongs to the query, column j to the token 
 
 Rules, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in. (All but dot_product.)
+- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
+  float64 stays float64; a module gets `.double()` first. (All but dot_product, scores_for_query,
+  context_vector.)
+- Tensors in float32 give a result in float32. (scores_for_query, context_vector.)
 - A call leaves its arguments as they were: no operation in place on what the caller passed.
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
   leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but dot_product.)
@@ -33,8 +36,8 @@ def dot_product(a: Sequence[float] | Tensor, b: Sequence[float] | Tensor) -> flo
     number, a Python number or a tensor without axes. Write it in plain Python, one element
     after the other: no torch function, no product of whole vectors.
     Raises ``ValueError`` if the lengths differ.
-    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
-    accident does not count.
+    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
+    right ones raise none.
     The elements are multiplied and added one by one, in plain Python: no function or operator of
     torch does it for you, and lists of numbers need no torch at all.
     """

@@ -9,6 +9,8 @@ percents, and some texts call the context vectors attention scores.
 
 Rules, which are graded like the results:
 
+- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
+  float64 stays float64; a module gets `.double()` first. (All but causal_mask.)
 - A call leaves its arguments as they were: no operation in place on what the caller passed. (All
   but causal_mask.)
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
@@ -30,7 +32,6 @@ class SelfAttention(nn.Module):
 
     Layers, created in this order, each an ``nn.Linear`` without bias from d_model to d_model
     features: W_q, W_k, W_v.
-    Results have the dtype of the floating-point tensors that go in.
     """
 
     def __init__(self, d_model: int = 2, row_dim: int = 0, col_dim: int = 1) -> None:

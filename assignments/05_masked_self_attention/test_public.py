@@ -4,20 +4,40 @@ Built from the suite that grades: it asks the same questions about other inputs.
 What the solution answers to the inputs here is in public.json.
 """
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, alike, tensor_like
+from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
+from autograder.suite.student_proxy import RemoteModule, Student
 
 
 @pytest.fixture
 def encodings(documented: DocumentedTensors) -> Tensor:
     """Return the three token encodings of document 001: (3, 2)."""
     return documented["001.encodings"].tensor.clone()
+
+
+@pytest.fixture
+def keeps_dtype(student: Student) -> Callable[..., None]:
+    """Return a check that a function, or a module, answers in the dtype of its tensors."""
+
+    def compare(asked: str | RemoteModule, *args: object) -> None:
+        for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
+            given = [arg.to(dtype) if isinstance(arg, Tensor) else arg for arg in args]
+            if isinstance(asked, RemoteModule):
+                asked.move(name)
+                answer = asked(*given)
+            else:
+                answer = student.call(asked, *given)
+            same_dtype(tensor(answer), dtype, f"The result for {name} inputs")
+
+    return compare
 
 
 B, T, D = 3, 6, 5
@@ -149,7 +169,7 @@ def test_gives_a_single_token_its_documented_value(student, documented, encoding
     documented["001.values"].matches(values, "The result of single tokens")
 
 
-@check("SelfAttention", points=0.6, layer="probe", rules=("dtype",))
+@check("SelfAttention", points=0.6, layer="probe")
 def test_computes_scaled_dot_product_attention(student, reference, probe):
     """The result is right for another size, larger weights and hidden inputs of any length."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
@@ -159,7 +179,7 @@ def test_computes_scaled_dot_product_attention(student, reference, probe):
         agrees(yours(x), ours(x))
 
 
-@check("SelfAttention", points=0.7, layer="probe", rules=("dtype",))
+@check("SelfAttention", points=0.6, layer="probe")
 def test_attends_within_each_item_of_a_batch(student, reference, probe):
     """With row_dim=1 and col_dim=2, each item of a batch gets the same result as alone."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention", *BATCHED)
@@ -167,6 +187,12 @@ def test_attends_within_each_item_of_a_batch(student, reference, probe):
     for length in (T, T + 3):
         x = probe.normal(B, length, D, scale=1.5)
         agrees(yours(x), ours(x))
+
+
+@check("SelfAttention", points=0.1, layer="laws", rules=("dtype",))
+def test_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype(student.new("SelfAttention", D), probe.normal(T, D))
 
 
 @check("SelfAttention", points=0.2, layer="laws")
@@ -295,7 +321,7 @@ def test_masked_gives_values_where_each_sees_itself(student, documented, encodin
     documented["001.values"].matches(attention(encodings, torch.eye(3)), "The result")
 
 
-@check("MaskedSelfAttention", points=0.6, layer="probe")
+@check("MaskedSelfAttention", points=0.5, layer="probe")
 def test_masked_hides_the_future(student, reference, probe):
     """For another size and hidden inputs of several lengths, the causal mask hides the future."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
@@ -324,6 +350,13 @@ def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
     some[0, 1:], some[1:, 0] = 1, 0  # not symmetric, and never a triangle
 
     agrees(yours(x, some), ours(x, some))
+
+
+@check("MaskedSelfAttention", points=0.1, layer="laws", rules=("dtype",))
+def test_masked_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    attention = student.new("MaskedSelfAttention", D)
+    keeps_dtype(attention, probe.normal(T, D), past(T))
 
 
 @check("MaskedSelfAttention", points=0.2, layer="laws")

@@ -4,20 +4,40 @@ Built from the suite that grades: it asks the same questions about other inputs.
 What the solution answers to the inputs here is in public.json.
 """
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, alike, tensor_like
+from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
+from autograder.suite.student_proxy import RemoteModule, Student
 
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:
     """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
     return documented["000.inputs"].tensor.clone()
+
+
+@pytest.fixture
+def keeps_dtype(student: Student) -> Callable[..., None]:
+    """Return a check that a function, or a module, answers in the dtype of its tensors."""
+
+    def compare(asked: str | RemoteModule, *args: object) -> None:
+        for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
+            given = [arg.to(dtype) if isinstance(arg, Tensor) else arg for arg in args]
+            if isinstance(asked, RemoteModule):
+                asked.move(name)
+                answer = asked(*given)
+            else:
+                answer = student.call(asked, *given)
+            same_dtype(tensor(answer), dtype, f"The result for {name} inputs")
+
+    return compare
 
 
 B, T, C, HEAD, BLOCK = 3, 7, 13, 5, 11  # all different, so that no wrong axis fits by chance
@@ -57,7 +77,7 @@ def test_scores_compare_every_query_with_every_key(student):
     tensor_like(scores, (4, 8, 8), "scaled_scores of two (4, 8, 16)")
 
 
-@check("scaled_scores", points=1, layer="probe", rules=("dtype",))
+@check("scaled_scores", points=0.9, layer="probe")
 def test_scores_are_scaled_dot_products(student, reference, probe):
     """For hidden queries and keys of two sizes, every score is the scaled dot product."""
     for d in (HEAD, 3):
@@ -69,7 +89,7 @@ def test_scores_are_scaled_dot_products(student, reference, probe):
         )
 
 
-@check("scaled_scores", points=0.1, layer="probe", rules=("dtype",))
+@check("scaled_scores", points=0.1, layer="probe")
 def test_scores_of_a_single_token(student, reference, probe):
     """A single token has a single score, the score of its query with its own key."""
     queries, keys = probe.normal(B, 1, HEAD), probe.normal(B, 1, HEAD)
@@ -77,6 +97,12 @@ def test_scores_of_a_single_token(student, reference, probe):
     agrees(
         student.call("scaled_scores", queries, keys), reference.call("scaled_scores", queries, keys)
     )
+
+
+@check("scaled_scores", points=0.1, layer="laws", rules=("dtype",))
+def test_scores_keep_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("scaled_scores", probe.normal(B, T, HEAD), probe.normal(B, T, HEAD))
 
 
 @check("scaled_scores", points=0.4, layer="laws")
@@ -161,13 +187,19 @@ def test_pattern_has_a_weight_for_every_score(student):
     tensor_like(pattern, (4, 8, 8), "causal_pattern of (4, 8, 8) scores")
 
 
-@check("causal_pattern", points=0.8, layer="probe", rules=("dtype",))
+@check("causal_pattern", points=0.7, layer="probe")
 def test_pattern_is_a_softmax_over_what_is_visible(student, reference, probe):
     """For hidden inputs of three lengths, every row is the softmax over its visible scores."""
     for length in (T, 4, 1):
         scores = probe.normal(B, length, length, scale=2)
 
         agrees(student.call("causal_pattern", scores), reference.call("causal_pattern", scores))
+
+
+@check("causal_pattern", points=0.1, layer="laws", rules=("dtype",))
+def test_pattern_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("causal_pattern", probe.normal(B, T, T))
 
 
 @check("causal_pattern", points=0.4, layer="laws")
@@ -285,7 +317,7 @@ def test_head_computes_what_the_document_computes(student, reference, documented
     agrees(yours(x), ours(x), "The context")
 
 
-@check("AttentionHead", points=0.8, layer="probe", rules=("dtype",))
+@check("AttentionHead", points=0.7, layer="probe")
 def test_head_attends_with_any_weights(student, reference, probe):
     """The result is right for other weights and sizes and for fewer tokens than block_size."""
     yours, ours, _ = both_heads(student, reference, probe)
@@ -294,7 +326,7 @@ def test_head_attends_with_any_weights(student, reference, probe):
     agrees(yours(x), ours(x), "The context")
 
 
-@check("AttentionHead", points=0.4, layer="probe", rules=("dtype",))
+@check("AttentionHead", points=0.4, layer="probe")
 def test_head_serves_every_length_in_turn(student, reference, probe):
     """One head works for long and short inputs one after the other, also for a single token."""
     yours, ours, _ = both_heads(student, reference, probe)
@@ -303,6 +335,12 @@ def test_head_serves_every_length_in_turn(student, reference, probe):
     for length, batch in ((BLOCK, B), (1, B), (4, 2), (T, 1), (BLOCK, 2)):
         part = x[:batch, :length].contiguous()
         agrees(yours(part), ours(part), "The context")
+
+
+@check("AttentionHead", points=0.1, layer="laws", rules=("dtype",))
+def test_head_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype(student.new("AttentionHead", C, HEAD, BLOCK), probe.normal(B, T, C))
 
 
 @check("AttentionHead", points=0.4, layer="laws")

@@ -6,7 +6,8 @@ a batch axis. Rows of a (T, T) matrix are queries, columns are keys.
 
 Rules, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in. (All but mask_with_infinity.)
+- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
+  float64 stays float64; a module gets `.double()` first.
 - A call leaves its arguments as they were: no operation in place on what the caller passed.
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
   leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
@@ -48,8 +49,8 @@ class CausalAttention(nn.Module):
     attention weight, after softmax, is set to zero in training; the others are divided by
     1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
     diagonal of a (context_length, context_length) matrix are usual.
-    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
-    accident does not count.
+    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
+    right ones raise none.
     The mask is a buffer: it moves with the module and is not trained.
     Your code sets no seed: the caller does that.
     Attention is built step by step: torch's own attention functions and layers are not allowed

@@ -7,7 +7,8 @@ values; T_q and T_k differ in general. Rows of scores and of weights are queries
 
 Rules, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in. (All but padding_mask.)
+- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
+  float64 stays float64; a module gets `.double()` first. (All but padding_mask.)
 - A call leaves its arguments as they were: no operation in place on what the caller passed.
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
   leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but padding_mask.)
@@ -60,8 +61,8 @@ def padding_mask(lengths: Sequence[int] | Tensor, max_length: int) -> Tensor:
     *lengths* is a list of numbers or a 1-D integer tensor. Row b is ``True`` at its first
     lengths[b] positions, which are kept, and ``False`` at the padding after them. Raises
     ``ValueError`` if a length is below 0 or above *max_length*.
-    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
-    accident does not count.
+    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
+    right ones raise none.
     """
     raise NotImplementedError
 

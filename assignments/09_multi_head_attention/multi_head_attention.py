@@ -10,7 +10,8 @@ keys.
 
 Rules, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in.
+- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
+  float64 stays float64; a module gets `.double()` first.
 - A call leaves its arguments as they were: no operation in place on what the caller passed.
   (MultiHeadAttention, MultiHeadAttentionWrapper.)
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
@@ -20,8 +21,8 @@ Rules, which are graded like the results:
   (`scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers).
 - The number of tensor operations does not grow with the number of tokens: no loop over tokens.
   (MultiHeadAttention, MultiHeadAttentionWrapper.)
-- Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
-  accident does not count. (CausalAttention, MultiHeadAttentionWrapper.)
+- Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
+  right ones raise none. (CausalAttention, MultiHeadAttentionWrapper.)
 - Documented values and general properties count as soon as the results are right for other inputs
   too.
 """

@@ -19,6 +19,7 @@ from autograder.authoring import kinds_report, release, stubs
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.garbage import blanks, composition, garbage
 from autograder.authoring.recording import Recorder, open_recorder
+from autograder.authoring.rule_losses import rules_without_loss
 from autograder.authoring.stage_processes import in_processes
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
@@ -105,6 +106,7 @@ def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
                 problems = chain(malformed_checks(stage, runner), verifier.problems())
                 findings += runner.wrong_documented_values(stage)
                 findings += unstated_rules(stage, runner)
+                findings += rules_without_loss(stage, runner)
                 findings += [f"{stage.name}: {problem}" for problem in problems]
                 summaries[stage.name] = f"{verifier.summary()}{_about_kinds(runner, stage)}"
                 rooms[stage.name] = list(verifier.smallest_rooms())

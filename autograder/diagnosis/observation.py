@@ -14,10 +14,17 @@ import pytest
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
-from autograder.suite.checks import Layer
+from autograder.suite.checks import Layer, Notice
 from autograder.suite.noise import MARGIN, Agreement, agreement
 
-UNCOMPARED_VERBS = {"load", "mode", "new", "operators", "replace"}  # they show an idiom, or nothing
+UNCOMPARED_VERBS = {  # they show an idiom, such as the dtype of a mask, or nothing
+    "load",
+    "mode",
+    "move",
+    "new",
+    "operators",
+    "replace",
+}
 
 
 class Observation(NamedTuple):
@@ -25,7 +32,8 @@ class Observation(NamedTuple):
 
     *changed_inputs* says whether the last request changed one of its arguments; *methods* are the
     ways in which the check graded more than numbers. *room* is how far the closest comparison was
-    from its bound, in units of the noise; it is known of the course's own programs.
+    from its bound, in units of the noise; it is known of the course's own programs. *notices* are
+    for the student to read if the check passed.
     """
 
     answers: tuple[tuple[str, Any], ...]
@@ -33,6 +41,7 @@ class Observation(NamedTuple):
     changed_inputs: bool = False
     methods: frozenset[str] = frozenset()
     room: float = math.inf
+    notices: tuple[Notice, ...] = ()
 
     @property
     def decided(self) -> bool:

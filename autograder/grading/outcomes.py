@@ -22,7 +22,7 @@ from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import Problem, Statement
 from autograder.sandbox.session import Session
 from autograder.submission import Submission
-from autograder.suite.checks import CollectedCheck, Layer, WrongAnswer
+from autograder.suite.checks import CollectedCheck, Layer, Notice, WrongAnswer
 
 NOT_YET = "This is right. It counts as soon as the result is right for other inputs too."
 
@@ -39,9 +39,10 @@ class CheckOutcome:
         self._reveal = reveal
         self._public = public
 
-    def passed(self) -> CheckResult:
-        """Give full points."""
-        return self._result(Outcome.PASSED, Status.OK, "", self.check.spec.points)
+    def passed(self, notices: Sequence[Notice] = ()) -> CheckResult:
+        """Give full points; the message is the first of the *notices*."""
+        message = self._visible(notices[0]) if notices else ""
+        return self._result(Outcome.PASSED, Status.OK, message, self.check.spec.points)
 
     def carried(self, given: str) -> CheckResult:
         """Give full points: the mistake is in the exercise *given*, not in this one."""
@@ -97,7 +98,7 @@ class CheckOutcome:
             return error.grid or (make() if make else None)
         return error.grid if self.shows_values else None
 
-    def _visible(self, error: WrongAnswer | Fault) -> str:
+    def _visible(self, error: WrongAnswer | Fault | Notice) -> str:
         """Return as much of the message as the course reveals."""
         if self._shows_nothing:
             return ""

@@ -345,7 +345,8 @@ class SuiteRunner:
             return Observation((), error)
         changed, methods = bool(student.changed_inputs), frozenset(student.methods)
         room = min(map(abs, rooms), default=math.inf)
-        return Observation(student.observed, error, changed, methods, room)
+        notices = tuple(student.notices)
+        return Observation(student.observed, error, changed, methods, room, notices)
 
     def _other_check(self, item: pytest.Item) -> pytest.Item | None:
         """Return another check of the suite, so that pytest keeps the fixtures of the module."""
@@ -397,7 +398,7 @@ class SuiteRunner:
                 results.append((outcome, outcome.skipped(fault)))
                 continue
             observation = start.observed.get(check) or self.run(check.item, session)
-            result = self._result(outcome, session.module, observation.error)
+            result = self._result(outcome, session.module, observation)
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
                 passed.append(check.item)
@@ -448,15 +449,14 @@ class SuiteRunner:
         explained = named is not None
         return given, [one for one in failures if not explained and one.item.name not in given]
 
-    def _result(
-        self, outcome: CheckOutcome, module: str, error: BaseException | None
-    ) -> CheckResult:
-        """Decide whose fault *error* is: an unexpected one is the answer's if the solution passes.
+    def _result(self, outcome: CheckOutcome, module: str, observation: Observation) -> CheckResult:
+        """Decide whose fault an error is: an unexpected one is the answer's if the solution passes.
 
         A student's copy has no solution, but ``verify`` ran its public suite on the solution.
         """
+        error = observation.error
         if error is None:
-            return outcome.passed()
+            return outcome.passed(observation.notices)
         if known := outcome.failed(error):
             return known
         if isinstance(error, UsageError):  # the public suite itself can't be used

@@ -90,6 +90,18 @@ class ExerciseFeedback:
         return next((check.printed for check in self.passed if check.printed), "")
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What checks with full points say all the same; what is carried forward has its state.
+
+        A check that ran in both suites says it once, as in the public one, which comes first.
+        """
+        said: dict[str, str] = {}
+        for check in self.passed:
+            if check.message and check.points == check.max_points and not self.carried:
+                said.setdefault(check.title, check.message)
+        return tuple(said.values())
+
+    @property
     def unwritten(self) -> bool:
         """Whether the stub is unchanged, so that its state says everything."""
         return self.state == UNWRITTEN

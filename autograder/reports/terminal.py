@@ -68,6 +68,7 @@ def exercise_parts(exercise: ExerciseFeedback, width: int) -> Iterator[Renderabl
 def passed_parts(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
     """Yield that *exercise* passes, and what its code printed."""
     yield Text(f"✓ {exercise.name} passes.", style="bold green")
+    yield from _notes(exercise)
     yield from _printed_by(exercise)
 
 
@@ -161,6 +162,7 @@ def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[Render
     if first is None:
         given = f"  {exercise.state}" if exercise.carried else ""
         yield Text.assemble((f"✓ {exercise.name}", "green"), given)
+        yield from _notes(exercise)
         yield from _printed_by(exercise)
         return
     yield Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
@@ -189,6 +191,9 @@ def _feedback(feedback: Feedback, width: int) -> Iterator[RenderableType]:
         yield Text.assemble((f"{feedback.message_title}: ", "bold"), feedback.message)
     if feedback.exercises:
         yield from ("", _overview(feedback.exercises, states=width >= WIDE))
+    for exercise in feedback.done:
+        if exercise.notes:
+            yield from ("", Text(f"✓ {exercise.name}", "green"), *_notes(exercise))
     for exercise in feedback.open:
         yield from _exercise(exercise, width - INDENT)
     yield from _list("Good to know:", feedback.notices)
@@ -225,6 +230,7 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType
         parts += ["", Text(f"· {silent} more ended like the one before", style="dim")]
     if exercise.passed:
         parts += ["", Text(f"✓ {len(exercise.passed)} passed already", style="green")]
+        parts += _notes(exercise)
     yield Padding(Group(*parts), (0, 0, 0, INDENT))
 
 
@@ -261,6 +267,11 @@ def _values(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
         yield from _tables(check.tables, width)
     if check.printed:
         yield from _printed(PRINTED, check.printed)
+
+
+def _notes(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
+    for note in exercise.notes:
+        yield Padding(Text(f"Note: {note}"), (0, 0, 0, INDENT))
 
 
 def _printed_by(exercise: ExerciseFeedback) -> Iterator[RenderableType]:

@@ -78,7 +78,7 @@ class StandIn:
 
 
 def mix(arguments: Sequence[object], shape: tuple[int, ...]) -> Tensor:
-    """Return numbers of *shape* that change with each number in *arguments*."""
+    """Return numbers of *shape* that change with each number in *arguments*, in their dtype."""
     parts = [part for argument in arguments for part in _numbers(argument)]
     flat, count = torch.cat(parts), math.prod(shape)
     if not 0 < count <= MAX_SIZE:
@@ -87,7 +87,9 @@ def mix(arguments: Sequence[object], shape: tuple[int, ...]) -> Tensor:
     flat = flat.repeat(-(-count // len(flat))) if len(flat) < count else flat
     rows = nn.functional.pad(flat, (0, -len(flat) % count)).view(-1, count)
     weights = torch.arange(rows.numel()).cos().view_as(rows)  # no cosine of an integer is 0
-    return (rows * weights).sum(0).view(shape)
+    floats = (arg for arg in arguments if isinstance(arg, Tensor) and arg.is_floating_point())
+    dtype = next((arg.dtype for arg in floats), flat.dtype)
+    return (rows * weights).sum(0).view(shape).to(dtype)
 
 
 def shapes_of(table: Mapping[str, object]) -> Shapes:

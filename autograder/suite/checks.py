@@ -115,6 +115,17 @@ class WrongAnswer(AssertionError):  # noqa: N818  # the outcome of a check, not 
         self.public = public
 
 
+class Notice(NamedTuple):
+    """What students read next to a check that passed.
+
+    A hidden check shows *public*, which contains neither inputs nor anything that the student's
+    code answered. Other checks show *message*.
+    """
+
+    message: str
+    public: str
+
+
 def expect(
     condition: object, public: str, status: Status = Status.WRONG_VALUE, *, message: str = ""
 ) -> None:
@@ -128,11 +139,16 @@ def expect(
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule: the *sentence* that students read, and the *methods* by which a check grades it."""
+    """A rule: the *sentence* that students read, and the *methods* by which a check grades it.
+
+    *breaks* is code that breaks it with right results: statements around ``exercise(*args,
+    **kwargs)`` that use ``torch`` and the *tensors* among the arguments.
+    """
 
     name: str
     sentence: str
     methods: tuple[str, ...]
+    breaks: str = ""
 
 
 class RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -182,7 +182,7 @@ def differs(left: PublicRecord, right: PublicRecord) -> str:
 def with_known_numbers(record: PublicRecord, known: PublicRecord) -> PublicRecord:
     """Return *record* with the numbers that are *known* from before, where they agree."""
     kept = {
-        check: known.replies[check] if _agree(replies, known.replies.get(check, ())) else replies
+        check: before if _agree(replies, before := known.replies.get(check, ())) else replies
         for check, replies in record.replies.items()
     }
     return replace(record, replies=kept)

@@ -26,8 +26,10 @@ from autograder.sandbox.protocol import (
 )
 from autograder.sandbox.static_names import Definition, Use, reached_uses
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
-from autograder.suite.checks import WrongAnswer
+from autograder.suite.checks import Notice, WrongAnswer
 
+YOUR_MODULE = "Your module"  # names it in sentences
+SHORT = 20  # characters of a list that a notice shows whole
 SEND_BYTES = 1 << 26  # inputs of a check; one that sends more is a mistake in the suite
 # How the worker says that a result has no gradients: it is no tensor, or of the wrong shape.
 NO_GRADIENTS = ("expected a tensor, not ", "the result has shape ")
@@ -82,12 +84,14 @@ class Student:
     """A module by its functions and classes; ``RemoteModule`` is an instance of such a class.
 
     *changed_inputs* says which tensor arguments the last request changed in place. *methods* are
-    the ways in which the check graded more than numbers, see ``rules.toml``.
+    the ways in which the check graded more than numbers, see ``rules.toml``. *notices* are for the
+    student to read if the check passes.
     """
 
     def __init__(self, channel: Channel, seed: int = 0) -> None:
         self.changed_inputs: tuple[int, ...] = ()
         self.methods: set[str] = set()
+        self.notices: list[Notice] = []
         self._answers: list[tuple[str, Any]] = []
         self._channel = channel
         self._seed: int | None = seed
@@ -120,7 +124,7 @@ class Student:
         self.methods.add(verb)
         self.changed_inputs = reply.changed
         if reply.problem is not None:
-            raise fault_of(reply.problem, name or "Your module")
+            raise fault_of(reply.problem, name or YOUR_MODULE)
         try:
             value = decode(reply.value, lambda handle: RemoteModule(self, handle))
         except BadMessageError as error:
@@ -132,9 +136,9 @@ class Student:
     def is_refused(
         self, verb: Verb, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], handle: int = -1
     ) -> bool:
-        """Whether the code raises a ``ValueError``, or an exception of its own, on this request.
+        """Whether the code raises an exception on this request.
 
-        Raises ``WrongAnswer`` for an exception that came by accident.
+        One that came by accident, not from a check of the arguments, leaves a notice.
         """
         self.methods.add("refuses")
         try:
@@ -143,10 +147,7 @@ class Student:
             if not isinstance(fault, Raised):
                 raise
             if not fault.refusal:
-                what = f"{name or 'Your module'} should check this and raise a ValueError"
-                public = f"{what}; another error stops it instead."
-                sentence = f"{public} {fault.message}"
-                raise WrongAnswer(Status.NOT_REFUSED, public, message=sentence) from None
+                self.notices.append(_accident(fault, name, (*args, *kwargs.values())))
             self._answers.append(("refused", True))
             return True
         return False
@@ -180,7 +181,7 @@ class Student:
         return _operators(self.ask("operators", name, args, kwargs))
 
     def refuses(self, name: str, *args: Any, **kwargs: Any) -> bool:
-        """Whether function or class *name* refuses these arguments with a ``ValueError``."""
+        """Whether function or class *name* raises an exception on these arguments."""
         return self.is_refused("call", name, args, kwargs)
 
     def keeps_inputs(self, name: str, *args: Any, **kwargs: Any) -> bool:
@@ -282,7 +283,7 @@ class RemoteModule:
         return _operators(self._ask("operators", "", args, kwargs))
 
     def refuses(self, *args: Any, **kwargs: Any) -> bool:
-        """Whether ``forward`` refuses these arguments with a ``ValueError``."""
+        """Whether ``forward`` raises an exception on these arguments."""
         return self._student.is_refused("forward", "", args, kwargs, self.handle)
 
     def keeps_inputs(self, *args: Any, **kwargs: Any) -> bool:
@@ -324,6 +325,30 @@ def fault_of(problem: Problem, name: str) -> Fault:
         public=f"{name} raised an exception.",
         refusal=problem.refusal,
     )
+
+
+def _accident(raised: Raised, name: str, args: tuple[Any, ...]) -> Notice:
+    """Say which exception stopped the code by accident, on which sizes, and what is clearer."""
+    counts = "This counts, but the error comes by accident."
+    clearer = "It is clearer to check the arguments first and to raise a ValueError that says why."
+    given = " and ".join(filter(None, map(_shown, args)))
+    what = raised.message.replace(YOUR_MODULE, YOUR_MODULE.lower(), 1)
+    what = f"Called with {given}, {what}" if given else raised.message
+    return Notice(
+        f"{counts} {what}\n{clearer}",
+        f"{counts} {clearer} `autograder check` shows the error of {name or YOUR_MODULE.lower()}.",
+    )
+
+
+def _shown(arg: Any) -> str:
+    """Name the shape of a tensor, the length of a long list, or the value; a module has none."""
+    if isinstance(arg, Tensor):
+        return f"a tensor {tuple(arg.shape)}"
+    if isinstance(arg, RemoteModule):
+        return ""
+    text = repr(arg)
+    is_long = isinstance(arg, list | tuple) and len(text) > SHORT
+    return f"a list of {len(arg)}" if is_long else text
 
 
 def _encode(thing: Any) -> Value:

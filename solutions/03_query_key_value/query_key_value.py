@@ -15,9 +15,9 @@ def draw_weights(
 ) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
     """Draw the three weight matrices and return them as (W_query, W_key, W_value).
 
-    Each is an ``nn.Parameter`` of shape (d_in, d_out) with ``requires_grad=False``. They are drawn
-    one after the other, in this order, with ``torch.rand`` if *distribution* is "rand" and with
-    ``torch.randn`` if it is "randn". The caller sets the seed, not this function. Raises
+    Each is an ``nn.Parameter`` of shape (d_in, d_out), float32, with ``requires_grad=False``. They
+    are drawn one after the other, in this order, with ``torch.rand`` if *distribution* is "rand"
+    and with ``torch.randn`` if it is "randn". The caller sets the seed, not this function. Raises
     ``ValueError`` on any other distribution.
     """
     ### BEGIN SOLUTION

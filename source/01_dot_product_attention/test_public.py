@@ -4,21 +4,41 @@ Built from the suite that grades: it asks the same questions about other inputs.
 What the solution answers to the inputs here is in public.json.
 """
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
 from autograder.results import Status
 from autograder.suite.checks import WrongAnswer, check, expect
-from autograder.suite.compare import agrees, number, number_agrees, tensor, tensor_like
+from autograder.suite.compare import agrees, number, number_agrees, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_SOFTMAX, avoids, avoids_running, keeps_operators
+from autograder.suite.student_proxy import RemoteModule, Student
 
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:
     """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
     return documented["000.inputs"].tensor.clone()
+
+
+@pytest.fixture
+def keeps_dtype(student: Student) -> Callable[..., None]:
+    """Return a check that a function, or a module, answers in the dtype of its tensors."""
+
+    def compare(asked: str | RemoteModule, *args: object) -> None:
+        for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
+            given = [arg.to(dtype) if isinstance(arg, Tensor) else arg for arg in args]
+            if isinstance(asked, RemoteModule):
+                asked.move(name)
+                answer = asked(*given)
+            else:
+                answer = student.call(asked, *given)
+            same_dtype(tensor(answer), dtype, f"The result for {name} inputs")
+
+    return compare
 
 
 T, D = 5, 7  # different sizes, so that no wrong axis fits by chance
@@ -105,10 +125,12 @@ def test_dot_product_leaves_its_vectors_alone(student, probe):
 def test_dot_product_refuses_unequal_lengths(student, probe):
     """Sequences of different lengths raise an error, whichever of them is longer."""
     long, short = probe.normal(4), probe.normal(3)
+    number_agrees(student.call("dot_product", long, long), float(long @ long))
 
     for a, b in ((long, short), (short, long), (long.tolist(), short.tolist())):
         expect(
-            student.refuses("dot_product", a, b), "Unequal lengths give a number, no ValueError."
+            student.refuses("dot_product", a, b),
+            "Unequal lengths give a result; they should raise a ValueError.",
         )
 
 
@@ -151,7 +173,7 @@ def test_scores_for_query_gives_the_documented_scores(student, documented, input
     documented["002.simple.scores_2"].matches(scores)
 
 
-@check("scores_for_query", points=0.4, layer="probe", rules=("dtype",))
+@check("scores_for_query", points=0.4, layer="probe", rules=("float32",))
 def test_scores_for_query_compares_any_query(student, reference, probe):
     """A query that is not a token of the sequence is compared with every token too."""
     for tokens in (T, 9):
@@ -190,13 +212,19 @@ def test_normalize_by_sum_gives_the_documented_shares(student, documented, score
     documented["002.simple.weights_2.by_sum.sum"].matches(total, "The sum of the result")
 
 
-@check("normalize_by_sum", points=0.25, layer="probe", rules=("dtype",))
+@check("normalize_by_sum", points=0.15, layer="probe")
 def test_normalize_by_sum_keeps_signs(student, reference, probe):
     """Negative scores stay negative: the function only divides."""
     scores = torch.cat([probe.uniform(T) + 1, -probe.uniform(2) - 0.2])
 
     ours = reference.call("normalize_by_sum", scores)
     agrees(student.call("normalize_by_sum", scores), ours)
+
+
+@check("normalize_by_sum", points=0.1, layer="laws", rules=("dtype",))
+def test_normalize_by_sum_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("normalize_by_sum", probe.uniform(T) + 0.5)
 
 
 @check("normalize_by_sum", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -229,7 +257,7 @@ def test_softmax_naive_gives_the_documented_weights(student, documented, scores_
     documented["002.simple.weights_2.softmax.sum"].matches(total, "The sum of the weights")
 
 
-@check("softmax_naive", points=0.3, layer="probe", rules=("dtype",))
+@check("softmax_naive", points=0.2, layer="probe")
 def test_softmax_naive_of_unseen_scores(student, reference, probe):
     """Scores of any sign and number become the right weights."""
     for tokens in (D, 2, 1):
@@ -237,6 +265,12 @@ def test_softmax_naive_of_unseen_scores(student, reference, probe):
         ours = reference.call("softmax_naive", scores)
 
         agrees(student.call("softmax_naive", scores), ours)
+
+
+@check("softmax_naive", points=0.1, layer="laws", rules=("dtype",))
+def test_softmax_naive_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("softmax_naive", probe.normal(T))
 
 
 @check("softmax_naive", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -285,7 +319,7 @@ def test_softmax_stable_gives_the_documented_weights(student, documented, inputs
     documented["003.simple.weights"].matches(of_all, "With dim=1 the softmax of all queries")
 
 
-@check("softmax_stable", points=0.45, layer="probe", rules=("dtype",))
+@check("softmax_stable", points=0.35, layer="probe")
 def test_softmax_stable_along_every_axis(student, reference, probe):
     """Scores with one to four axes are normalised along dim, also if dim is negative."""
     for shape in ((T,), (3, T), (2, 3, T), (2, 3, T, 4)):
@@ -295,6 +329,12 @@ def test_softmax_stable_along_every_axis(student, reference, probe):
             yours = student.call("softmax_stable", scores, dim)
 
             agrees(yours, ours, f"With {len(shape)} axes and dim={dim} the result")
+
+
+@check("softmax_stable", points=0.1, layer="laws", rules=("dtype",))
+def test_softmax_stable_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("softmax_stable", probe.normal(3, T), 1)
 
 
 @check("softmax_stable", points=0.3, layer="laws")
@@ -368,7 +408,7 @@ def test_context_vector_gives_the_documented_mixture(student, documented, inputs
     documented["002.simple.context_2"].matches(student.call("context_vector", weights, inputs))
 
 
-@check("context_vector", points=0.35, layer="probe", rules=("dtype",))
+@check("context_vector", points=0.35, layer="probe", rules=("float32",))
 def test_context_vector_takes_weights_as_they_are(student, reference, probe):
     """Any weights mix any tokens, whatever their signs and their sum."""
     for tokens in (T, 9):
@@ -412,13 +452,19 @@ def test_attention_scores_are_the_documented_ones(student, documented, inputs):
     documented["002.simple.scores"].matches(student.call("attention_scores", inputs))
 
 
-@check("attention_scores", points=0.25, layer="probe", rules=("dtype",))
+@check("attention_scores", points=0.15, layer="probe")
 def test_attention_scores_of_unseen_tokens(student, reference, probe):
     """Any number of tokens is compared, also as many tokens as features, or only one."""
     for tokens in (T, D, 1):
         x = probe.normal(tokens, D, scale=1.5)
 
         agrees(student.call("attention_scores", x), reference.call("attention_scores", x))
+
+
+@check("attention_scores", points=0.1, layer="laws", rules=("dtype",))
+def test_attention_scores_keep_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("attention_scores", probe.normal(T, D))
 
 
 @check("attention_scores", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -469,12 +515,18 @@ def test_attention_weights_are_the_documented_ones(student, documented, inputs):
     documented["003.simple.row_2_sum"].matches(sums[1], 'The sum of the weights of "journey"')
 
 
-@check("attention_weights", points=0.35, layer="probe", rules=("dtype",))
+@check("attention_weights", points=0.25, layer="probe")
 def test_attention_weights_run_along_the_rows(student, reference, probe):
     """Where row i and column i of the scores differ, the row is normalised."""
     scores = probe.normal(T, T, scale=2.0)
 
     agrees(student.call("attention_weights", scores), reference.call("attention_weights", scores))
+
+
+@check("attention_weights", points=0.1, layer="laws", rules=("dtype",))
+def test_attention_weights_keep_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("attention_weights", probe.normal(T, T))
 
 
 @check("attention_weights", points=0.15, layer="laws", rules=("inputs_unchanged",))
@@ -515,7 +567,7 @@ def test_simple_self_attention_gives_the_documented_context(student, documented,
     documented["002.simple.context_2"].matches(journey, 'The context vector of "journey"')
 
 
-@check("simple_self_attention", points=0.4, layer="probe", rules=("dtype",))
+@check("simple_self_attention", points=0.3, layer="probe")
 def test_simple_self_attention_of_unseen_tokens(student, reference, probe):
     """The context vectors are right for any number of tokens, also for as many as features."""
     for tokens in (T, D):
@@ -523,6 +575,12 @@ def test_simple_self_attention_of_unseen_tokens(student, reference, probe):
         ours = reference.call("simple_self_attention", x)
 
         agrees(student.call("simple_self_attention", x), ours)
+
+
+@check("simple_self_attention", points=0.1, layer="laws", rules=("dtype",))
+def test_simple_self_attention_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("simple_self_attention", probe.normal(T, D))
 
 
 @check("simple_self_attention", points=0.15, layer="laws")

@@ -10,12 +10,16 @@ tokens, and each token can give different weights to the tokens before it.
 
 Rules, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in.
+- Tensors in float32 give a result in float32. (All but averaging_weights, masked_softmax_weights.)
 - A call leaves its arguments as they were: no operation in place on what the caller passed. (All
   but averaging_weights, masked_softmax_weights.)
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
   leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`). (All but averaging_weights,
   masked_softmax_weights.)
+- The means come from a matrix product of weights and tokens (`@`, `bmm`, `einsum` or the like), not
+  from a loop or a running sum. (causal_mean_matmul, causal_mean_softmax.)
+- The weights come from a softmax of masked scores: torch's own, or one that you write out with
+  exponentials. (masked_softmax_weights, causal_mean_softmax.)
 - Documented values and general properties count as soon as the results are right for other inputs
   too.
 """

@@ -7,9 +7,18 @@ What the solution answers to the inputs here is in public.json.
 import pytest
 import torch
 
+from autograder.results import Status
 from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, alike, tensor, tensor_like
+from autograder.suite.forbidden import READY_SOFTMAX
 
+PRODUCTS = frozenset(
+    {"addbmm", "addmm", "baddbmm", "bmm", "convolution", "dot", "einsum", "linear", "matmul", "mm"}
+    | {"mv", "tensordot", "vdot"}
+)
+EXPONENTIALS = READY_SOFTMAX | {"__rpow__", "exp", "exp2", "exp_"}
+BY_A_PRODUCT = "Multiply the weights and the tokens in one matrix product; the loop came before."
+BY_SOFTMAX = "Take the softmax of scores that are 0 or minus infinity."
 SIZES = ((3, 5, 4), (2, 9, 7))  # B, T, C all different; one T below and one above the documents' 8
 
 
@@ -66,6 +75,25 @@ def same_gradients(student, reference, probe):
 
 
 @pytest.fixture
+def multiplies(student, reference, probe):
+    """Return a function that expects a matrix product, and returns what ran."""
+
+    def compare(name):
+        B, T, C = 3, 7, 4
+        batch = probe.normal(B, T, C)
+        agrees(student.call(name, batch), reference.call(name, batch), "The batch of means")
+        ran = student.operators(name, batch)
+        summed = any(
+            name.startswith("aten.sum.") and size == B * T * T * C for name, size in ran.operators
+        )
+        product = names_of(ran) & PRODUCTS or summed  # or its terms, all at once, and their sum
+        expect(product, f"No matrix product runs. {BY_A_PRODUCT}", Status.FORBIDDEN)
+        return ran
+
+    return compare
+
+
+@pytest.fixture
 def are_causal_shares(student, reference):
     """Return a check that the weights of visible tokens add up to 1, whatever comes later."""
 
@@ -97,7 +125,7 @@ def test_loop_gives_the_documented_means(student, documented, x):
     documented["004.xbow"].matches(student.call("causal_mean_loop", x))
 
 
-@check("causal_mean_loop", points=0.8, layer="probe", rules=("dtype",))
+@check("causal_mean_loop", points=0.8, layer="probe", rules=("float32",))
 def test_loop_averages_unseen_batches(same_means):
     """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
     same_means("causal_mean_loop")
@@ -134,7 +162,7 @@ def test_weights_are_the_documented_ones(student, documented):
     documented["004.mask"].matches(seen, "The triangle of weights that are not 0")
 
 
-@check("averaging_weights", points=0.45, layer="probe", rules=("dtype",))
+@check("averaging_weights", points=0.45, layer="probe")
 def test_weights_of_other_lengths(student, reference):
     """The weights are right for other numbers of tokens as well, also for a single token."""
     for T in (5, 11, 1):
@@ -158,19 +186,19 @@ def test_matmul_keeps_the_shape(student, documented, x):
     tensor_like(student.call("causal_mean_matmul", x), tuple(documented["004.x.shape"].value))
 
 
-@check("causal_mean_matmul", points=0.5, layer="documented")
+@check("causal_mean_matmul", points=0.4, layer="documented")
 def test_matmul_gives_the_documented_means(student, documented, x):
     """The means of the documented batch are the documented ones."""
     documented["004.xbow"].matches(student.call("causal_mean_matmul", x))
 
 
-@check("causal_mean_matmul", points=0.65, layer="probe", rules=("dtype",))
+@check("causal_mean_matmul", points=0.55, layer="probe", rules=("float32",))
 def test_matmul_averages_unseen_batches(same_means):
     """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
     same_means("causal_mean_matmul")
 
 
-@check("causal_mean_matmul", points=0.4, layer="laws", rules=("inputs_unchanged",))
+@check("causal_mean_matmul", points=0.3, layer="laws", rules=("inputs_unchanged",))
 def test_matmul_never_looks_ahead(hides_the_future):
     """A change of later tokens changes no mean before them; the batch is unchanged."""
     hides_the_future("causal_mean_matmul")
@@ -182,6 +210,12 @@ def test_matmul_stays_in_the_graph(same_gradients):
     same_gradients("causal_mean_matmul")
 
 
+@check("causal_mean_matmul", points=0.3, layer="forbidden", rules=("matrix_product",))
+def test_matmul_is_a_matrix_product(multiplies):
+    """A product of weights and tokens computes the means, not a loop or a running sum."""
+    multiplies("causal_mean_matmul")
+
+
 # masked_softmax_weights
 
 
@@ -191,7 +225,7 @@ def test_softmax_weights_are_square(student):
     tensor_like(student.call("masked_softmax_weights", 8), (8, 8))
 
 
-@check("masked_softmax_weights", points=0.7, layer="documented")
+@check("masked_softmax_weights", points=0.5, layer="documented")
 def test_softmax_weights_are_the_documented_ones(student, documented):
     """The softmax of the documented masked scores gives the documented weights."""
     weights = student.call("masked_softmax_weights", 8)
@@ -200,7 +234,7 @@ def test_softmax_weights_are_the_documented_ones(student, documented):
     agrees(weights, torch.softmax(documented["004.masked_scores"].tensor, dim=-1))
 
 
-@check("masked_softmax_weights", points=0.45, layer="probe", rules=("dtype",))
+@check("masked_softmax_weights", points=0.45, layer="probe")
 def test_softmax_weights_of_other_lengths(student, reference):
     """The weights are right for other numbers of tokens as well, also for a single token."""
     for T in (5, 11, 1):
@@ -209,10 +243,20 @@ def test_softmax_weights_of_other_lengths(student, reference):
         agrees(student.call("masked_softmax_weights", T), ours, "The matrix of weights")
 
 
-@check("masked_softmax_weights", points=0.5, layer="laws")
+@check("masked_softmax_weights", points=0.4, layer="laws")
 def test_softmax_weights_share_one_out_among_the_past(are_causal_shares):
     """Rows add up to 1, later tokens get exactly 0, and more tokens change no earlier row."""
     are_causal_shares("masked_softmax_weights")
+
+
+@check("masked_softmax_weights", points=0.3, layer="forbidden", rules=("softmax_weights",))
+def test_softmax_weights_come_from_softmax(student, reference):
+    """A softmax computes the weights, not a division by counts."""
+    agrees(student.call("masked_softmax_weights", 7), reference.call("masked_softmax_weights", 7))
+
+    takes_exponentials(
+        student, "masked_softmax_weights", student.operators("masked_softmax_weights", 7)
+    )
 
 
 # causal_mean_softmax
@@ -224,25 +268,48 @@ def test_softmax_mean_keeps_the_shape(student, documented, x):
     tensor_like(student.call("causal_mean_softmax", x), tuple(documented["004.x.shape"].value))
 
 
-@check("causal_mean_softmax", points=0.35, layer="documented")
+@check("causal_mean_softmax", points=0.3, layer="documented")
 def test_softmax_mean_gives_the_documented_means(student, documented, x):
     """The means of the documented batch are the documented ones."""
     documented["004.xbow"].matches(student.call("causal_mean_softmax", x))
 
 
-@check("causal_mean_softmax", points=0.5, layer="probe", rules=("dtype",))
+@check("causal_mean_softmax", points=0.4, layer="probe", rules=("float32",))
 def test_softmax_mean_averages_unseen_batches(same_means):
     """Batches of any size are averaged, each sequence on its own; a single token is unchanged."""
     same_means("causal_mean_softmax")
 
 
-@check("causal_mean_softmax", points=0.3, layer="laws", rules=("inputs_unchanged",))
+@check("causal_mean_softmax", points=0.25, layer="laws", rules=("inputs_unchanged",))
 def test_softmax_mean_never_looks_ahead(hides_the_future):
     """A change of later tokens changes no mean before them; the batch is unchanged."""
     hides_the_future("causal_mean_softmax")
 
 
-@check("causal_mean_softmax", points=0.3, layer="gradients", rules=("gradients",))
+@check("causal_mean_softmax", points=0.2, layer="gradients", rules=("gradients",))
 def test_softmax_mean_stays_in_the_graph(same_gradients):
     """Gradients flow from each mean back to the tokens that it averages."""
     same_gradients("causal_mean_softmax")
+
+
+@check(
+    "causal_mean_softmax",
+    points=0.3,
+    layer="forbidden",
+    rules=("matrix_product", "softmax_weights"),
+)
+def test_softmax_mean_multiplies_weights_from_softmax(student, multiplies):
+    """A product of weights from softmax and tokens computes the means."""
+    takes_exponentials(student, "causal_mean_softmax", multiplies("causal_mean_softmax"))
+
+
+def takes_exponentials(student, name, ran):
+    """Fail unless a softmax ran, or the exponentials of one, of numbers or of tensors."""
+    of_numbers = any(use.name.endswith(".exp") for use in student.uses(name))
+    softmax = of_numbers or names_of(ran) & EXPONENTIALS
+    expect(softmax, f"No softmax runs. {BY_SOFTMAX}", Status.FORBIDDEN)
+
+
+def names_of(ran):
+    """Return the names of torch's functions and operators that ran."""
+    return {*ran.functions, *(name.split(".")[1] for name, _ in ran.operators if "." in name)}

@@ -7,7 +7,8 @@ weights belongs to the query.
 
 Rules, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in.
+- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
+  float64 stays float64; a module gets `.double()` first. (All but draw_weights.)
 - A call leaves its arguments as they were: no operation in place on what the caller passed. (All
   but draw_weights.)
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
@@ -25,13 +26,13 @@ def draw_weights(
 ) -> tuple[nn.Parameter, nn.Parameter, nn.Parameter]:
     """Draw the three weight matrices and return them as (W_query, W_key, W_value).
 
-    Each is an ``nn.Parameter`` of shape (d_in, d_out) with ``requires_grad=False``. They are drawn
-    one after the other, in this order, with ``torch.rand`` if *distribution* is "rand" and with
-    ``torch.randn`` if it is "randn". The caller sets the seed, not this function. Raises
+    Each is an ``nn.Parameter`` of shape (d_in, d_out), float32, with ``requires_grad=False``. They
+    are drawn one after the other, in this order, with ``torch.rand`` if *distribution* is "rand"
+    and with ``torch.randn`` if it is "randn". The caller sets the seed, not this function. Raises
     ``ValueError`` on any other distribution.
     Your code sets no seed: the caller does that.
-    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
-    accident does not count.
+    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
+    right ones raise none.
     """
     raise NotImplementedError
 

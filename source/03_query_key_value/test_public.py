@@ -4,20 +4,40 @@ Built from the suite that grades: it asks the same questions about other inputs.
 What the solution answers to the inputs here is in public.json.
 """
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
 from autograder.results import Status
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, same_dtype, tensor_like
+from autograder.suite.compare import agrees, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
+from autograder.suite.student_proxy import RemoteModule, Student
 
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:
     """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
     return documented["000.inputs"].tensor.clone()
+
+
+@pytest.fixture
+def keeps_dtype(student: Student) -> Callable[..., None]:
+    """Return a check that a function, or a module, answers in the dtype of its tensors."""
+
+    def compare(asked: str | RemoteModule, *args: object) -> None:
+        for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
+            given = [arg.to(dtype) if isinstance(arg, Tensor) else arg for arg in args]
+            if isinstance(asked, RemoteModule):
+                asked.move(name)
+                answer = asked(*given)
+            else:
+                answer = student.call(asked, *given)
+            same_dtype(tensor(answer), dtype, f"The result for {name} inputs")
+
+    return compare
 
 
 T, D_IN, D_K, D_V = 5, 7, 6, 3
@@ -93,7 +113,7 @@ def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
     documented["003.trainable.value_2"].matches(inputs[1] @ W_value, "inputs[1] @ W_value")
 
 
-@check("draw_weights", points=0.35, layer="probe", rules=("dtype",))
+@check("draw_weights", points=0.35, layer="probe")
 def test_draws_each_matrix_on_its_own(student, reference, probe):
     """At any size and seed, each matrix is drawn with its own call, W_query first."""
     for distribution in ("rand", "randn"):
@@ -117,7 +137,9 @@ def test_leaves_the_seed_to_the_caller(student, reference):
 
 @check("draw_weights", points=0.1, layer="laws", rules=("refuses",))
 def test_refuses_another_distribution(student):
-    """A distribution that is neither "rand" nor "randn" raises a ValueError."""
+    """A distribution that is neither "rand" nor "randn" raises an error; these two do not."""
+    for distribution in ("rand", "randn"):
+        three_matrices(student.call("draw_weights", D_IN, D_K, distribution), (D_IN, D_K))
     for distribution in ("uniform", "xavier"):
         expect(
             student.refuses("draw_weights", D_IN, D_K, distribution),
@@ -162,7 +184,7 @@ def test_projects_one_token_as_documented(student, reference, documented, inputs
             documented[name].matches(answer, name.rpartition(".")[2])
 
 
-@check("project", points=0.4, layer="probe", rules=("dtype",))
+@check("project", points=0.3, layer="probe")
 def test_projects_at_any_size(student, reference, probe):
     """On other sizes, also with a square weight, every token is projected by the same matrix."""
     x = probe.normal(T, D_IN, scale=1.5)
@@ -171,6 +193,12 @@ def test_projects_at_any_size(student, reference, probe):
             yours = student.call("project", given, weight)
 
             agrees(yours, reference.call("project", given, weight), "project(inputs, weight)")
+
+
+@check("project", points=0.1, layer="laws", rules=("dtype",))
+def test_project_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("project", probe.normal(T, D_IN), probe.normal(D_IN, D_K))
 
 
 @check("project", points=0.05, layer="laws", rules=("inputs_unchanged",))
@@ -226,7 +254,7 @@ def test_scores_one_query_as_documented(student, reference, documented, inputs):
     documented["002.trainable.score_22"].matches(scores[1], "The score of the query with its key")
 
 
-@check("attention_scores", points=0.5, layer="probe", rules=("dtype",))
+@check("attention_scores", points=0.4, layer="probe")
 def test_scores_at_any_size(student, reference, probe):
     """On other sizes, also with as many tokens as features, every score is a plain dot product."""
     for tokens, size in ((T, D_K), (4, 4), (3, 6), (1, 3)):
@@ -236,6 +264,12 @@ def test_scores_at_any_size(student, reference, probe):
             yours = student.call("attention_scores", asked, keys)
 
             agrees(yours, reference.call("attention_scores", asked, keys), "attention_scores")
+
+
+@check("attention_scores", points=0.1, layer="laws", rules=("dtype",))
+def test_attention_scores_keep_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("attention_scores", probe.normal(T, D_K), probe.normal(T, D_K))
 
 
 @check("attention_scores", points=0.3, layer="laws")
@@ -300,7 +334,7 @@ def test_weighs_for_one_query_as_documented(student, reference, documented, inpu
     documented["002.trainable.weights_2"].matches(weights, "attention_weights(scores_2, 2)")
 
 
-@check("attention_weights", points=0.5, layer="probe", rules=("dtype",))
+@check("attention_weights", points=0.4, layer="probe")
 def test_weighs_at_any_key_size(student, reference, probe):
     """Each query's weights are right for any number of tokens and any size of a key."""
     for tokens, d_k in ((T, D_K), (4, 9), (6, 1), (1, 3)):
@@ -309,6 +343,12 @@ def test_weighs_at_any_key_size(student, reference, probe):
             yours = student.call("attention_weights", given, d_k)
 
             agrees(yours, reference.call("attention_weights", given, d_k), "attention_weights")
+
+
+@check("attention_weights", points=0.1, layer="laws", rules=("dtype",))
+def test_attention_weights_keep_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("attention_weights", probe.normal(T, T), D_K)
 
 
 @check("attention_weights", points=0.3, layer="laws")
@@ -376,7 +416,7 @@ def test_mixes_for_one_query_as_documented(student, reference, documented, input
     documented["002.trainable.context_2"].matches(context, "context_vectors(weights_2, values)")
 
 
-@check("context_vectors", points=0.4, layer="probe", rules=("dtype",))
+@check("context_vectors", points=0.3, layer="probe")
 def test_mixes_at_any_size(student, reference, probe):
     """On other sizes, also with as many tokens as features, each row of weights mixes the values
     of all tokens.
@@ -388,6 +428,12 @@ def test_mixes_at_any_size(student, reference, probe):
             yours = student.call("context_vectors", given, values)
 
             agrees(yours, reference.call("context_vectors", given, values), "context_vectors")
+
+
+@check("context_vectors", points=0.1, layer="laws", rules=("dtype",))
+def test_context_vectors_keep_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("context_vectors", probe.normal(T, T), probe.normal(T, D_V))
 
 
 @check("context_vectors", points=0.2, layer="laws")
@@ -458,7 +504,7 @@ def test_reproduces_the_documented_context_of_journey(student, reference, docume
     documented["002.sa_v1.context"].matches(context, "self_attention(inputs, ...)")
 
 
-@check("self_attention", points=0.45, layer="probe", rules=("dtype",))
+@check("self_attention", points=0.35, layer="probe")
 def test_attends_at_any_size(student, reference, probe):
     """On other sizes and hidden inputs, the context vectors are right too."""
     x, *weights = tokens_and_weights(probe)
@@ -466,6 +512,13 @@ def test_attends_at_any_size(student, reference, probe):
         yours = student.call("self_attention", given, *weights)
 
         agrees(yours, reference.call("self_attention", given, *weights), "self_attention")
+
+
+@check("self_attention", points=0.1, layer="laws", rules=("dtype",))
+def test_self_attention_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    weights = [probe.normal(D_IN, size) for size in (D_K, D_K, D_V)]
+    keeps_dtype("self_attention", probe.normal(T, D_IN), *weights)
 
 
 @check("self_attention", points=0.15, layer="laws")

@@ -8,7 +8,8 @@ The caller sets the seed before it creates a module; nothing in this file sets a
 
 Rules, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in. (All but transfer_weights.)
+- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
+  float64 stays float64; a module gets `.double()` first. (All but transfer_weights.)
 - A call leaves its arguments as they were: no operation in place on what the caller passed. (All
   but transfer_weights.)
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
@@ -79,7 +80,7 @@ def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None
     An ``nn.Linear`` stores its weight as (d_out, d_in), the target as (d_in, d_out). The target
     keeps its own trainable parameters: training the target later does not change *source*.
     Raises ``ValueError`` if *source* has a bias, because the target has none.
-    Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
-    accident does not count.
+    Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
+    right ones raise none.
     """
     raise NotImplementedError

@@ -4,20 +4,40 @@ Built from the suite that grades: it asks the same questions about other inputs.
 What the solution answers to the inputs here is in public.json.
 """
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, tensor_like
+from autograder.suite.compare import agrees, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running
+from autograder.suite.student_proxy import RemoteModule, Student
 
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:
     """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
     return documented["000.inputs"].tensor.clone()
+
+
+@pytest.fixture
+def keeps_dtype(student: Student) -> Callable[..., None]:
+    """Return a check that a function, or a module, answers in the dtype of its tensors."""
+
+    def compare(asked: str | RemoteModule, *args: object) -> None:
+        for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
+            given = [arg.to(dtype) if isinstance(arg, Tensor) else arg for arg in args]
+            if isinstance(asked, RemoteModule):
+                asked.move(name)
+                answer = asked(*given)
+            else:
+                answer = student.call(asked, *given)
+            same_dtype(tensor(answer), dtype, f"The result for {name} inputs")
+
+    return compare
 
 
 T, D_IN, D_OUT = 5, 7, 6
@@ -118,7 +138,7 @@ def test_v1_frozen_reproduces_the_documented_context(student, documented, inputs
     documented["000.context"].matches(attention(inputs), "SelfAttentionV1(3, 2)(inputs)")
 
 
-@check("SelfAttentionV1", points=0.4, layer="probe", rules=("dtype",))
+@check("SelfAttentionV1", points=0.3, layer="probe")
 def test_v1_frozen_computes_scaled_dot_product_attention(student, reference, probe):
     """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
@@ -128,6 +148,12 @@ def test_v1_frozen_computes_scaled_dot_product_attention(student, reference, pro
     for length in (T, T + 4, 1):
         x = probe.normal(length, D_IN, scale=1.5)
         agrees(yours(x), ours(x), "The result")
+
+
+@check("SelfAttentionV1", points=0.1, layer="laws", rules=("dtype",))
+def test_v1_frozen_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype(student.new("SelfAttentionV1", D_IN, D_OUT), probe.normal(T, D_IN))
 
 
 @check("SelfAttentionV1", points=0.1, layer="laws")
@@ -211,7 +237,7 @@ def test_v1_reproduces_the_documented_context(student, documented, inputs):
     documented["002.sa_v1.context"].matches(attention(inputs), "SelfAttention_v1(3, 2)(inputs)")
 
 
-@check("SelfAttention_v1", points=0.5, layer="probe", rules=("dtype",))
+@check("SelfAttention_v1", points=0.4, layer="probe")
 def test_v1_computes_scaled_dot_product_attention(student, reference, probe):
     """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
@@ -221,6 +247,12 @@ def test_v1_computes_scaled_dot_product_attention(student, reference, probe):
     for length in (T, T + 4, 1):
         x = probe.normal(length, D_IN, scale=1.5)
         agrees(yours(x), ours(x), "The result")
+
+
+@check("SelfAttention_v1", points=0.1, layer="laws", rules=("dtype",))
+def test_v1_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype(student.new("SelfAttention_v1", D_IN, D_OUT), probe.normal(T, D_IN))
 
 
 @check("SelfAttention_v1", points=0.1, layer="laws")
@@ -316,7 +348,7 @@ def test_v2_reproduces_the_documented_context(student, documented, inputs):
         documented[entry].matches(attention(inputs), "SelfAttention_v2(3, 2)(inputs)")
 
 
-@check("SelfAttention_v2", points=0.5, layer="probe", rules=("dtype",))
+@check("SelfAttention_v2", points=0.4, layer="probe")
 def test_v2_computes_scaled_dot_product_attention(student, reference, probe):
     """The result is right for other sizes, larger weights and hidden inputs of other lengths."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
@@ -328,7 +360,7 @@ def test_v2_computes_scaled_dot_product_attention(student, reference, probe):
         agrees(yours(x), ours(x), "The result")
 
 
-@check("SelfAttention_v2", points=0.2, layer="probe", rules=("dtype",))
+@check("SelfAttention_v2", points=0.2, layer="probe")
 def test_v2_uses_its_biases(student, reference, probe):
     """With qkv_bias=True the biases are added to queries, keys and values."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
@@ -338,6 +370,12 @@ def test_v2_uses_its_biases(student, reference, probe):
     x = probe.normal(T, D_IN, scale=0.5)
 
     agrees(yours(x), ours(x), "The result with biases")
+
+
+@check("SelfAttention_v2", points=0.1, layer="laws", rules=("dtype",))
+def test_v2_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype(student.new("SelfAttention_v2", D_IN, D_OUT), probe.normal(T, D_IN))
 
 
 @check("SelfAttention_v2", points=0.1, layer="laws")
@@ -492,7 +530,9 @@ def test_transfer_turns_square_weights_too(student, reference, probe):
 
 @check("transfer_weights", points=0.2, layer="laws", needs=BOTH, rules=("refuses",))
 def test_transfer_refuses_a_bias(student, reference, probe):
-    """A source with biases raises a ValueError: the target can't give the same output."""
+    """A source with biases raises an error: the target can't give the same output."""
+    plain = pair(student, reference, probe, D_IN, D_OUT)
+    student.call("transfer_weights", plain.source, plain.target)
     both = pair(student, reference, probe, D_IN, D_OUT, biased=True)
 
     expect(

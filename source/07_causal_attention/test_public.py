@@ -4,20 +4,40 @@ Built from the suite that grades: it asks the same questions about other inputs.
 What the solution answers to the inputs here is in public.json.
 """
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, alike, tensor_like
+from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
+from autograder.suite.student_proxy import RemoteModule, Student
 
 
 @pytest.fixture
 def inputs(documented: DocumentedTensors) -> Tensor:
     """Return "Your journey starts with one step", one embedding per row: (6, 3)."""
     return documented["000.inputs"].tensor.clone()
+
+
+@pytest.fixture
+def keeps_dtype(student: Student) -> Callable[..., None]:
+    """Return a check that a function, or a module, answers in the dtype of its tensors."""
+
+    def compare(asked: str | RemoteModule, *args: object) -> None:
+        for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
+            given = [arg.to(dtype) if isinstance(arg, Tensor) else arg for arg in args]
+            if isinstance(asked, RemoteModule):
+                asked.move(name)
+                answer = asked(*given)
+            else:
+                answer = student.call(asked, *given)
+            same_dtype(tensor(answer), dtype, f"The result for {name} inputs")
+
+    return compare
 
 
 B, T, D_IN, D_OUT, CONTEXT = 3, 5, 13, 6, 9
@@ -120,7 +140,7 @@ def test_renormalized_weights_from_the_printed_ones(student, documented):
         agrees(student.call("mask_then_renormalize", documented[name].tensor), expected)
 
 
-@check("mask_then_renormalize", points=0.5, layer="probe", rules=("dtype",))
+@check("mask_then_renormalize", points=0.4, layer="probe")
 def test_renormalized_weights_of_any_rows(student, reference, probe):
     """For hidden inputs of three lengths, the visible weights are normalised again."""
     for length in (T, 8, 1):
@@ -130,6 +150,12 @@ def test_renormalized_weights_of_any_rows(student, reference, probe):
             student.call("mask_then_renormalize", weights),
             reference.call("mask_then_renormalize", weights),
         )
+
+
+@check("mask_then_renormalize", points=0.1, layer="laws", rules=("dtype",))
+def test_renormalizing_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("mask_then_renormalize", probe.normal(T, T).softmax(dim=-1))
 
 
 @check("mask_then_renormalize", points=0.2, layer="laws")
@@ -210,7 +236,7 @@ def test_masked_softmax_of_the_printed_scores(student, documented):
     agrees(student.call("mask_with_infinity", scores, 2), expected)
 
 
-@check("mask_with_infinity", points=0.5, layer="probe")
+@check("mask_with_infinity", points=0.4, layer="probe")
 def test_masked_softmax_of_any_scores(student, reference, probe):
     """For hidden inputs of three lengths and key sizes, the weights are right."""
     for length, d_k in ((T, 12), (8, 3), (1, 2)):
@@ -220,6 +246,12 @@ def test_masked_softmax_of_any_scores(student, reference, probe):
             student.call("mask_with_infinity", scores, d_k),
             reference.call("mask_with_infinity", scores, d_k),
         )
+
+
+@check("mask_with_infinity", points=0.1, layer="laws", rules=("dtype",))
+def test_masked_softmax_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("mask_with_infinity", probe.normal(T, T), D_OUT)
 
 
 @check("mask_with_infinity", points=0.2, layer="laws")
@@ -327,7 +359,7 @@ def test_attention_reproduces_the_documented_context(student, documented, inputs
     documented["ch03.causal.context"].matches(attention(inputs.repeat(size, 1, 1)), "The context")
 
 
-@check("CausalAttention", points=0.7, layer="probe", rules=("dtype",))
+@check("CausalAttention", points=0.6, layer="probe")
 def test_attention_attends_with_any_weights(student, reference, probe):
     """The result is right for other weights and sizes, different items and shorter inputs."""
     yours, ours, _ = both_attentions(student, reference, probe)
@@ -336,7 +368,7 @@ def test_attention_attends_with_any_weights(student, reference, probe):
     agrees(yours(x), ours(x), "The context")
 
 
-@check("CausalAttention", points=0.2, layer="probe", rules=("dtype",))
+@check("CausalAttention", points=0.2, layer="probe")
 def test_attention_uses_its_biases(student, reference, probe):
     """With qkv_bias=True, the biases are added to queries, keys and values."""
     biases = {f"{layer}__bias": (D_OUT,) for layer in LAYERS}
@@ -346,7 +378,7 @@ def test_attention_uses_its_biases(student, reference, probe):
     agrees(yours(x), ours(x), "The context")
 
 
-@check("CausalAttention", points=0.3, layer="probe", rules=("dtype",))
+@check("CausalAttention", points=0.3, layer="probe")
 def test_attention_serves_every_length_in_turn(student, reference, probe):
     """One module works for long and short inputs one after the other, also for a single token."""
     yours, ours, _ = both_attentions(student, reference, probe)
@@ -355,6 +387,13 @@ def test_attention_serves_every_length_in_turn(student, reference, probe):
     for length, batch in ((CONTEXT, B), (1, B), (6, 2), (T, 1), (CONTEXT, 2)):
         part = x[:batch, :length].contiguous()
         agrees(yours(part), ours(part), "The context")
+
+
+@check("CausalAttention", points=0.1, layer="laws", rules=("dtype",))
+def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    attention = student.new("CausalAttention", D_IN, D_OUT, CONTEXT, 0.0)
+    keeps_dtype(attention, probe.normal(B, T, D_IN))
 
 
 @check("CausalAttention", points=0.3, layer="laws")

@@ -4,6 +4,7 @@ Built from the suite that grades: it asks the same questions about other inputs.
 What the solution answers to the inputs here is in public.json.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
@@ -12,9 +13,10 @@ from torch import Tensor
 
 from autograder.results import Status
 from autograder.suite.checks import check, expect
-from autograder.suite.compare import agrees, alike, tensor_like
+from autograder.suite.compare import agrees, alike, same_dtype, tensor, tensor_like
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import READY_ATTENTION, avoids, avoids_running, keeps_operators
+from autograder.suite.student_proxy import RemoteModule, Student
 
 
 @pytest.fixture
@@ -27,6 +29,23 @@ def inputs(documented: DocumentedTensors) -> Tensor:
 def encodings(documented: DocumentedTensors) -> Tensor:
     """Return the three token encodings of document 001: (3, 2)."""
     return documented["001.encodings"].tensor.clone()
+
+
+@pytest.fixture
+def keeps_dtype(student: Student) -> Callable[..., None]:
+    """Return a check that a function, or a module, answers in the dtype of its tensors."""
+
+    def compare(asked: str | RemoteModule, *args: object) -> None:
+        for dtype, name in ((torch.float64, "float64"), (torch.float32, "float32")):
+            given = [arg.to(dtype) if isinstance(arg, Tensor) else arg for arg in args]
+            if isinstance(asked, RemoteModule):
+                asked.move(name)
+                answer = asked(*given)
+            else:
+                answer = student.call(asked, *given)
+            same_dtype(tensor(answer), dtype, f"The result for {name} inputs")
+
+    return compare
 
 
 MHA = "MultiHeadAttention"
@@ -191,7 +210,7 @@ def test_attention_reproduces_the_documented_context(student, documented, encodi
     masked.matches(attention(encodings, encodings, encodings, mask), "The masked context")
 
 
-@check("Attention", points=0.3, layer="probe", rules=("dtype",))
+@check("Attention", points=0.2, layer="probe")
 def test_attention_attends_with_any_weights(student, reference, probe):
     """The result is right for other weights and three different encodings, also in a batch."""
     for batched in (False, True):
@@ -210,6 +229,12 @@ def test_attention_hides_what_the_mask_hides(student, reference, probe):
         given = (*sources(probe, s, batched=batched), torch.tril(torch.ones(6, 6)))
 
         agrees(yours(*given), ours(*given), "The masked context")
+
+
+@check("Attention", points=0.1, layer="laws", rules=("dtype",))
+def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype(student.new("Attention", ONE.d), *sources(probe, ONE, batched=False))
 
 
 @check("Attention", points=0.1, layer="gradients", rules=("gradients",))
@@ -260,7 +285,7 @@ def test_causal_reproduces_the_documented_context(student, documented, inputs):
     documented["ch03.causal.context"].matches(attention(batch), "The context")
 
 
-@check("CausalAttention", points=0.2, layer="probe", rules=("dtype",))
+@check("CausalAttention", points=0.1, layer="probe")
 def test_causal_serves_every_length_with_any_weights(student, reference, probe):
     """The result is right for other weights and biases, for long and short inputs in turn."""
     yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=True)
@@ -268,6 +293,14 @@ def test_causal_serves_every_length_with_any_weights(student, reference, probe):
     for B, T in ((3, 5), (2, TEXT.context), (3, 1), (1, 4)):
         x = tokens(probe, B, T, TEXT.d_in)
         agrees(yours(x), ours(x), "The context")
+
+
+@check("CausalAttention", points=0.1, layer="laws", rules=("dtype",))
+def test_causal_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    s = TEXT
+    attention = student.new("CausalAttention", s.d_in, s.d_out, s.context, 0.0)
+    keeps_dtype(attention, tokens(probe, s.B, s.T, s.d_in))
 
 
 @check("CausalAttention", points=0.1, layer="laws", rules=("refuses",))
@@ -438,7 +471,7 @@ def test_heads_reproduce_the_documented_context(student, documented, encodings):
     documented["001.mha.context"].matches(context, "The context of two heads")
 
 
-@check(MHA, points=0.5, layer="probe", rules=("dtype",))
+@check(MHA, points=0.4, layer="probe")
 def test_heads_attend_with_any_weights(student, reference, probe):
     """The result is right for 2, 3 and 4 heads, other weights and three different encodings."""
     for s in (TWO, THREE, FOUR, TWO._replace(T_q=1), TWO._replace(T_k=1)):
@@ -448,7 +481,7 @@ def test_heads_attend_with_any_weights(student, reference, probe):
         agrees(yours(*given), ours(*given), "The context")
 
 
-@check(MHA, points=0.5, layer="probe", rules=("dtype",))
+@check(MHA, points=0.5, layer="probe")
 def test_heads_serve_batches(student, reference, probe):
     """With row_dim=1 and col_dim=2, every item of a batch gets its own context vectors."""
     for s in (TWO, THREE, FOUR):
@@ -467,6 +500,13 @@ def test_heads_all_obey_the_mask(student, reference, probe):
         given = (*sources(probe, s, batched=batched), torch.tril(torch.ones(5, 5)))
 
         agrees(yours(*given), ours(*given), "The masked context")
+
+
+@check(MHA, points=0.1, layer="laws", rules=("dtype",))
+def test_heads_keep_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    attention = student.new(MHA, THREE.d, 0, 1, THREE.H)
+    keeps_dtype(attention, *sources(probe, THREE, batched=False))
 
 
 @check(MHA, points=0.3, layer="laws")
@@ -594,7 +634,7 @@ def test_wrapper_reproduces_the_documented_context(student, documented, inputs):
     context.matches(attention(batch), "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2)(batch)")
 
 
-@check(WRAPPER, points=0.7, layer="probe", rules=("dtype",))
+@check(WRAPPER, points=0.6, layer="probe")
 def test_wrapper_attends_with_any_weights(student, reference, probe):
     """The result is right for 2, 3 and 4 heads, other weights and shorter inputs."""
     for s in (PAIR, TRIO, QUARTET):
@@ -604,7 +644,7 @@ def test_wrapper_attends_with_any_weights(student, reference, probe):
         agrees(yours(x), ours(x), "The context")
 
 
-@check(WRAPPER, points=0.4, layer="probe", rules=("dtype",))
+@check(WRAPPER, points=0.4, layer="probe")
 def test_wrapper_serves_every_length_in_turn(student, reference, probe):
     """With biases, one module works for long and short inputs in turn, also for a single token."""
     s = QUARTET
@@ -613,6 +653,14 @@ def test_wrapper_serves_every_length_in_turn(student, reference, probe):
     for B, T in ((3, s.context), (2, 1), (3, 5), (1, 1), (2, s.context)):
         x = tokens(probe, B, T, s.d_in)
         agrees(yours(x), ours(x), "The context")
+
+
+@check(WRAPPER, points=0.1, layer="laws", rules=("dtype",))
+def test_wrapper_keeps_the_dtype(keeps_dtype, student, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    s = TRIO
+    attention = student.new(WRAPPER, s.d_in, s.d_out, s.context, 0.0, s.H)
+    keeps_dtype(attention, tokens(probe, s.B, s.T, s.d_in))
 
 
 @check(WRAPPER, points=0.3, layer="laws")

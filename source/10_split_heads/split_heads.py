@@ -6,13 +6,14 @@ neighbouring features belongs to head h. Rows of a (T, T) matrix are queries, co
 
 Rules, which are graded like the results:
 
-- Results have the dtype of the floating-point tensors that go in.
+- Results have the dtype of the floating-point tensors that go in: float32 stays float32, and
+  float64 stays float64; a module gets `.double()` first.
 - A call leaves its arguments as they were: no operation in place on what the caller passed.
 - The right gradients flow back to every tensor argument and to every trainable parameter: nothing
   leaves torch's graph (`.detach()`, `.data`, `.item()`, `no_grad`).
 - The number of tensor operations does not grow with the number of tokens: no loop over tokens.
-- Where the docstring promises a `ValueError`, the code checks for it: an error that comes by
-  accident does not count. (All but merge_heads.)
+- Where the docstring promises a `ValueError`, wrong arguments raise an error and give no result;
+  right ones raise none. (All but merge_heads.)
 - Documented values and general properties count as soon as the results are right for other inputs
   too.
 """

@@ -20,7 +20,7 @@ from tests.wrong_programs import with_kind, with_misconception
 Edit = Callable[[str, Stage], str]
 
 NOTHING, LITTLE, SOME, MOST = (0, 0), (0.01, 0.4), (0.01, 0.99), (0.6, 0.99)  # shares of the points
-CARRIED, LITTLE_OR_NOTHING = (1, 1), (0, 0.4)
+FULL, CARRIED, LITTLE_OR_NOTHING = (1, 1), (1, 1), (0, 0.4)
 CELL = "# In[ ]:\n"  # starts a cell, as `jupyter nbconvert --to script` writes it
 
 
@@ -552,7 +552,7 @@ CASES = (
                 "        total += a[i] * b[i]\n",
             ),
         ),
-        {"dot_product": ("should check this and raise a ValueError", MOST)},
+        {"dot_product": ("the error comes by accident", FULL)},
     ),
     Case(
         "10",
@@ -566,7 +566,7 @@ CASES = (
     ),
     Case(
         "07",
-        "accepts too many tokens",
+        "stops at too many tokens by accident",
         (
             swap(
                 '        if context_length < T:\n            raise ValueError(f"{T} tokens do not '
@@ -574,7 +574,7 @@ CASES = (
                 "",
             ),
         ),
-        {"CausalAttention": ("should check this and raise a ValueError", MOST)},
+        {"CausalAttention": ("the error comes by accident", FULL)},
     ),
     Case(
         "07",

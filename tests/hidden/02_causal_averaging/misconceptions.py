@@ -90,7 +90,23 @@ MISCONCEPTIONS = (
         explanation="The length is fixed at 8, which fits the documented batch only.",
         question="What happens to your function if there are five tokens?",
     ),
+    Misconception(
+        id="calls_the_loop",
+        exercise="causal_mean_matmul",
+        swaps=(
+            ("return weights @ x  # (T, T) @ (B, T, C) -> (B, T, C)", "return causal_mean_loop(x)"),
+        ),
+        explanation="The loop computes the means, so nothing is multiplied by the weights.",
+        question="Which matrix turns x into its means, and on which side of x is it?",
+    ),
     # masked_softmax_weights
+    Misconception(
+        id="divides_by_counts_again",
+        exercise="masked_softmax_weights",
+        swaps=(("return torch.softmax(scores, dim=-1)", "return averaging_weights(T)"),),
+        explanation="The weights are ones divided by their number, as before: no softmax is taken.",
+        question="Which scores does softmax turn into equal weights, and which into 0?",
+    ),
     Misconception(
         id="multiplies_zero_by_infinity",
         exercise="masked_softmax_weights",
@@ -111,6 +127,22 @@ MISCONCEPTIONS = (
         question="What happens to your function if there are five tokens?",
     ),
     # causal_mean_softmax
+    Misconception(
+        id="multiplies_by_averages",
+        exercise="causal_mean_softmax",
+        swaps=(("weights = torch.softmax(scores, dim=-1)", "weights = averaging_weights(T)"),),
+        explanation=(
+            "The weights of the product are ones divided by their number: no softmax is taken."
+        ),
+        question="Which step turns masked scores into weights?",
+    ),
+    Misconception(
+        id="calls_the_loop_again",
+        exercise="causal_mean_softmax",
+        swaps=(("return weights @ x  # (B, T, C)", "return causal_mean_loop(x)"),),
+        explanation="The loop computes the means, so nothing is multiplied by the weights.",
+        question="What do you do with the weights once softmax has given them?",
+    ),
     Misconception(
         id="leaves_a_trace_of_the_future",
         exercise="causal_mean_softmax",

@@ -81,7 +81,7 @@ def test_draws_uniformly_unless_told_otherwise(student, documented, inputs):
     documented["003.trainable.value_2"].matches(inputs[1] @ W_value, "inputs[1] @ W_value")
 
 
-@check("draw_weights", points=0.35, layer="probe", rules=("dtype",))
+@check("draw_weights", points=0.35, layer="probe")
 def test_draws_each_matrix_on_its_own(student, reference, probe):
     """At any size and seed, each matrix is drawn with its own call, W_query first."""
     for distribution in ("rand", "randn"):
@@ -105,7 +105,9 @@ def test_leaves_the_seed_to_the_caller(student, reference):
 
 @check("draw_weights", points=0.1, layer="laws", rules=("refuses",))
 def test_refuses_another_distribution(student):
-    """A distribution that is neither "rand" nor "randn" raises a ValueError."""
+    """A distribution that is neither "rand" nor "randn" raises an error; these two do not."""
+    for distribution in ("rand", "randn"):
+        three_matrices(student.call("draw_weights", D_IN, D_K, distribution), (D_IN, D_K))
     for distribution in ("uniform", "xavier"):
         expect(
             student.refuses("draw_weights", D_IN, D_K, distribution),
@@ -150,7 +152,7 @@ def test_projects_one_token_as_documented(student, reference, documented, inputs
             documented[name].matches(answer, name.rpartition(".")[2])
 
 
-@check("project", points=0.4, layer="probe", rules=("dtype",))
+@check("project", points=0.3, layer="probe")
 def test_projects_at_any_size(student, reference, probe):
     """On other sizes, also with a square weight, every token is projected by the same matrix."""
     x = probe.normal(T, D_IN, scale=1.5)
@@ -159,6 +161,12 @@ def test_projects_at_any_size(student, reference, probe):
             yours = student.call("project", given, weight)
 
             agrees(yours, reference.call("project", given, weight), "project(inputs, weight)")
+
+
+@check("project", points=0.1, layer="laws", rules=("dtype",))
+def test_project_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("project", probe.normal(T, D_IN), probe.normal(D_IN, D_K))
 
 
 @check("project", points=0.05, layer="laws", rules=("inputs_unchanged",))
@@ -214,7 +222,7 @@ def test_scores_one_query_as_documented(student, reference, documented, inputs):
     documented["002.trainable.score_22"].matches(scores[1], "The score of the query with its key")
 
 
-@check("attention_scores", points=0.5, layer="probe", rules=("dtype",))
+@check("attention_scores", points=0.4, layer="probe")
 def test_scores_at_any_size(student, reference, probe):
     """On other sizes, also with as many tokens as features, every score is a plain dot product."""
     for tokens, size in ((T, D_K), (4, 4), (3, 6), (1, 3)):
@@ -224,6 +232,12 @@ def test_scores_at_any_size(student, reference, probe):
             yours = student.call("attention_scores", asked, keys)
 
             agrees(yours, reference.call("attention_scores", asked, keys), "attention_scores")
+
+
+@check("attention_scores", points=0.1, layer="laws", rules=("dtype",))
+def test_attention_scores_keep_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("attention_scores", probe.normal(T, D_K), probe.normal(T, D_K))
 
 
 @check("attention_scores", points=0.3, layer="laws")
@@ -288,7 +302,7 @@ def test_weighs_for_one_query_as_documented(student, reference, documented, inpu
     documented["002.trainable.weights_2"].matches(weights, "attention_weights(scores_2, 2)")
 
 
-@check("attention_weights", points=0.5, layer="probe", rules=("dtype",))
+@check("attention_weights", points=0.4, layer="probe")
 def test_weighs_at_any_key_size(student, reference, probe):
     """Each query's weights are right for any number of tokens and any size of a key."""
     for tokens, d_k in ((T, D_K), (4, 9), (6, 1), (1, 3)):
@@ -297,6 +311,12 @@ def test_weighs_at_any_key_size(student, reference, probe):
             yours = student.call("attention_weights", given, d_k)
 
             agrees(yours, reference.call("attention_weights", given, d_k), "attention_weights")
+
+
+@check("attention_weights", points=0.1, layer="laws", rules=("dtype",))
+def test_attention_weights_keep_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("attention_weights", probe.normal(T, T), D_K)
 
 
 @check("attention_weights", points=0.3, layer="laws")
@@ -364,7 +384,7 @@ def test_mixes_for_one_query_as_documented(student, reference, documented, input
     documented["002.trainable.context_2"].matches(context, "context_vectors(weights_2, values)")
 
 
-@check("context_vectors", points=0.4, layer="probe", rules=("dtype",))
+@check("context_vectors", points=0.3, layer="probe")
 def test_mixes_at_any_size(student, reference, probe):
     """On other sizes, also with as many tokens as features, each row of weights mixes the values
     of all tokens.
@@ -376,6 +396,12 @@ def test_mixes_at_any_size(student, reference, probe):
             yours = student.call("context_vectors", given, values)
 
             agrees(yours, reference.call("context_vectors", given, values), "context_vectors")
+
+
+@check("context_vectors", points=0.1, layer="laws", rules=("dtype",))
+def test_context_vectors_keep_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    keeps_dtype("context_vectors", probe.normal(T, T), probe.normal(T, D_V))
 
 
 @check("context_vectors", points=0.2, layer="laws")
@@ -446,7 +472,7 @@ def test_reproduces_the_documented_context_of_journey(student, reference, docume
     documented["002.sa_v1.context"].matches(context, "self_attention(inputs, ...)")
 
 
-@check("self_attention", points=0.45, layer="probe", rules=("dtype",))
+@check("self_attention", points=0.35, layer="probe")
 def test_attends_at_any_size(student, reference, probe):
     """On other sizes and hidden inputs, the context vectors are right too."""
     x, *weights = tokens_and_weights(probe)
@@ -454,6 +480,13 @@ def test_attends_at_any_size(student, reference, probe):
         yours = student.call("self_attention", given, *weights)
 
         agrees(yours, reference.call("self_attention", given, *weights), "self_attention")
+
+
+@check("self_attention", points=0.1, layer="laws", rules=("dtype",))
+def test_self_attention_keeps_the_dtype(keeps_dtype, probe):
+    """In float64 the result is float64, in float32 it is float32."""
+    weights = [probe.normal(D_IN, size) for size in (D_K, D_K, D_V)]
+    keeps_dtype("self_attention", probe.normal(T, D_IN), *weights)
 
 
 @check("self_attention", points=0.15, layer="laws")

@@ -86,7 +86,7 @@ def test_the_outcome_counts():
     assert compare(ran(X), ran(X, error=OTHER)) is Match.YES
 
 
-@pytest.mark.parametrize("verb", ["load", "mode", "new", "operators"])
+@pytest.mark.parametrize("verb", ["load", "mode", "move", "new", "operators"])
 def test_answers_that_show_an_idiom_are_not_compared(verb: str):
     """Two idioms with the same mistake run different operators."""
     left = Observation(((verb, {"mm": 1}), ("call", X)), WRONG)

@@ -20,13 +20,13 @@ from autograder.grading.outcomes import (
     submission_status,
     unreadable,
 )
-from autograder.results import CheckResult, Status
+from autograder.results import CheckResult, Outcome, Status
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Problem, Statement
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
-from autograder.suite.checks import CheckSpec, CollectedCheck, Layer, WrongAnswer
+from autograder.suite.checks import CheckSpec, CollectedCheck, Layer, Notice, WrongAnswer
 from autograder.suite.compare import agrees
 
 WRONG = """
@@ -136,6 +136,23 @@ def test_what_was_printed_is_shown_beside_a_public_check():
     assert public.add_printed(public.failed(RAISED), "x = 3").printed == "x = 3"
     assert public.add_printed(public.passed(), "x = 3").printed == "x = 3"
     assert hidden.add_printed(hidden.failed(RAISED), "x = 3").printed == ""
+
+
+@pytest.mark.parametrize(
+    ("public", "message"),
+    [
+        pytest.param(True, "On 3, line 7 fails.", id="public"),
+        pytest.param(False, "It fails.", id="hidden"),
+    ],
+)
+def test_a_notice_is_next_to_a_check_that_passed(*, public: bool, message: str):
+    """The check has full points; with hidden inputs no number of the notice is shown."""
+    check = probe_outcome(public=public).check
+    notice = Notice("On 3, line 7 fails.", "It fails.")
+    result = CheckOutcome(check, Reveal(), public=public).passed([notice])
+
+    assert (result.outcome, result.points) == (Outcome.PASSED, result.max_points)
+    assert result.message == message
 
 
 def failed(

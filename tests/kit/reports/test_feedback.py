@@ -53,6 +53,17 @@ def test_a_check_that_adds_nothing_is_silent():
     assert not replace(check, message="It differs.").silent
 
 
+def test_notes_are_messages_of_checks_with_full_points():
+    """What is withheld or carried forward has other words; of two suites, the first speaks."""
+    full = CheckFeedback("a", "✓", "passed", points=1.0, max_points=1.0, message="Unclear.")
+    withheld = replace(full, points=0.0)
+    hidden = replace(full, message="Unclear; run the public suite.")
+    noted = replace(EXERCISE, passed=(full, hidden, withheld))
+
+    assert noted.notes == ("Unclear.",)
+    assert replace(noted, carried="of which 1 by error carried forward").notes == ()
+
+
 def test_weights_are_shaded_on_the_scale_of_the_expected_ones(weights: Grid):
     """The largest expected weight has full shade, 0 none; a larger one has full shade, too."""
     expected, yours, difference = tensor_tables(weights)

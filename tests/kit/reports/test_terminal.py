@@ -151,6 +151,20 @@ def test_a_self_check_shows_the_first_problem_and_the_next_step(
     assert graded[graded.index("  Expected") : graded.index("Darker")] in text
 
 
+def test_a_note_is_shown_below_what_passes(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission, failed_check: CheckResult
+):
+    """A check with full points that says something is shown, on a grade and on one's own check."""
+    noted = check(message="This counts, but it is unclear.")
+    done = self_check(tiny, submission(noted))
+    graded = feedback_text(tiny, submission(noted, failed_check), 80, colour=False)
+    full = feedback_text(tiny, submission(noted), 80, colour=False)
+
+    assert "✓ double\n  Note: This counts, but it is unclear." in full
+    assert "✓ double\n  Note: This counts, but it is unclear." in done
+    assert "✓ 1 passed already\n    Note: This counts, but it is unclear." in graded
+
+
 def test_a_hidden_suite_that_is_here_is_offered(
     tiny: Course, check: MakeCheck, submission: MakeSubmission
 ):

@@ -40,6 +40,12 @@ def test_every_number_counts(shape: tuple[int, ...]):
     assert not torch.allclose(mix([A, B, 4], shape), right)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_numbers_have_the_dtype_of_the_tensors(dtype: torch.dtype):
+    """Whoever uses the answer can multiply it by parameters of the same dtype."""
+    assert mix([3, torch.tensor([1]), A.to(dtype)], (2,)).dtype is dtype
+
+
 def test_gradients_flow_through_a_stand_in():
     """What uses the answer can be trained as with the right one."""
     x = A.clone().requires_grad_()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.errors import CourseError, UsageError
@@ -90,6 +91,14 @@ def test_only_the_values_of_a_request_may_differ():
     channel = recorded("same", torch.ones(2)).channel("test_a")
 
     assert torch.equal(Student(channel).call("same", torch.zeros(2)), torch.ones(2))
+
+
+def test_a_new_check_may_ask_the_solution_nothing():
+    """The record keeps the numbers of the other checks."""
+    known = recorded("same", torch.ones(2))
+    added = replace(known, replies=known.replies | {"test_b": ()})
+
+    assert public_record.with_known_numbers(added, known) == added
 
 
 def test_a_solution_that_raises_can_not_be_recorded():

@@ -230,15 +230,39 @@ def test_a_result_without_gradients_is_no_exception_of_the_code(
     assert "raised" not in caught.value.message
 
 
-def test_an_accident_is_no_refusal(student: Student):
-    """The sentence does not say that the code checks nothing: the error may come before that."""
-    with pytest.raises(WrongAnswer) as caught:
-        student.refuses("first", [1])
+def test_an_accident_is_a_refusal_with_a_notice(student: Student):
+    """The notice shows argument, line and error; beside a hidden check it shows none of them."""
+    assert student.refuses("first", [1])
 
-    assert caught.value.status is Status.NOT_REFUSED
-    assert caught.value.public == (
-        "first should check this and raise a ValueError; another error stops it instead."
+    [notice] = student.notices
+    assert notice.message.startswith(
+        "This counts, but the error comes by accident. Called with [1], first raised IndexError in"
     )
+    assert "raise a ValueError that says why" in notice.message
+    assert not re.search(r"\d|IndexError", notice.public)
+    assert student.observed == (("refused", True),)
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        pytest.param(torch.zeros(2, 3), "Called with a tensor (2, 3), first", id="tensor"),
+        pytest.param([0.123456789] * 3, "Called with a list of 3, first", id="long-list"),
+        pytest.param(7, "Called with 7, first", id="number"),
+    ],
+)
+def test_a_notice_shows_sizes(student: Student, argument: object, shown: str):
+    """A tensor is named by its shape, a long list by its length."""
+    student.refuses("first", argument)
+
+    assert shown in student.notices[0].message
+
+
+def test_a_refusal_on_purpose_has_no_notice(student: Student):
+    """A ValueError of the student's own says enough."""
+    student.refuses("strict", -1)
+
+    assert student.notices == []
 
 
 @pytest.mark.parametrize(

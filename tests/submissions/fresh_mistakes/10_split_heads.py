@@ -17,7 +17,6 @@ def split_heads(x, num_heads):
 
 
 #% split_by_luck
-#% split_heads | check_missing | Nothing is checked; the view's error comes by accident.
 def split_heads(x, num_heads):
     b, t, d = x.shape
     return x.view(b, t, num_heads, d // num_heads).permute(0, 2, 1, 3)

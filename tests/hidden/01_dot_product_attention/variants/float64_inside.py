@@ -16,8 +16,8 @@ def scores_for_query(inputs, query):
 
 
 def normalize_by_sum(scores):
-    scores = scores.double()
-    return (scores / scores.sum()).float()
+    wide = scores.double()
+    return (wide / wide.sum()).to(scores.dtype)
 
 
 def softmax_naive(scores):
@@ -37,14 +37,14 @@ def context_vector(weights, inputs):
 
 
 def attention_scores(inputs):
-    inputs = inputs.double()
-    return (inputs @ inputs.mT).float()
+    wide = inputs.double()
+    return (wide @ wide.mT).to(inputs.dtype)
 
 
 def attention_weights(scores):
-    return torch.softmax(scores.double(), dim=-1).float()
+    return torch.softmax(scores.double(), dim=-1).to(scores.dtype)
 
 
 def simple_self_attention(inputs):
     x = inputs.double()
-    return (torch.softmax(x @ x.mT, dim=-1) @ x).float()
+    return (torch.softmax(x @ x.mT, dim=-1) @ x).to(inputs.dtype)

@@ -65,7 +65,7 @@ def attention_weights(scores):
 
 
 def simple_self_attention(inputs):
-    context = torch.empty(inputs.shape)
+    context = torch.empty(inputs.shape, dtype=inputs.dtype)
     for i in range(inputs.shape[0]):
         weights = torch.softmax(scores_for_query(inputs, inputs[i]), dim=0)
         context[i] = context_vector(weights, inputs)

@@ -16,7 +16,7 @@ def draw_weights(d_in, d_out, distribution="rand"):
 
 
 def project(inputs, weight):
-    return (inputs.double() @ weight.double()).float()
+    return (inputs.double() @ weight.double()).to(inputs.dtype)
 
 
 def attention_scores(queries, keys):
@@ -34,4 +34,4 @@ def context_vectors(weights, values):
 def self_attention(inputs, W_query, W_key, W_value):
     x = inputs.double()
     q, k, v = x @ W_query.double(), x @ W_key.double(), x @ W_value.double()
-    return (torch.softmax(q @ k.T / k.shape[1] ** 0.5, -1) @ v).float()
+    return (torch.softmax(q @ k.T / k.shape[1] ** 0.5, -1) @ v).to(inputs.dtype)

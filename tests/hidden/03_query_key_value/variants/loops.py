@@ -22,7 +22,7 @@ def project(inputs, weight):
 def attention_scores(queries, keys):
     if queries.dim() == 1:
         return torch.stack([torch.dot(queries, key) for key in keys])
-    scores = torch.empty(queries.shape[0], keys.shape[0])
+    scores = torch.empty(queries.shape[0], keys.shape[0], dtype=queries.dtype)
     for i, query in enumerate(queries):
         for j, key in enumerate(keys):
             scores[i, j] = torch.dot(query, key)

@@ -4,10 +4,10 @@ import torch
 from torch import nn
 
 
-def attend(q, k, v):
+def attend(q, k, v, dtype):
     q, k, v = q.double(), k.double(), v.double()
     weights = torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1)
-    return (weights @ v).float()
+    return (weights @ v).to(dtype)
 
 
 class SelfAttentionV1(nn.Module):
@@ -20,7 +20,8 @@ class SelfAttentionV1(nn.Module):
 
     def forward(self, input_vectors):
         x = input_vectors.to(torch.float64)
-        return attend(x @ self.W_q.double(), x @ self.W_k.double(), x @ self.W_v.double())
+        q, k, v = (x @ W.double() for W in (self.W_q, self.W_k, self.W_v))
+        return attend(q, k, v, input_vectors.dtype)
 
 
 class SelfAttention_v1(nn.Module):
@@ -31,7 +32,7 @@ class SelfAttention_v1(nn.Module):
         self.W_value = nn.Parameter(torch.empty(d_in, d_out).uniform_())
 
     def forward(self, x):
-        return attend(x @ self.W_query, x @ self.W_key, x @ self.W_value)
+        return attend(x @ self.W_query, x @ self.W_key, x @ self.W_value, x.dtype)
 
 
 class SelfAttention_v2(nn.Module):
@@ -42,7 +43,7 @@ class SelfAttention_v2(nn.Module):
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
 
     def forward(self, x):
-        return attend(self.W_query(x), self.W_key(x), self.W_value(x))
+        return attend(self.W_query(x), self.W_key(x), self.W_value(x), x.dtype)
 
 
 def transfer_weights(source, target):

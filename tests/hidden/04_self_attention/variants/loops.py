@@ -30,7 +30,7 @@ class SelfAttention_v1(nn.Module):
 
     def forward(self, x):
         keys, values = x @ self.W_key, x @ self.W_value
-        contexts = torch.zeros(len(x), values.shape[1])
+        contexts = torch.zeros(len(x), values.shape[1]).to(x)
         for i in range(len(x)):
             scores = keys @ (x[i] @ self.W_query)
             weights = torch.softmax(scores / keys.shape[1] ** 0.5, dim=0)

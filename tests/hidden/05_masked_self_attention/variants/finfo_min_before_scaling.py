@@ -19,7 +19,7 @@ class SelfAttention(nn.Module):
         q, k, v = self.W_q(token_encodings), self.W_k(token_encodings), self.W_v(token_encodings)
         q, k, v = q.double(), k.double(), v.double()
         scores = torch.matmul(q, k.transpose(self.row_dim, self.col_dim))
-        return (torch.softmax(scores / math.sqrt(k.size(-1)), -1) @ v).float()
+        return (torch.softmax(scores / math.sqrt(k.size(-1)), -1) @ v).type_as(token_encodings)
 
 
 def causal_mask(size):

@@ -13,7 +13,7 @@ def causal_pattern(scores):
     wide = scores.double()
     wide = wide.masked_fill(torch.ones_like(wide).triu(1).bool(), torch.finfo(wide.dtype).min)
     powers = torch.exp(wide - wide.max(dim=-1, keepdim=True).values)
-    return (powers / powers.sum(dim=-1, keepdim=True)).float()
+    return (powers / powers.sum(dim=-1, keepdim=True)).to(scores.dtype)
 
 
 class AttentionHead(nn.Module):

@@ -44,7 +44,7 @@ class CrossAttention(nn.Module):
         queries = self.W_query(decoder_states)
         keys = self.W_key(encoder_states)
         values = self.W_value(encoder_states)
-        bias = torch.zeros(queries.shape[0], queries.shape[1], keys.shape[1])
+        bias = queries.new_zeros(queries.shape[0], queries.shape[1], keys.shape[1])
         if padding_mask is not None:
             bias = bias.masked_fill(padding_mask.unsqueeze(1) == False, float("-inf"))
         scores = torch.baddbmm(bias, queries, keys.transpose(1, 2), alpha=keys.shape[-1] ** -0.5)

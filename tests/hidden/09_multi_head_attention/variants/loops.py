@@ -59,7 +59,7 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, encodings_for_q, encodings_for_k, encodings_for_v, mask=None):
         d = encodings_for_q.shape[-1]
-        out = torch.empty(*encodings_for_q.shape[:-1], d * len(self.heads))
+        out = encodings_for_q.new_empty(*encodings_for_q.shape[:-1], d * len(self.heads))
         for h, head in enumerate(self.heads):
             found = head(encodings_for_q, encodings_for_k, encodings_for_v, mask)
             out[..., h * d : (h + 1) * d] = found
