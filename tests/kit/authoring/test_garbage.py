@@ -1,0 +1,45 @@
+"""Garbage below right code, which must not be paid."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder import course as courses
+from autograder.authoring.garbage import Composition, blanks, composition, garbage
+from autograder.suite.in_process import LocalChannel, solution_channel
+
+COURSE = courses.load(Path(__file__).parents[3])
+HEADS = COURSE.stage("09")
+
+
+@pytest.fixture(scope="module")
+def base() -> Composition:
+    """The right program of stage 09 whose exercises use each other."""
+    found = composition(HEADS)
+    assert found is not None
+    return found
+
+
+def test_the_exercises_that_others_use_are_found(base: Composition):
+    """The heads are used by what joins them."""
+    assert base.used == ("Attention", "CausalAttention")
+    assert composition(COURSE.stage("08")) is None
+
+
+def test_blanks_keep_the_constructors_only(base: Composition):
+    """So their parameters are right."""
+    text = blanks(base)
+
+    assert text.count("raise NotImplementedError") == 2
+    assert "self.W_query" in text
+
+
+def test_each_module_of_garbage_can_be_imported(base: Composition):
+    """It returns arguments, early steps, or nonsense in the exercises that others use."""
+    shares = {"arguments": 0.0, "early steps": 0.4}
+    found = garbage(HEADS, base, solution_channel(HEADS.solution), lambda _one: shares["arguments"])
+
+    modules = {one.name: one.module for one in found}
+    assert set(modules) == {*shares, "nonsense"}
+    for module in modules.values():
+        assert LocalChannel("garbage", module.encode()).definitions

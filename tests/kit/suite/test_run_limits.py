@@ -1,0 +1,49 @@
+"""The course's own code: it ends in time, and within its memory."""
+
+import signal
+import sys
+import time
+
+import pytest
+
+from autograder.suite.run_limits import OutOfTimeError, limited
+
+
+def loop_that_catches_once() -> None:
+    """Run for ever, even after the first exception."""
+    try:
+        while True:
+            pass
+    except OutOfTimeError:
+        while True:
+            pass
+
+
+def test_an_endless_loop_is_stopped():
+    """Also one that catches every exception: the timer rings once more."""
+    with pytest.raises(OutOfTimeError), limited(0.1, 512):
+        loop_that_catches_once()
+
+
+def test_a_program_that_only_waits_is_stopped():
+    """Its processor time stands still."""
+    with pytest.raises(OutOfTimeError), limited(0.02, 512):
+        time.sleep(60)
+
+
+def test_nothing_rings_afterwards():
+    """The timers are off when the block has ended."""
+    with limited(0.05, 512):
+        pass
+
+    assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory")
+def test_a_large_allocation_is_refused():
+    """What fits afterwards is not."""
+    with limited(5.0, 64), pytest.raises(MemoryError):
+        bytearray(1 << 30)
+
+    assert len(bytearray(1 << 27)) == 1 << 27

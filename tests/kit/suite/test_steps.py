@@ -1,0 +1,36 @@
+"""The steps that lead to an answer."""
+
+import torch
+
+from autograder.suite.steps import StepCounter
+
+
+def test_what_an_answer_does_not_need_is_no_step():
+    """Weights that are computed and not used count for nothing."""
+    x = torch.eye(2)
+    with StepCounter() as counter:
+        weights = torch.softmax(x @ x.T, dim=-1)
+        context = weights @ x
+
+    assert len(counter.behind(x)) == 0
+    assert len(counter.behind(weights)) == 3
+    assert len(counter.behind(context)) == 4
+    assert counter.count == 4
+
+
+def test_an_assignment_to_a_part_is_a_step():
+    """So are those behind what is assigned."""
+    with StepCounter() as counter:
+        rows = torch.zeros(2, 3)
+        rows[0] = torch.ones(3) + 1
+
+    assert len(counter.behind(rows)) == 4
+
+
+def test_a_list_of_tensors_has_the_steps_of_all():
+    """Heads are joined from a list."""
+    with StepCounter() as counter:
+        halves = torch.arange(4.0).chunk(2)
+        joined = torch.cat([half * 2 for half in halves])
+
+    assert len(counter.behind(joined)) == 5
