@@ -24,7 +24,8 @@ class Observation(NamedTuple):
 
     *changed_inputs* says whether the last request changed one of its arguments; *methods* are the
     ways in which the check graded more than numbers. *room* is how far the closest comparison was
-    from its bound, in units of the noise; it is known of the course's own programs.
+    from its bound, in units of the noise; it is known of the course's own programs. *notices* tell
+    an instructor what the check could not decide.
     """
 
     answers: tuple[tuple[str, Any], ...]
@@ -32,6 +33,7 @@ class Observation(NamedTuple):
     changed_inputs: bool = False
     methods: frozenset[str] = frozenset()
     room: float = math.inf
+    notices: tuple[str, ...] = ()
 
     @property
     def decided(self) -> bool:

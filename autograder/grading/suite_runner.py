@@ -40,7 +40,7 @@ from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, spec_of
-from autograder.suite.forbidden import looks_up_names
+from autograder.suite.forbidden import doubts
 from autograder.suite.noise import watching_bounds
 from autograder.suite.student_proxy import Channel
 
@@ -154,6 +154,7 @@ class Start:
 
     missing: dict[str, Fault | None] = field(default_factory=dict)
     observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)  # of all checks so far
 
     def fault(self, check: CollectedCheck) -> Fault | None:
         """Return why *check* can't run."""
@@ -265,13 +266,13 @@ class SuiteRunner:
             exercises.append(ExerciseResult.of(name, graded))
         status, message = submission_status(session, import_fault)
         given = submission.code.given if submission.code else ()
-        unread = [
+        with_rules = [
             name
             for name, checks in by_exercise.items()
             if any(check.spec.layer is Layer.FORBIDDEN for check in checks)
-            and looks_up_names(session.definitions, name)
         ]
-        notices = notices_of(session, _exercises(stage), given, unread)
+        unclear = dict.fromkeys([*start.notices, *doubts(session.definitions, with_rules)])
+        notices = notices_of(session, _exercises(stage), given, tuple(unclear))
         result = submission_result(submission, status, message, tuple(exercises), notices)
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
@@ -343,7 +344,8 @@ class SuiteRunner:
             return Observation((), error)
         changed, methods = bool(student.changed_inputs), frozenset(student.methods)
         room = min(map(abs, rooms), default=math.inf)
-        return Observation(student.observed, error, changed, methods, room)
+        notices = tuple(student.notices.values())
+        return Observation(student.observed, error, changed, methods, room, notices)
 
     def _other_check(self, item: pytest.Item) -> pytest.Item | None:
         """Return another check of the suite, so that pytest keeps the fixtures of the module."""
@@ -395,6 +397,7 @@ class SuiteRunner:
                 results.append((outcome, outcome.skipped(fault)))
                 continue
             observation = start.observed.get(check) or self.run(check.item, session)
+            start.notices += observation.notices
             result = self._result(outcome, session.module, observation.error)
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
