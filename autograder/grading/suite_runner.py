@@ -6,7 +6,7 @@ submission, the checks of its stage.
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from autograder.grading.outcomes import (
     submission_status,
     withhold_known_values,
 )
+from autograder.grading.time_limit import limited
 from autograder.results import CheckResult, Diagnosis, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
@@ -311,12 +312,14 @@ class SuiteRunner:
         """
         if not isinstance(channel, Session) or self._public:
             return self._run_anew(item, channel)
-        with channel.charged(CHECK_SECONDS):
+        with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
             return self._run_unless_known(item, channel)
 
     def _run_anew(self, item: pytest.Item, channel: Channel) -> Observation:
         """Run one check on *channel*, whatever is known: stand-ins may answer there."""
-        with channel.charged(CHECK_SECONDS) if isinstance(channel, Session) else nullcontext():
+        if not isinstance(channel, Session):
+            return self._observe(item, channel)
+        with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
             return self._observe(item, channel)
 
     def _run_unless_known(self, item: pytest.Item, session: Session) -> Observation:
