@@ -177,7 +177,7 @@ class _Source:
                     handed_on.setdefault(one.name, Use(one.line, one.name))
         for binding in self._all:  # a decorator of the file's own may hand it on
             decorators = getattr(binding.value, "decorator_list", ())
-            if any(_root(decorator) in self._bindings for decorator in decorators):
+            if any(_root(decorator) in own for decorator in decorators):
                 handed_on.setdefault(binding.name, Use(binding.line, short(binding.name)))
         uses = self._within_limit(handed_on.values())
         if not self._uses_left:

@@ -258,7 +258,8 @@ def test_what_a_name_may_mean_is_a_possible_use(source: str):
             id="compared-with-a-module",
         ),
         pytest.param(
-            "def f(x): return x.exp()\ndef weights(x): return torch.softmax(x, 0)",
+            "def f(x): return x.exp()\n@torch.no_grad()\n"
+            "def weights(x): return torch.softmax(x, 0)",
             id="another-exercise",
         ),
         pytest.param(
