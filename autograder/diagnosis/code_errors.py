@@ -29,7 +29,7 @@ GRADIENTS = (
     ),
     ErrorText.of(
         "view_in_place",
-        r"Output \d+ of \w+ is a view and is being modified inplace",
+        r"Output \d+ of \w{1,80} is a view and is being modified inplace",
         "One of several views of a tensor is changed in place, and torch refuses that where "
         "gradients are needed.",
         IN_PLACE,
@@ -50,7 +50,7 @@ GRADIENTS = (
 DTYPES = (
     ErrorText.of(
         "mask_of_numbers",
-        r"masked_\w+ only supports boolean masks|masked_select: expected BoolTensor for mask"
+        r"masked_\w{1,80} only supports boolean masks|masked_select: expected BoolTensor for mask"
         r"|where expected condition to be a boolean tensor",
         "This step acts where its mask is True: it needs booleans, and yours holds numbers.",
         WHICH_MASK,
@@ -119,7 +119,7 @@ DTYPES = (
     ),
     ErrorText.of(
         "whole_numbers",
-        r"\"\w+\" not implemented for '(?:Long|Int|Short|Char|Byte)'"
+        r"\"\w{1,80}\" not implemented for '(?:Long|Int|Short|Char|Byte)'"
         r"|mean\(\): could not infer output dtype",
         "torch does not have this operation for whole numbers.",
         WHICH_DTYPE,
@@ -142,8 +142,9 @@ PYTHON = (
     ErrorText.of(
         "none_is_used",
         r"'NoneType' object (?:has no attribute|is not (?:subscriptable|iterable|callable))"
-        r"|unsupported operand type\(s\) for [^:]{1,12}: (?:'NoneType' and|'\w+' and 'NoneType')"
-        r"|\w+\(\): argument '\w+' \(position \d+\) must be Tensor, not NoneType"
+        r"|unsupported operand type\(s\) for [^:]{1,12}: "
+        r"(?:'NoneType' and|'\w{1,80}' and 'NoneType')"
+        r"|\w{1,80}\(\): argument '\w{1,80}' \(position \d+\) must be Tensor, not NoneType"
         r"|expected Tensor as element \d+ in argument \d+, but got NoneType"
         r"|cannot unpack non-iterable NoneType|expected a tensor, not NoneType",
         "Something that is used here is None; a function that ends without `return` gives None, "
@@ -160,7 +161,7 @@ PYTHON = (
     ),
     ErrorText.of(
         "no_forward",
-        r"Module \[\w+\] is missing the required \"forward\" function",
+        r"Module \[\w{1,80}\] is missing the required \"forward\" function",
         "A module is called that has no forward: its name must be exactly that, and a ModuleList "
         "only holds layers.",
         "Which module is called here, and where is its forward?",
@@ -168,7 +169,7 @@ PYTHON = (
     ErrorText.of(
         "layer_as_tensor",
         r"unsupported operand type\(s\) for [^:]{1,12}: (?:'(?:Linear|Dropout|Embedding)' and"
-        r"|'\w+' and '(?:Linear|Dropout|Embedding)')",
+        r"|'\w{1,80}' and '(?:Linear|Dropout|Embedding)')",
         "A layer is used like a tensor; a layer is called with a tensor.",
         "What goes into the layer, and what comes out?",
     ),
@@ -182,23 +183,24 @@ PYTHON = (
     ErrorText.of(
         "list_as_tensor",
         r"unsupported operand type\(s\) for [^:]{1,12}: (?:'(?:list|tuple)' and"
-        r"|'\w+' and '(?:list|tuple)')"
+        r"|'\w{1,80}' and '(?:list|tuple)')"
         r"|'(?:list|tuple)' object has no attribute '(?:[mM]?[TH]|shape|size|dim|ndim|dtype|device"
         r"|view|reshape|transpose|permute|unsqueeze|squeeze|sum|softmax|matmul|masked_fill|float|to)'"
-        r"|\w+\(\): argument '\w+' \(position \d+\) must be Tensor, not (?:list|tuple)",
+        r"|\w{1,80}\(\): argument '\w{1,80}' \(position \d+\) must be Tensor, not (?:list|tuple)",
         "A list or a tuple stands where a tensor or a number is needed; a function that returns "
         "several results gives a tuple.",
         "Where do the parts become one tensor, or which part is meant?",
     ),
     ErrorText.of(
         "number_as_tensor",
-        r"\w+\(\): argument '\w+' \(position \d+\) must be Tensor, not (?:int|float)",
+        r"\w{1,80}\(\): argument '\w{1,80}' \(position \d+\) must be Tensor, not (?:int|float)",
         "A function of torch that takes a tensor gets a Python number.",
         A_NUMBER,
     ),
     ErrorText.of(
         "plain_tensor_as_parameter",
-        r"cannot assign '[\w.]+' as parameter '\w+' \(torch\.nn\.Parameter or None expected\)",
+        r"cannot assign '[\w.]{1,80}' as parameter '\w{1,80}' "
+        r"\(torch\.nn\.Parameter or None expected\)",
         "A plain tensor is assigned to the name of a parameter.",
         "What turns a tensor into a parameter, and should there be a new one?",
     ),
@@ -270,8 +272,8 @@ PYTHON = (
     ),
     ErrorText.of(
         "module_of_python",
-        r"unsupported operand type\(s\) for [^:]{1,12}: (?:'module' and|'\w+' and 'module')"
-        r"|\w+\(\): argument '\w+' \(position \d+\) must be Tensor, not module"
+        r"unsupported operand type\(s\) for [^:]{1,12}: (?:'module' and|'\w{1,80}' and 'module')"
+        r"|\w{1,80}\(\): argument '\w{1,80}' \(position \d+\) must be Tensor, not module"
         r"|'module' object is not (?:callable|subscriptable|iterable)",
         "A module of Python, such as torch itself, stands where a tensor or a function is needed.",
         "Which function of the module is meant, and is it called?",

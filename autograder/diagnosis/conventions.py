@@ -20,18 +20,18 @@ from autograder.suite.in_process import Exchange
 
 MAX_NAMES = 8  # in one sentence
 WRONG_ARGUMENTS = re.compile(
-    r"\(\) (?:got an unexpected keyword argument '(?P<unknown>\w+)'"
+    r"\(\) (?:got an unexpected keyword argument '(?P<unknown>\w{1,80})'"
     r"|missing \d+ required [\w-]+ arguments?: (?P<missing>.{0,400})"
     r"|(?P<fewer>takes (?:from \d+ to )?\d+ positional arguments?)"
     r"|got multiple values for argument)"
 )
 BOOLEANS_NEEDED = re.compile(
-    r"masked_\w+ only supports boolean masks|masked_select: expected BoolTensor for mask"
+    r"masked_\w{1,80} only supports boolean masks|masked_select: expected BoolTensor for mask"
     r"|expected condition to be a boolean tensor"
 )
 OTHER_MASK = re.compile(
     BOOLEANS_NEEDED.pattern + r"|~ \(operator.invert\) is only implemented on integer and Boolean"
-    r"|\"bitwise_\w+\" not implemented for '|tensors used as indices must be"
+    r"|\"bitwise_\w{1,80}\" not implemented for '|tensors used as indices must be"
     r"|bool tensor is not supported"
 )
 

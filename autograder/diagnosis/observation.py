@@ -33,7 +33,8 @@ class Observation(NamedTuple):
     *changed_inputs* says whether the last request changed one of its arguments; *methods* are the
     ways in which the check graded more than numbers. *room* is how far the closest comparison was
     from its bound, in units of the noise; it is known of the course's own programs. *notices* are
-    for the student to read if the check passed.
+    for the student to read if the check passed; *doubts* tell an instructor what it could not
+    decide.
     """
 
     answers: tuple[tuple[str, Any], ...]
@@ -42,6 +43,7 @@ class Observation(NamedTuple):
     methods: frozenset[str] = frozenset()
     room: float = math.inf
     notices: tuple[Notice, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def decided(self) -> bool:

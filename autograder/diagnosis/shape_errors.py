@@ -146,10 +146,10 @@ SHAPES = (
     ),
     ErrorText.of(
         "size_is_a_fraction",
-        r"\w+\(\): argument '\w+' failed to unpack the object at pos \d+ with error \"type must be "
-        r"tuple of ints,but got float"
-        r"|\w+\(\): argument 'size' \(position 1\) must be tuple of ints, but found element of "
-        r"type float"
+        r"\w{1,80}\(\): argument '\w{1,80}' failed to unpack the object at pos \d+ with error "
+        r"\"type must be tuple of ints,but got float"
+        r"|\w{1,80}\(\): argument 'size' \(position 1\) must be tuple of ints, but found element "
+        r"of type float"
         r"|view\(\) received an invalid combination of arguments - got \([^)]{0,80}float",
         "A size is not a whole number: / gives a float also where nothing remains.",
         "Which division should give a whole number?",
@@ -164,7 +164,7 @@ SHAPES = (
     ),
     ErrorText.of(
         "no_such_axis",
-        r"permute\(\w+\): number of dimensions in the tensor input does not match .{0,90}"
+        r"permute\(\w{1,80}\): number of dimensions in the tensor input does not match .{0,90}"
         r"input\.dim\(\) = (?P<a>\d{1,3}) is not equal to len\(dims\) = (?P<b>\d{1,3})",
         "permute needs one number for each axis of the tensor.",
         WHICH_SHAPE,

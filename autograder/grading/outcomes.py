@@ -218,25 +218,23 @@ def notices_of(
     session: Session,
     exercises: Collection[str],
     given: Collection[int] = (),
-    unread: Sequence[str] = (),
+    unclear: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Describe the statements that failed, and those that rebind one of *exercises*.
 
     What fails in a cell of the lab that was *given* to the student is no concern of theirs. The
-    sources of the exercises *unread* do not show which functions they call.
+    sentences *unclear* say what the source does not show.
     """
     places = {f"cell {number}" for number in given}
     notices = [
-        f"{name} looks up names while it runs (getattr, eval or the like), so its source does not "
-        "show whether it keeps the rules of the exercise: an instructor should read it."
-        for name in unread
-    ]
-    notices += [
-        describe_problem(problem)
-        for problem in session.problems
-        if not (problem.statement and problem.statement.place in places)
-        and not _stops_file(session, problem)
-        and (problem.kind != "rebound" or {*exercises}.intersection(_names(problem)))
+        *unclear,
+        *(
+            describe_problem(problem)
+            for problem in session.problems
+            if not (problem.statement and problem.statement.place in places)
+            and not _stops_file(session, problem)
+            and (problem.kind != "rebound" or {*exercises}.intersection(_names(problem)))
+        ),
     ]
     if len(notices) > MAX_NOTICES:  # a worker reports the first ones only, so nobody knows how many
         notices[MAX_NOTICES - 1 :] = ["More lines failed. Mend the first ones first."]

@@ -6,7 +6,7 @@ submission, the checks of its stage.
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,13 +34,14 @@ from autograder.grading.outcomes import (
     submission_status,
     withhold_known_values,
 )
+from autograder.grading.time_limit import limited
 from autograder.results import CheckResult, Diagnosis, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, spec_of
-from autograder.suite.forbidden import looks_up_names
+from autograder.suite.forbidden import doubts
 from autograder.suite.noise import watching_bounds
 from autograder.suite.student_proxy import Channel
 
@@ -155,6 +156,7 @@ class Start:
 
     missing: dict[str, Fault | None] = field(default_factory=dict)
     observed: dict[CollectedCheck, Observation] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)  # of all checks so far
 
     def fault(self, check: CollectedCheck) -> Fault | None:
         """Return why *check* can't run."""
@@ -266,13 +268,13 @@ class SuiteRunner:
             exercises.append(ExerciseResult.of(name, graded))
         status, message = submission_status(session, import_fault)
         given = submission.code.given if submission.code else ()
-        unread = [
+        with_rules = [
             name
             for name, checks in by_exercise.items()
             if any(check.spec.layer is Layer.FORBIDDEN for check in checks)
-            and looks_up_names(session.definitions, name)
         ]
-        notices = notices_of(session, _exercises(stage), given, unread)
+        unclear = dict.fromkeys([*start.doubts, *doubts(session.definitions, with_rules)])
+        notices = notices_of(session, _exercises(stage), given, tuple(unclear))
         result = submission_result(submission, status, message, tuple(exercises), notices)
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
@@ -311,12 +313,14 @@ class SuiteRunner:
         """
         if not isinstance(channel, Session) or self._public:
             return self._run_anew(item, channel)
-        with channel.charged(CHECK_SECONDS):
+        with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
             return self._run_unless_known(item, channel)
 
     def _run_anew(self, item: pytest.Item, channel: Channel) -> Observation:
         """Run one check on *channel*, whatever is known: stand-ins may answer there."""
-        with channel.charged(CHECK_SECONDS) if isinstance(channel, Session) else nullcontext():
+        if not isinstance(channel, Session):
+            return self._observe(item, channel)
+        with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
             return self._observe(item, channel)
 
     def _run_unless_known(self, item: pytest.Item, session: Session) -> Observation:
@@ -346,7 +350,8 @@ class SuiteRunner:
         changed, methods = bool(student.changed_inputs), frozenset(student.methods)
         room = min(map(abs, rooms), default=math.inf)
         notices = tuple(student.notices)
-        return Observation(student.observed, error, changed, methods, room, notices)
+        doubts = tuple(student.doubts.values())
+        return Observation(student.observed, error, changed, methods, room, notices, doubts)
 
     def _other_check(self, item: pytest.Item) -> pytest.Item | None:
         """Return another check of the suite, so that pytest keeps the fixtures of the module."""
@@ -398,6 +403,7 @@ class SuiteRunner:
                 results.append((outcome, outcome.skipped(fault)))
                 continue
             observation = start.observed.get(check) or self.run(check.item, session)
+            start.doubts += observation.doubts
             result = self._result(outcome, session.module, observation)
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from autograder.errors import NO_MEMORY
 from autograder.sandbox import static_names
-from autograder.sandbox.call_counters import FunctionCounter, OperatorCounter
+from autograder.sandbox.call_counters import CallCounters
 from autograder.sandbox.magics import strip_magics
 from autograder.sandbox.protocol import (
     MAX_NAMES,
@@ -68,6 +68,7 @@ class RequestExecutor:
         self._notebook = notebook
         self._max_bytes = max_bytes
         self.module = ModuleType(name)
+        self.counters = CallCounters()
         self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
         self._stand_ins: list[StandIn] = []
@@ -337,9 +338,10 @@ def _gradients(call: Call) -> object:
 
 def _operators(call: Call) -> object:
     """Call, and count how often each torch function and operator ran, on which size."""
-    with FunctionCounter() as functions, OperatorCounter() as operators:
+    counters = call.executor.counters
+    with counters.counting():
         call.target(*call.args, **call.kwargs)
-    return {"functions": dict(functions.counts), "operators": dict(operators.counts)}
+    return {"functions": dict(counters.functions), "operators": dict(counters.operators)}
 
 
 VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(

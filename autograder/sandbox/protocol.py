@@ -30,7 +30,7 @@ STACK_SIGNAL = 0 if sys.platform == "win32" else signal.SIGUSR2
 MAX_TEXT = 2_000  # characters of an exception's text; a student reads the first lines
 MAX_TEXT_BYTES = 4 * MAX_TEXT  # UTF-8 has at most four for a character
 MAX_PARTS = 20_000  # of all replies in one check; those of honest code have some hundreds
-MAX_SOURCE_PARTS = 400_000  # of the names in a source, which are read before any of it runs
+MAX_SOURCE_PARTS = 60_000  # of the names in a source, whose numbers `static_names` limits
 SHORT_REPLY = 65_536  # bytes of a reply without tensors; a problem with all its texts has 10,000
 MAX_LINE = 1 << 20  # a module has at most so many bytes, so it has no more lines
 MAX_PROBLEMS = 50  # of one import; a student mends the first ones first

@@ -73,6 +73,7 @@ class Session:
         self._exercise = ""
         self._failures: dict[str, list[Status]] = {}
         self._spent_seconds = 0.0
+        self._free_until: list[float] = []  # in processor time, from when on work is charged
         self._worker_number = 0
         self._wall_seconds = WALL_CLOCK_FACTOR * fork_server.limits.submission_seconds
         self._definitions: tuple[Definition, ...] = ()
@@ -131,12 +132,23 @@ class Session:
 
     @contextmanager
     def charged(self, own_seconds: float) -> Iterator[None]:
-        """Charge the processor time that the grader needs meanwhile beyond *own_seconds*."""
-        start = time.process_time()
+        """Charge the processor time that the grader needs meanwhile beyond *own_seconds*.
+
+        It counts while it passes: once no time is left, the next request raises a ``Fault``.
+        """
+        free_until = time.process_time() + own_seconds
+        self._free_until.append(free_until)
         try:
             yield
         finally:
-            self._spent_seconds += max(0.0, time.process_time() - start - own_seconds)
+            self._free_until.remove(free_until)
+            self._spent_seconds += max(0.0, time.process_time() - free_until)
+
+    def seconds_left(self) -> float:
+        """How much longer this process may work for what runs now."""
+        now = time.process_time()
+        granted = self._fork_server.limits.submission_seconds - self._spent_seconds
+        return granted + min((free_until - now for free_until in self._free_until), default=0.0)
 
     def ask(self, verb: Verb, **fields: object) -> Reply:
         """Send one request to the worker; raises ``Fault`` if it crashes or hangs."""
@@ -269,9 +281,10 @@ class Session:
 
     def _remaining_seconds(self) -> float:
         granted = self._fork_server.limits.submission_seconds
-        if self._spent_seconds >= granted or self._wall_seconds <= 0:
+        remaining = min(granted - self._spent_seconds, self.seconds_left())
+        if remaining <= 0 or self._wall_seconds <= 0:
             raise Fault(Status.TIMEOUT, f"Not run: all {granted:g} seconds are used up.")
-        return granted - self._spent_seconds
+        return remaining
 
 
 def _while_importing(fault: Fault) -> Fault:

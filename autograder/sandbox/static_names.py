@@ -3,37 +3,43 @@
 The worker does this before student code runs, so its output is trusted: nothing could have changed
 it. It is a lint for forbidden shortcuts and not a defence; the functions and operators that a call
 runs are counted as well (``call_counters``).
+
+A definition is certain if its name can be nothing else. The others, and what is handed to other
+code, are possible uses: they cost no points, and an instructor is told.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import msgspec
-from msgspec.structs import replace
 
-# Tuples: to make a union of types takes longer than to look whether a node is of one.
-_DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+from autograder.sandbox.name_bindings import DEFINITION, STAR, Binding, module_bindings, walk
+from autograder.sandbox.name_uses import COMPUTED, Mention, NameReader, dotted, odd_word, short
+
+__all__ = ["COMPUTED", "Definition", "Use", "definitions", "parse", "reached_uses"]
+
 _CALLABLE = (ast.Name, ast.Attribute, ast.Lambda)  # what another function or class is assigned as
-_LOOKUP = (ast.Call, ast.Subscript)
-# What finds a name while the program runs; then the source does not show which one.
-_LOOKUPS = frozenset({"eval", "exec", "compile", "__import__", "globals"})
-_LOOKUPS_WITH_TEXT = frozenset({"getattr", "attrgetter", "methodcaller"})
-COMPUTED = "(computed)"  # stands for a name that is found while the program runs
-MAX_USES = 20_000  # of names in one file; a hand-written module has some hundreds
+MAX_USES = 5_000  # different names in all definitions of a file; a hand-written one has hundreds
+MAX_DEFINITIONS = 2_000  # in a file; a hand-written one has dozens
+MAX_METHODS = 2_000  # likewise
+MODULE = ""  # the name of what no name is bound to, and of what is handed to other code
+TOO_MANY = "(more names than are read)"
 
 
 class Use(msgspec.Struct, frozen=True, array_like=True):
-    """A dotted name and its line; ``?.softmax`` is an attribute of a computed value."""
+    """A dotted name and its first line; ``?.softmax`` is an attribute of a computed value."""
 
     line: int
     name: str
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """A function or class at module level, every name that it uses, and the *methods* inside.
+    """What a name of the module is bound to, every name that it uses, and the *methods* inside.
 
-    If *assigned*, it is the left side of an assignment: a lambda, another name, or any value.
+    The attributes that they set are among them, as ``self.name``. If *assigned*, it is not a
+    function or class in the source: a lambda, another name, or any value. It is *certain* if the
+    name can be bound to nothing else.
     """
 
     name: str
@@ -41,6 +47,7 @@ class Definition(msgspec.Struct, frozen=True):
     uses: tuple[Use, ...]
     assigned: bool = False
     methods: tuple[str, ...] = ()
+    certain: bool = True
 
 
 def parse(cells: tuple[bytes, ...]) -> list[ast.Module | None]:
@@ -55,178 +62,201 @@ def _parse(cell: bytes) -> ast.Module | None:
         return None
 
 
-def walk(root: ast.AST) -> list[ast.AST]:
-    """List *root* and the nodes below it, as ``ast.walk`` does, without those that hold nothing.
+def definitions(trees: Sequence[ast.Module | None]) -> tuple[Definition, ...]:
+    """List what the names of a module are bound to in all cells, and ``MODULE`` at the end."""
+    statements = [node for tree in trees if tree is not None for node in tree.body]
+    return _Source(statements).definitions() if statements else ()
 
-    Operators and contexts, nearly half of a tree, hold nothing.
+
+def reached_uses(
+    known: Sequence[Definition], name: str, *, possible: bool = False
+) -> tuple[Use, ...]:
+    """List every dotted name in the source of *name*, and of what it uses among the *known*.
+
+    If *possible*, also what it may use, as far as the source shows.
     """
-    nodes = [root]
-    for node in nodes:  # the list grows meanwhile
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if type(value) is list:
-                nodes += [item for item in value if isinstance(item, ast.AST)]
-            elif isinstance(value, ast.AST) and value._fields:
-                nodes.append(value)
-    return nodes
-
-
-def definitions(trees: list[ast.Module | None]) -> tuple[Definition, ...]:
-    """List the module-level definitions of all cells; of duplicates the last one."""
-    bodies = [node for tree in trees if tree is not None for node in tree.body]
-    nodes = [walk(body) for body in bodies]  # to walk them takes longer than all else
-    aliases = _aliases(nodes)
-    defined: dict[str, Definition] = {}
-    assigned: dict[str, Definition] = {}
-    for node, inner in zip(bodies, nodes, strict=True):
-        if isinstance(node, _DEFINITION):
-            uses = tuple(_uses(inner, aliases))
-            methods = tuple(each.name for each in inner[1:] if isinstance(each, ast.FunctionDef))
-            defined[node.name] = Definition(node.name, node.lineno, uses, methods=methods)
-            assigned.pop(node.name, None)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name, uses = node.targets[0].id, tuple(_uses(walk(node.value), aliases))
-            assigned[name] = Definition(name, node.lineno, uses, assigned=True)
-            if isinstance(node.value, _CALLABLE):
-                defined.pop(name, None)
-    # An instance under the name of its class: the class is graded.
-    both = {
-        name: replace(defined[name], uses=defined[name].uses + assigned[name].uses)
-        for name in defined.keys() & assigned.keys()
-    }
-    return tuple((defined | assigned | both).values())
-
-
-def reached_uses(known: Sequence[Definition], name: str) -> tuple[Use, ...]:
-    """List every dotted name in the source of *name*, and of what it uses among the *known*."""
-    by_name = {definition.name: definition for definition in known}
-    reached: dict[str, None] = {}
-    waiting = [name]
+    by_name: dict[str, list[Definition]] = {}
+    for definition in known:
+        if definition.certain or possible:
+            by_name.setdefault(definition.name, []).append(definition)
+    waiting = [name, MODULE] if possible else [name]
+    reached, uses = set(waiting), list[Use]()
     while waiting:
-        current = waiting.pop()
-        if current in by_name and current not in reached:
-            reached[current] = None
-            waiting += [use.name for use in by_name[current].uses]
-    return tuple(use for definition in reached for use in by_name[definition].uses)
+        for definition in by_name.get(waiting.pop(), ()):
+            uses += definition.uses
+            new = {use.name for use in definition.uses} - reached
+            reached |= new
+            waiting += new
+    return tuple(uses)
 
 
-def _aliases(nodes: Sequence[Sequence[ast.AST]]) -> dict[str, str]:
-    """Map names to the dotted names that imports and plain assignments gave them.
+def odd_words(known: Sequence[Definition]) -> tuple[Use, ...]:
+    """List the words of a source that may hide which functions it calls, and ``TOO_MANY``."""
+    uses = (use for definition in known if definition.name == MODULE for use in definition.uses)
+    return tuple(use for use in uses if use.name == TOO_MANY or odd_word(use.name) == use.name)
 
-    The text "*" maps to the module from which all names were imported.
+
+class _Source:
+    """The statements of all cells of one source."""
+
+    def __init__(self, statements: Sequence[ast.stmt]) -> None:
+        self._statements = statements
+        self._all = list(module_bindings(statements))
+        self._bindings: dict[str, list[Binding]] = {}
+        for binding in self._all:
+            self._bindings.setdefault(binding.name, []).append(binding)
+        self._certain = {name: _certain(found) for name, found in self._bindings.items()}
+        classes = {one.name for one in self._all if isinstance(one.value, ast.ClassDef)}
+        aliases = self._aliases()
+        self._reader = NameReader(aliases, self._bindings.keys(), classes)
+        self._libraries = {name.partition(".")[0] for name in aliases.values()}
+        self._read: dict[int, dict[str, Mention]] = {}  # by the node
+        self._uses_left, self._methods_left = MAX_USES, MAX_METHODS
+
+    def definitions(self) -> tuple[Definition, ...]:
+        """List the certain and the possible definitions, and ``MODULE``."""
+        found: list[Definition] = []
+        for name, bindings in self._bindings.items():
+            certain = self._certain[name]
+            if any(binding.value is not None for binding in certain):
+                found.append(self._definition(name, certain))
+            possible = [binding for binding in bindings if binding not in certain]
+            if possible and name != STAR:
+                found.append(self._definition(name, possible, certain=False))
+            if len(found) >= MAX_DEFINITIONS or not self._uses_left:
+                self._uses_left = 0
+                break
+        rest = self._rest()
+        return (*found, rest) if rest.uses else tuple(found)
+
+    def _aliases(self) -> dict[str, str]:
+        """Map names to the dotted names that imports and assignments surely gave them."""
+        aliases: dict[str, str] = {}
+        for binding in self._all:
+            if binding not in self._certain[binding.name]:
+                continue
+            value = binding.value
+            name = binding.imported if value is None else dotted(value, aliases)
+            if binding.imported or "." in name:
+                aliases[binding.name] = short(name)
+        return aliases
+
+    def _definition(
+        self, name: str, bindings: Sequence[Binding], *, certain: bool = True
+    ) -> Definition:
+        uses: dict[str, Use] = {}
+        methods: dict[str, None] = {}
+        for binding in bindings:
+            if binding.value is None:
+                uses.setdefault(binding.imported, Use(binding.line, short(binding.imported)))
+                continue
+            for one in self._mentions(binding.value).values():
+                uses.setdefault(one.name, Use(one.line, one.name))
+            if isinstance(binding.value, DEFINITION):
+                methods |= dict.fromkeys(_methods(binding.value))
+        assigned = not any(isinstance(one.value, DEFINITION) for one in bindings)
+        return Definition(
+            name=short(name),
+            line=bindings[0].line,
+            uses=self._within_limit(uses.values()),
+            assigned=assigned,
+            methods=self._methods_within_limit(methods),
+            certain=certain,
+        )
+
+    def _rest(self) -> Definition:
+        """Return what the source hands to other code, and its odd words, by the name ``MODULE``."""
+        odd: dict[str, Use] = {}
+        handed_on: dict[str, Use] = {}
+        own = {one.name for one in self._all if one.value is not None}
+        for statement in self._statements:
+            for one in self._mentions(statement).values():
+                if word := odd_word(one.name, own):
+                    odd.setdefault(word, Use(one.line, word))
+                if one.is_handed_on and self._may_be_called(one.name):
+                    handed_on.setdefault(one.name, Use(one.line, one.name))
+        for binding in self._all:  # a decorator of the file's own may hand it on
+            decorators = getattr(binding.value, "decorator_list", ())
+            if any(_root(decorator) in own for decorator in decorators):
+                handed_on.setdefault(binding.name, Use(binding.line, short(binding.name)))
+        uses = self._within_limit(handed_on.values())
+        if not self._uses_left:
+            odd[TOO_MANY] = Use(1, TOO_MANY)
+        return Definition(MODULE, 1, (*odd.values(), *uses), assigned=True)
+
+    def _may_be_called(self, name: str) -> bool:
+        """Whether *name* may be a function; what goes into a call counts itself, no result does.
+
+        Honest code looks up layers of its own objects by name.
+        """
+        owner, dot, last = name.partition(".")
+        if last == COMPUTED:
+            return owner == "?" or owner in self._libraries
+        return bool(dot) or any(
+            not isinstance(one.value, ast.Call) or self._reader.makes_object(one.value)
+            for one in self._bindings.get(name, ())
+        )
+
+    def _mentions(self, node: ast.AST) -> dict[str, Mention]:
+        """Return the names that *node* uses, each where it is first handed on, or else used."""
+        if id(node) not in self._read:
+            found: dict[str, Mention] = {}
+            for one in self._reader.mentions(node):
+                known = found.setdefault(one.name, one)
+                if one.is_handed_on and not known.is_handed_on:
+                    found[one.name] = known._replace(is_handed_on=True)
+            self._read[id(node)] = found
+        return self._read[id(node)]
+
+    def _within_limit(self, uses: Iterable[Use]) -> tuple[Use, ...]:
+        kept = tuple(islice(uses, self._uses_left))
+        self._uses_left -= len(kept)
+        return kept
+
+    def _methods_within_limit(self, methods: Iterable[str]) -> tuple[str, ...]:
+        kept = tuple(short(name) for name in islice(methods, self._methods_left))
+        self._methods_left -= len(kept)
+        return kept
+
+
+def _certain(bindings: Sequence[Binding]) -> list[Binding]:
+    """Return those of the *bindings* of one name that are surely what its uses mean.
+
+    These are the last ones; a class and the instance under its name both count, as the class is
+    graded.
     """
-    aliases: dict[str, str] = {}
-    imported: set[str] = set()
-    starred: list[str] = []
-    for node in chain.from_iterable(nodes):
-        if isinstance(node, ast.Import):
-            for item in node.names:
-                root = item.name.partition(".")[0]
-                aliases[item.asname or root] = item.name if item.asname else root
-                imported.add(root)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            for item in node.names:
-                if item.name == "*":
-                    starred.append(node.module)
-                else:
-                    aliases[item.asname or item.name] = f"{node.module}.{item.name}"
-            imported.add(node.module.partition(".")[0])
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            dotted = _dotted(node.value, aliases)
-            if dotted.partition(".")[0] in imported and "." in dotted:
-                aliases[node.targets[0].id] = dotted
-    if starred:
-        own = {name for body in nodes for name in _bound(body[0])}
-        aliases = {"*": starred[-1]} | {name: name for name in own} | aliases
-    return aliases
-
-
-def _bound(statement: ast.AST) -> Iterator[str]:
-    """Yield the names that a function, class or plain assignment at module level binds."""
-    if isinstance(statement, _DEFINITION):
-        yield statement.name
-    elif isinstance(statement, ast.Assign):
-        yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
-
-
-def _uses(nodes: Sequence[ast.AST], aliases: dict[str, str]) -> Iterator[Use]:
-    """Yield the names that *nodes*, a whole tree, use, without its own variables."""
-    local_names = _local_names(nodes)
-    visible = {name: dotted for name, dotted in aliases.items() if name not in local_names}
-    inner_of_attribute: set[int] = set()
-    for child in nodes[: MAX_USES + 1]:
-        if isinstance(child, ast.Attribute):
-            inner_of_attribute.add(id(child.value))
-        if id(child) in inner_of_attribute and not isinstance(child, ast.Call):
-            continue  # ``torch.nn`` inside ``torch.nn.Linear`` is not a use of its own
-        if isinstance(child, ast.Attribute) or (
-            isinstance(child, ast.Name) and child.id not in local_names
-        ):
-            yield Use(child.lineno, _dotted(child, visible))
-        elif isinstance(child, ast.BinOp) and isinstance(child.op, ast.MatMult):
-            yield Use(child.lineno, "@")
-        elif isinstance(child, _LOOKUP) and (found := _looked_up(child, visible)):
-            yield Use(child.lineno, found)
-
-
-def _local_names(nodes: Sequence[ast.AST]) -> set[str]:
-    """Collect the names that *nodes* assign: parameters and variables."""
-    stored = {
-        child.id
-        for child in nodes
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
-    }
-    return stored | {child.arg for child in nodes if isinstance(child, ast.arg)}
-
-
-def _dotted(node: ast.AST, aliases: dict[str, str]) -> str:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):  # a recursive function would fail on a long chain
-        parts.append(node.attr)
-        node = node.value
-    owner = "?" if parts else ""
-    if isinstance(node, ast.Name):
-        starred = f"{aliases['*']}.{node.id}" if "*" in aliases else node.id
-        owner = aliases.get(node.id, starred)
-    return ".".join([owner, *reversed(parts)])
-
-
-def _looked_up(node: ast.Call | ast.Subscript, aliases: dict[str, str]) -> str:
-    """Return the dotted name that *node* looks up by its text; "" if it looks nothing up."""
-    if isinstance(node, ast.Subscript):
-        table, name = node.value, _text(node.slice)
-        is_table = isinstance(table, ast.Attribute) and table.attr == "__dict__"
-        is_table |= isinstance(table, ast.Call) and _called(table) in {"vars", "globals", "locals"}
-        return f"?.{name or COMPUTED}" if is_table else ""
-    called = _called(node)
-    if called == "import_module" or (called in _LOOKUPS and isinstance(node.func, ast.Name)):
-        return f"?.{COMPUTED}"
-    if called not in _LOOKUPS_WITH_TEXT or not node.args:
-        return ""
-    if called != "getattr":
-        return f"?.{_text(node.args[0]) or COMPUTED}"
-    owner = _dotted(node.args[0], aliases) or "?"
-    if owner == "self" or len(node.args) == 1:  # a part of the module itself
-        return ""
-    return f"{owner}.{_text(node.args[1]) or COMPUTED}"
-
-
-def _called(node: ast.Call) -> str:
-    """Return the last part of the name of the function that is called."""
-    called = node.func
-    return called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
-
-
-def _text(node: ast.AST) -> str:
-    """Return the text of a literal, or of literals that are added; "" for anything else."""
-    parts: list[str] = []
-    waiting = [node]
-    while waiting:  # a recursive function would fail on a long sum
-        part = waiting.pop()
-        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
-            waiting += [part.right, part.left]
-        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-            parts.append(part.value)
+    if len({one.imported for one in bindings}) == 1 and bindings[0].imported:
+        return [bindings[-1]]
+    if len(bindings) > 1 and any(one.is_nested and _is_callable(one) for one in bindings):
+        return []
+    definition = assignment = imported = None
+    for one in bindings if len(bindings) == 1 else [one for one in bindings if not one.is_nested]:
+        if isinstance(one.value, DEFINITION):
+            definition, assignment, imported = one, None, None
+        elif one.imported:
+            definition, assignment, imported = None, None, one
         else:
-            return ""
-    return "".join(parts)
+            assignment, imported = (one if one.is_exact else None), None
+            definition = None if one.is_exact and _is_callable(one) else definition
+    return [one for one in (definition, assignment, imported) if one is not None]
+
+
+def _is_callable(binding: Binding) -> bool:
+    """Whether a function or class may have been meant, and not a value."""
+    return bool(binding.imported) or isinstance(binding.value, (*DEFINITION, *_CALLABLE))
+
+
+def _methods(definition: ast.AST) -> Iterator[str]:
+    """Yield the names of the functions inside *definition*, and its own attributes."""
+    for node in walk(definition)[1:]:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield f"{getattr(node.value, 'id', '?')}.{node.attr}"
+
+
+def _root(node: ast.AST) -> str:
+    """Return the name at the start of a decorator; "" if it starts with something else."""
+    while isinstance(node, ast.Attribute | ast.Call):
+        node = node.value if isinstance(node, ast.Attribute) else node.func
+    return node.id if isinstance(node, ast.Name) else ""

@@ -9,7 +9,7 @@ import ast
 import hashlib
 from collections.abc import Sequence
 
-from autograder.sandbox.static_names import walk
+from autograder.sandbox.name_bindings import walk
 
 _END = object()
 _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -41,6 +41,7 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
     faulthandler.register(STACK_SIGNAL, file=2, all_threads=False)
     _enter_private_folder(start.policy.private)
     confine(start.policy, parent)
+    executor.counters.watch_threads()
     _write(CONNECTION, CONFINED)
     while message := _receive(CONNECTION):
         number, body = message

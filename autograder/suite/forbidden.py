@@ -1,9 +1,16 @@
 """Checks that forbid shortcuts: names in the source, and functions and operators that run."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from autograder.results import Status
-from autograder.sandbox.static_names import COMPUTED, Definition, reached_uses
+from autograder.sandbox.static_names import (
+    COMPUTED,
+    TOO_MANY,
+    Definition,
+    Use,
+    odd_words,
+    reached_uses,
+)
 from autograder.suite.checks import WrongAnswer, expect
 from autograder.suite.student_proxy import Operators, Student
 
@@ -50,26 +57,68 @@ def avoids(student: Student, exercise: str, names: Collection[str], why: str) ->
     """Fail the check if the source of *exercise*, or what it calls, names one of *names*.
 
     A name counts only if it was imported or is an attribute: the student's own helpers may have
-    any name. *why* is the sentence that follows in the message.
+    any name. *why* is the sentence that follows in the message. Where the source shows only that
+    one may be used, what runs decides, and an instructor is told.
     """
-    for use in student.uses(exercise):
-        owner, dot, last = use.name.rpartition(".")
-        if dot and last in names and owner != "self" and not _is_own(student, owner, last):
+    own = student.methods_in_source
+    for use in _named(student.uses(exercise), names):
+        if not _is_own(use, own):
             shown = use.name.replace("?.", "….")
+            last = use.name.rpartition(".")[2]
             sentence = f"Line {use.line} of your file uses {shown}. {why}"
             public = f"Line {use.line} of your file uses {last}. {why}"
             raise WrongAnswer(Status.FORBIDDEN, public, message=sentence)
+    for use in _named(student.uses(exercise, possible=True), names):
+        owner, _, last = use.name.rpartition(".")
+        if owner != "self" or not own.intersection((last, use.name)):
+            student.doubts[exercise] = (
+                f"Line {use.line} of the file names {last}, which {exercise} must not use. The "
+                "source does not show whether it does: an instructor should read it."
+            )
+            return
 
 
-def _is_own(student: Student, owner: str, name: str) -> bool:
-    """Whether *name* may be a method of the student's: then what runs decides."""
-    return name in student.methods_in_source and owner.partition(".")[0] not in LIBRARIES
+def _named(uses: Sequence[Use], names: Collection[str]) -> Iterator[Use]:
+    """Yield the *uses* of an attribute, or of an imported thing, that is one of *names*.
+
+    What is read from it is left out: ``softmax.__call__`` is a use of ``softmax``.
+    """
+    for use in uses:
+        parts = use.name.split(".")
+        at = next((index for index, part in enumerate(parts) if index and part in names), 0)
+        if at:
+            yield Use(use.line, ".".join(parts[: at + 1]))
+
+
+def _is_own(use: Use, own: Collection[str]) -> bool:
+    """Whether a use may be of one of the student's *own* methods: then what runs decides."""
+    owner, _, last = use.name.rpartition(".")
+    return owner == "self" or (last in own and owner.partition(".")[0] not in LIBRARIES)
+
+
+def doubts(definitions: Sequence[Definition], exercises: Sequence[str]) -> Iterator[str]:
+    """Say why the source may hide which functions the *exercises* call, for an instructor."""
+    open_ = [name for name in exercises if looks_up_names(definitions, name)]
+    if open_:
+        yield (
+            f"The code may look up names while it runs (getattr, eval or the like), so the source "
+            f"does not show whether {', '.join(open_)} keeps the rules of the exercise: an "
+            "instructor should read it."
+        )
+    words = odd_words(definitions) if exercises else ()
+    for use in words[:1]:
+        what = f"uses `{use.name}` in line {use.line}"
+        what = "has more names than the grader reads" if use.name == TOO_MANY else what
+        yield (
+            f"The file {what}, so its source does not show which functions run: an instructor "
+            "should read it."
+        )
 
 
 def looks_up_names(definitions: Sequence[Definition], exercise: str) -> bool:
     """Whether the source of *exercise* leaves open which functions it calls."""
-    names = (use.name.rpartition(".")[2] for use in reached_uses(definitions, exercise))
-    return COMPUTED in names
+    uses = reached_uses(definitions, exercise, possible=True)
+    return any(use.name.rpartition(".")[2] == COMPUTED for use in uses)
 
 
 def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
@@ -80,7 +129,10 @@ def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
 
 
 def keeps_operators(few: Operators, many: Operators, why: str) -> None:
-    """Fail the check if more operators run on the longer input."""
+    """Fail the check if more operators run on the longer input, or none on tensors."""
+    if few.is_idle and many.is_idle:
+        sentence = f"No tensor operation was seen while your code ran. {why}"
+        raise WrongAnswer(Status.FORBIDDEN, sentence)
     counts = f"{few.total} tensor operations run on a short input and {many.total} on a longer one"
     public = f"More tensor operations run on a longer input than on a short one. {why}"
     expect(many.total <= few.total, public, Status.FORBIDDEN, message=f"{counts}. {why}")

@@ -6,7 +6,7 @@ answer is kept, so that a failed check can be compared with the known misconcept
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
@@ -69,15 +69,27 @@ class Gradients(NamedTuple):
 
 
 class Operators(NamedTuple):
-    """How often what ran: torch functions by name, operators by (name, size of largest input)."""
+    """How often what ran: torch functions by name, operators by (name, size of largest input).
+
+    *on_tensors* says whether the code got a tensor.
+    """
 
     functions: dict[str, int]
     operators: dict[tuple[str, int], int]
+    on_tensors: bool = False
 
     @property
     def total(self) -> int:
         """How many operators ran."""
         return sum(self.operators.values())
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the code got a tensor and did nothing with it, as far as the worker counts.
+
+        Without a tensor it may return what it has kept of an earlier call.
+        """
+        return self.on_tensors and not self.functions and not self.operators
 
 
 class Student:
@@ -85,13 +97,15 @@ class Student:
 
     *changed_inputs* says which tensor arguments the last request changed in place. *methods* are
     the ways in which the check graded more than numbers, see ``rules.toml``. *notices* are for the
-    student to read if the check passes.
+    student to read if the check passes; *doubts* tell an instructor what it could not decide, by
+    exercise.
     """
 
     def __init__(self, channel: Channel, seed: int = 0) -> None:
         self.changed_inputs: tuple[int, ...] = ()
         self.methods: set[str] = set()
         self.notices: list[Notice] = []
+        self.doubts: dict[str, str] = {}
         self._answers: list[tuple[str, Any]] = []
         self._channel = channel
         self._seed: int | None = seed
@@ -178,7 +192,7 @@ class Student:
 
     def operators(self, name: str, *args: Any, **kwargs: Any) -> Operators:
         """Call function *name* and count the operators that run."""
-        return _operators(self.ask("operators", name, args, kwargs))
+        return _operators(self.ask("operators", name, args, kwargs), (*args, *kwargs.values()))
 
     def refuses(self, name: str, *args: Any, **kwargs: Any) -> bool:
         """Whether function or class *name* raises an exception on these arguments."""
@@ -203,10 +217,13 @@ class Student:
         methods = (definition.methods for definition in self._channel.definitions)
         return frozenset(name for names in methods for name in names)
 
-    def uses(self, name: str) -> tuple[Use, ...]:
-        """List every dotted name in the source of *name*, and of what it calls in the same file."""
+    def uses(self, name: str, *, possible: bool = False) -> tuple[Use, ...]:
+        """List every dotted name in the source of *name*, and of what it calls in the same file.
+
+        If *possible*, also what it may use, as far as the source shows.
+        """
         self.methods.add("uses")
-        return reached_uses(self._channel.definitions, name)
+        return reached_uses(self._channel.definitions, name, possible=possible)
 
 
 class RemoteModule:
@@ -280,7 +297,7 @@ class RemoteModule:
 
     def operators(self, *args: Any, **kwargs: Any) -> Operators:
         """Run ``forward`` and count the operators that run."""
-        return _operators(self._ask("operators", "", args, kwargs))
+        return _operators(self._ask("operators", "", args, kwargs), (*args, *kwargs.values()))
 
     def refuses(self, *args: Any, **kwargs: Any) -> bool:
         """Whether ``forward`` raises an exception on these arguments."""
@@ -388,9 +405,12 @@ def _gradients(answer: Any, inputs: int) -> Gradients:
     )
 
 
-def _operators(answer: Any) -> Operators:
+def _operators(answer: Any, arguments: Iterable[Any]) -> Operators:
     functions, operators = (_counts(_dict(answer).get(part)) for part in ("functions", "operators"))
-    return Operators(functions, {_split(name): count for name, count in operators.items()})
+    on_tensors = any(isinstance(argument, Tensor) for argument in arguments)
+    return Operators(
+        functions, {_split(name): count for name, count in operators.items()}, on_tensors
+    )
 
 
 def _counts(found: Any) -> dict[str, int]:

@@ -50,6 +50,7 @@ Group = Literal[
     "writes into reports",
     "changes torch",
     "games the specification",
+    "hides a shortcut",
 ]
 
 
@@ -84,6 +85,11 @@ def expected(attack: str) -> Expected:
 def runnable() -> list[str]:
     """List the hostile submissions that are opened at all: those of which there are checks."""
     return [name for name in attacks() if Status.UNREADABLE not in expected(name).status]
+
+
+def hiding() -> list[str]:
+    """List the hostile submissions that are right, but use what the rules forbid."""
+    return [name for name in attacks() if expected(name).group == "hides a shortcut"]
 
 
 def purpose(attack: str) -> str:
@@ -211,10 +217,33 @@ def _processes_in(folder: Path) -> list[int]:
     return found
 
 
+NAMES = 8_000  # of methods, uses or targets: the source has some 400 KB
+METHODS = "".join(f"    def m{number}(self): 0\n" for number in range(NAMES))
+USES = "        x.scaled_dot_product_attention()\n" * NAMES
+OF_ZEROS = """
+class SelfAttentionV1(torch.nn.Module):
+    def __init__(self, dimension_inputs, dimension_outputs):
+        super().__init__()
+        for name in ("W_q", "W_k", "W_v"):
+            zeros = torch.zeros(dimension_inputs, dimension_outputs)
+            self.register_parameter(name, torch.nn.Parameter(zeros, requires_grad=False))
+
+    def forward(self, x):
+        return x @ self.W_q
+
+    def never_called(self, x):
+"""
 # One repetition each: too long to keep as files.
 LONG_MODULES = {
     "chains_attributes": "import torch\n\na = torch.nn\n" + "a = a.a.a.a.a.a.a.a\n" * 40_000,
     "chains_minus_signs": "SelfAttentionV1 = " + "-" * 100_000 + "1\n",
+    "names_methods_and_uses": (
+        f"import torch\nclass Other:\n    def scaled_dot_product_attention(self): 0\n{METHODS}"
+        f"{OF_ZEROS}{USES}"
+    ),
+    "names_one_value_often": (
+        " = ".join(f"a{number}" for number in range(NAMES)) + f" = [{'x.y, ' * NAMES}]\n"
+    ),
     "nests_parentheses": "SelfAttentionV1 = " + "(" * 100_000 + "0" + ")" * 100_000 + "\n",
 }
 # Members of an archive that no honest program writes.

@@ -9,6 +9,7 @@ from typing import NamedTuple, get_args
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from autograder.grading.grade import grade
 from autograder.grading.suite_runner import open_suites
@@ -25,6 +26,7 @@ from tests.e2e.hostile_submissions import (
     checks_of,
     course_with_low_limits,
     expected,
+    hiding,
     honest_submission,
     hostile_submissions,
     runnable,
@@ -82,7 +84,19 @@ def test_says_nothing_beside_hidden_inputs(batch, attack):
     assert not re.search(r"(?<!\w)\d", messages), messages
 
 
-@pytest.mark.parametrize("attack", runnable())
+@pytest.mark.parametrize("attack", hiding())
+def test_a_hidden_shortcut_breaks_every_rule(batch, attack):
+    """What forbids ready attention finds it in each exercise, and an instructor is told."""
+    result = batch.results[attack]
+    rules = [
+        check for check in checks_of(result) if batch.specs[check.name].layer is Layer.FORBIDDEN
+    ]
+
+    assert {check.status for check in rules} == {Status.FORBIDDEN}
+    assert any("instructor" in notice for notice in result.notices)
+
+
+@pytest.mark.parametrize("attack", sorted({*runnable()} - {*hiding()}))
 def test_passes_no_probe(batch, attack):
     """On hidden inputs, only a correct implementation passes."""
     probes = [
@@ -135,3 +149,29 @@ def test_no_process_is_left(batch):
 def test_every_group_of_attacks_is_represented():
     """Each of the groups into which attacks on graders fall has at least one submission."""
     assert {expected(attack).group for attack in attacks()} == set(get_args(Group))
+
+
+def test_a_check_that_works_without_end_costs_its_submission_only(tmp_path):
+    """Whatever a source makes the suite do, its seconds end it; the next one has full marks."""
+    course = course_with_low_limits(tmp_path / "course")
+    course = replace(
+        course, file=replace(course.file, limits=replace(course.limits, submission_seconds=2.0))
+    )
+    suite = course.stage(STAGE).hidden_suite
+    first = "    avoids(student, name, READY_ATTENTION, BY_HAND)\n"
+    slow = '    while any(use.name == "slow" for use in student.uses(name)):\n        pass\n'
+    suite.write_text(suite.read_text().replace(first, slow + first))
+    honest = honest_submission(course)
+    (source,) = honest.code.cells
+    slow_source = (
+        source.replace(b"super().__init__()", b"super().__init__(); slow", 1) + b"\nslow = 1\n"
+    )
+    hostile = replace(honest, student="slow", code=replace(honest.code, cells=(slow_source,)))
+
+    results = grade(course, [hostile, honest], jobs=1, diagnose=False)
+    slow_result, honest_result = results.submissions
+    statuses = {check.name: check.status for check in checks_of(slow_result)}
+
+    assert statuses["test_v1_frozen_is_built_by_hand"] is Status.TIMEOUT
+    assert statuses["test_v2_is_built_by_hand"] is Status.TIMEOUT
+    assert honest_result.score == honest_result.max_score

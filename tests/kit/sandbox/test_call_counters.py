@@ -1,38 +1,112 @@
 """The counters of torch functions and operators."""
 
+import _thread
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
 import torch
 
 from autograder.sandbox import call_counters
-from autograder.sandbox.call_counters import FunctionCounter, OperatorCounter
+from autograder.sandbox.call_counters import CallCounters
 
 
 def test_functions_are_counted_as_the_code_calls_them():
     """A method and a function of torch count by their names."""
     x = torch.ones(2, 2)
-    with FunctionCounter() as functions:
+    counters = CallCounters()
+    with counters.counting():
         torch.softmax(x, dim=-1)
         x.softmax(dim=-1)
         torch.bmm(x[None], x[None])
 
-    assert functions.counts["softmax"] == 2
-    assert functions.counts["bmm"] == 1
+    assert counters.functions["softmax"] == 2
+    assert counters.functions["bmm"] == 1
 
 
 def test_operators_are_counted_with_their_largest_input():
     """Inputs in a list count as well."""
-    with OperatorCounter() as operators:
+    counters = CallCounters()
+    with counters.counting():
         torch.ones(6) * 2
         torch.cat([torch.ones(3), torch.ones(5)])
 
-    assert operators.counts["aten.mul.Tensor 6"] == 1
-    assert operators.counts["aten.cat.default 5"] == 1
+    assert counters.operators["aten.mul.Tensor 6"] == 1
+    assert counters.operators["aten.cat.default 5"] == 1
 
 
 def test_the_number_of_counted_names_is_limited(monkeypatch):
     """Beyond the limit calls still run."""
     monkeypatch.setattr(call_counters, "MAX_COUNTED", 1)
-    with FunctionCounter() as functions:
+    counters = CallCounters()
+    with counters.counting():
         result = torch.ones(2).add(1).mul(3)
 
-    assert len(functions.counts) == 1
+    assert len(counters.functions) == 1
     assert result.tolist() == [6.0, 6.0]
+
+
+@pytest.fixture
+def watching(monkeypatch):
+    """Counters that watch the threads of this test."""
+    for module in (_thread, threading):
+        for name in dir(module):
+            if name.lstrip("_") in call_counters.STARTS:  # set back at the end
+                monkeypatch.setattr(module, name, getattr(module, name))
+    counters = CallCounters()
+    counters.watch_threads()
+    return counters
+
+
+def in_a_thread(call) -> None:
+    """Call it in a thread of the module `threading`."""
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+
+
+def in_a_bare_thread(call) -> None:
+    """Call it in a thread that Python keeps no object of."""
+    done = threading.Event()
+    _thread.start_new_thread(lambda: (call(), done.set()), ())
+    done.wait()
+
+
+def in_a_pool(call) -> None:
+    """Call it in a thread of a pool."""
+    with ThreadPoolExecutor() as pool:
+        pool.submit(call).result()
+
+
+@pytest.mark.parametrize("run", [in_a_thread, in_a_bare_thread, in_a_pool])
+def test_calls_in_a_thread_are_counted(watching, run):
+    """Torch watches each thread for itself, so a thread would hide what it calls."""
+    with watching.counting():
+        run(lambda: torch.softmax(torch.ones(3), dim=-1))
+
+    assert watching.functions["softmax"] == 1
+    assert watching.operators["aten._softmax.default 3"] == 1
+
+
+def test_a_thread_that_has_started_before_is_counted(watching):
+    """A submission may start a thread when it is imported."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(torch.ones, 2).result()
+        before = dict(watching.functions)
+        with watching.counting():
+            pool.submit(torch.softmax, torch.ones(3), -1).result()
+
+    assert not before
+    assert watching.functions["softmax"] == 1
+
+
+def test_nothing_is_counted_between_two_counts(watching):
+    """Each count begins at zero."""
+    with watching.counting():
+        torch.ones(2).exp()
+    in_a_thread(lambda: torch.ones(2).exp())
+    with watching.counting():
+        torch.ones(2).log()
+
+    assert "exp" not in watching.functions
+    assert watching.functions["log"] == 1

@@ -503,6 +503,17 @@ def test_what_the_grader_needs_for_an_answer_is_charged(open_session):
     assert "used up" in asked(session, "double").message
 
 
+def test_what_the_grader_needs_is_charged_while_it_works(open_session):
+    """A check that compares for too long asks nothing more, and not only the next one does not."""
+    session = open_session(BREAKING, submission_seconds=1.0)
+    session.ask("call", name="double")
+    with session.charged(-100.0):
+        fault = asked(session, "double")
+
+    assert fault.status is Status.TIMEOUT
+    assert session.seconds_left() < 0
+
+
 def test_an_exercise_is_restarted_up_to_the_limit(open_session):
     """After two crashes the exercise gets no more workers; another exercise does."""
     session = open_session(BREAKING, restarts_per_exercise=2)

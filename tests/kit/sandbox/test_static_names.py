@@ -2,13 +2,23 @@
 
 import pytest
 
-from autograder.sandbox.static_names import definitions, parse
+from autograder.sandbox.static_names import (
+    MAX_DEFINITIONS,
+    MAX_METHODS,
+    MAX_USES,
+    TOO_MANY,
+    definitions,
+    odd_words,
+    parse,
+    reached_uses,
+)
 
 
 def names_in(source: str, definition: str = "f") -> set[str]:
     """The dotted names that *definition* of *source* uses."""
-    found = {item.name: item for item in definitions(parse((source.encode(),)))}
-    return {use.name for use in found[definition].uses}
+    found = definitions(parse((source.encode(),)))
+    certain = {item.name: item for item in found if item.name and item.certain}
+    return {use.name for use in certain[definition].uses}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +121,9 @@ def test_a_use_has_its_line():
 def test_definitions_of_all_cells_count_and_the_last_duplicate_wins():
     """A notebook's last definition is the one that runs."""
     found = definitions(parse((b"def f(): return a.b", b"def g(): ...", b"def f(): return c.d")))
-    uses = {item.name: {use.name for use in item.uses} for item in found}
+    uses = {
+        item.name: {use.name for use in item.uses} for item in found if item.name and item.certain
+    }
 
     assert uses == {"f": {"c.d"}, "g": set()}
 
@@ -145,3 +157,202 @@ def test_another_function_under_the_name_replaces_the_first():
     """The first one can't be called any more."""
     assert names_in("def f(): return a.b\nf = c.d\n") == {"c.d"}
     assert names_in("f = c.d\ndef f(): return a.b\n") == {"a.b"}
+
+
+BY_EVERY_FORM = [
+    pytest.param("g: object = torch.softmax", id="annotated"),
+    pytest.param("g, other = torch.softmax, None", id="pair"),
+    pytest.param("(other, [g]) = None, [torch.softmax]", id="pair-inside-a-pair"),
+    pytest.param("other = g = torch.softmax", id="second-target"),
+    pytest.param("for g in [torch.softmax]: pass", id="for"),
+    pytest.param("print(g := torch.softmax)", id="walrus"),
+    pytest.param("if True:\n    def g(x): return torch.softmax(x)", id="def-under-if"),
+    pytest.param("try:\n    from torch import softmax as g\nfinally: pass", id="import-under-try"),
+    pytest.param("def set_up():\n    global g\n    g = torch.softmax\nset_up()", id="global"),
+    pytest.param("g = torch.softmax\nif False: g = None", id="with-a-decoy"),
+    pytest.param("ready = torch.softmax\ng = ready\ndel ready", id="renamed"),
+    pytest.param("import functools\ng = functools.partial(torch.softmax, dim=0)", id="partial"),
+    pytest.param("while True:\n    class g: go = torch.softmax\n    break", id="class-under-while"),
+]
+
+
+def certain_and_possible(source: str) -> tuple[set[str], set[str]]:
+    """The dotted names that `f` surely uses, and those that it may use."""
+    found = definitions(parse((f"import torch\n{source}".encode(),)))
+    both = (reached_uses(found, "f", possible=possible) for possible in (False, True))
+    certain, possible = ({use.name for use in uses} for uses in both)
+    return certain, possible
+
+
+@pytest.mark.parametrize("binding", BY_EVERY_FORM)
+def test_a_name_is_followed_through_every_form_of_binding(binding: str):
+    """Whatever binds the name, the function behind it is used."""
+    for use in ("g(x)", "g.go(x)"):
+        certain, _ = certain_and_possible(f"{binding}\ndef f(x): return {use}")
+
+        assert any(name.startswith("torch.softmax") for name in certain)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("*g, last = torch.softmax, 1", id="starred"),
+        pytest.param("for g in (torch.exp, torch.softmax): pass", id="one-of-several"),
+        pytest.param("with context(torch.softmax) as g: pass", id="with"),
+        pytest.param("g = [torch.exp]\ng += [torch.softmax]", id="augmented"),
+        pytest.param("match torch:\n    case object(softmax=g): pass", id="match"),
+        pytest.param("if ready:\n    g = torch.softmax\nelse:\n    g = torch.exp", id="one-of-two"),
+        pytest.param("g = []\ng.append(torch.softmax)", id="appended"),
+        pytest.param("g = []\ng.append(lambda x: torch.softmax(x))", id="appended-lambda"),
+        pytest.param("g = []\nassert g.append(torch.softmax) is None", id="appended-in-assert"),
+        pytest.param("class g: pass\nsetattr(g, 'go', torch.softmax)", id="setattr"),
+        pytest.param("class g: pass\ng.go = torch.softmax", id="attribute"),
+        pytest.param("torch.exp = torch.softmax\ng = torch.exp", id="function-of-torch"),
+        pytest.param(
+            "g = []\ndef h(x): return torch.softmax(x)\ng.append(h)", id="appended-helper"
+        ),
+        pytest.param(
+            "g = []\nclass H:\n    def __call__(self, x): return torch.softmax(x)\ng.append(H())",
+            id="appended-object",
+        ),
+        pytest.param(
+            "g = []\ndef keep(h): g.append(h)\n@keep\ndef h(x): return torch.softmax(x)",
+            id="decorated",
+        ),
+        pytest.param(
+            "g = []\ndef set_up():\n    def h(x): return torch.softmax(x)\n    g.append(h)",
+            id="appended-by-a-function",
+        ),
+        pytest.param(
+            "def h(x): return torch.softmax(x)\ng = h\ndef h(x): return x", id="earlier-version"
+        ),
+    ],
+)
+def test_what_a_name_may_mean_is_a_possible_use(source: str):
+    """It costs no points, since the name may mean something else."""
+    certain, possible = certain_and_possible(f"{source}\ndef f(x): return g(x)")
+
+    assert not any(name.endswith(".softmax") for name in certain)
+    assert any(name.endswith(".softmax") for name in possible)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("exp, ready = torch.exp, torch.softmax\ndef f(x): return exp(x)", id="pair"),
+        pytest.param(
+            "def f(x): return x.exp()\nassert f(x) == torch.softmax(x, 0)\n"
+            "print(torch.softmax(x, 0))",
+            id="compared",
+        ),
+        pytest.param(
+            "def f(x): return x.exp()\ndef test():\n    wanted = torch.softmax(x, 0)\n"
+            "    assert f(x) == wanted\nif __name__ == '__main__':\n    test()\n"
+            "    weights = torch.softmax(x, 0)\n    print(weights)",
+            id="compared-in-a-test",
+        ),
+        pytest.param(
+            "def f(x): return x.exp()\nfor g in (f, torch.softmax): print(g(x))",
+            id="compared-in-a-loop",
+        ),
+        pytest.param(
+            "def f(x): return x.exp()\nmodule = torch.nn.Softmax(0)\nprint(module(x))",
+            id="compared-with-a-module",
+        ),
+        pytest.param(
+            "def f(x): return x.exp()\n@torch.no_grad()\n"
+            "def weights(x): return torch.softmax(x, 0)",
+            id="another-exercise",
+        ),
+        pytest.param(
+            "def softmax(x): return x\ndef f(x): return softmax(x)\n"
+            "def test():\n    from torch import softmax\n    return softmax(f(x))",
+            id="own-helper-of-the-name",
+        ),
+        pytest.param(
+            "def softmax(x): return x\ndef f(softmax): return softmax", id="own-parameter"
+        ),
+    ],
+)
+def test_honest_code_that_compares_itself_uses_nothing(source: str):
+    """Students call the ready function to check their own; nobody need read that."""
+    for names in certain_and_possible(source):
+        assert not any(name.endswith((".softmax", ".Softmax")) for name in names)
+
+
+def test_a_variable_of_one_function_hides_no_name_of_another():
+    """Each function has its own names."""
+    source = "g = torch.softmax\ndef f(x):\n    def inner(g): ...\n    return g(x)"
+
+    assert "torch.softmax" in certain_and_possible(source)[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        pytest.param("import threading", "threading", id="threads"),
+        pytest.param("from concurrent.futures import Executor", "concurrent", id="pool"),
+        pytest.param("def f():\n    import ctypes as c", "ctypes", id="inside-and-renamed"),
+        pytest.param("for name, g in vars(torch).items(): pass", "vars", id="vars"),
+        pytest.param("import sys as s\ng = s.modules", "sys.modules", id="modules"),
+        pytest.param("g = torch.__dict__", "__dict__", id="table"),
+        pytest.param("def f(x): return x.__getattribute__('a')", "__getattribute__", id="dunder"),
+    ],
+)
+def test_a_word_that_may_hide_a_call_is_odd(source: str, word: str):
+    """It is odd wherever it is in the file."""
+    found = definitions(parse((f"import torch\n{source}".encode(),)))
+
+    assert [use.name for use in odd_words(found)] == [word]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("def vars(x): return x\nvars(1)", id="own-function"),
+        pytest.param("model.eval()\nimport math, copy, typing\nfrom torch import nn", id="usual"),
+        pytest.param("class A:\n    def f(self, n): return getattr(self, n)", id="own-layers"),
+    ],
+)
+def test_usual_code_has_no_odd_word(source: str):
+    """A word is odd only where it is Python's own."""
+    assert odd_words(definitions(parse((source.encode(),)))) == ()
+
+
+def source_of_many(number: int) -> dict[str, str]:
+    """Sources that have a number of something each."""
+    return {
+        "definitions": "".join(f"def f{i}(): f{i + 1}\n" for i in range(number)),
+        "names": "def f():\n" + "".join(f" a{i}.b\n" for i in range(number)),
+        "methods": "class f:\n" + "".join(f" def m{i}(s): 0\n" for i in range(number)),
+        "targets": "".join(f"a{i} = " for i in range(number)) + f"[{'x.y, ' * number}]\n",
+    }
+
+
+@pytest.mark.parametrize("kind", source_of_many(1))
+def test_the_names_of_a_source_are_limited(kind: str):
+    """The grader goes through them for every check, so there are some thousands at most."""
+    found = definitions(parse((source_of_many(6_000)[kind].encode(),)))
+
+    assert len(found) <= MAX_DEFINITIONS + 1
+    assert sum(len(item.uses) for item in found) <= MAX_USES + len(found) + 1
+    assert sum(len(item.methods) for item in found) <= MAX_METHODS
+    if kind != "methods":
+        assert [use.name for use in odd_words(found)] == [TOO_MANY]
+
+
+def test_a_name_without_end_becomes_short_and_stays_itself():
+    """Two uses of one long name are of one name."""
+    name = "g" * 100_000
+    found = definitions(parse((f"def {name}(): a.b\ndef f(): {name}()".encode(),)))
+
+    assert "a.b" in {use.name for use in reached_uses(found, "f")}
+    assert all(len(item.name) < 200 for item in found)
+
+
+def test_a_long_chain_shows_no_name():
+    """No honest way to a function is that long, so it counts as a name that is not shown."""
+    chain = ".".join(["torch", *["softmax"], *["__call__"] * 300])
+    certain, _ = certain_and_possible(f"def f(x): return {chain}(x)")
+
+    assert certain == {"?.(computed)"}

@@ -9,6 +9,7 @@ from autograder.suite.forbidden import (
     READY_SOFTMAX,
     avoids,
     avoids_running,
+    doubts,
     keeps_operators,
     looks_up_names,
 )
@@ -44,6 +45,11 @@ def student_who_wrote(source: str) -> Student:
             "def f(x): return getattr(F, 'soft' + 'max')(x)",
             "functional.softmax",
             id="looked-up-by-its-text",
+        ),
+        pytest.param(
+            "def f(x): return F.softmax.__call__(x)",
+            "functional.softmax",
+            id="by-its-method",
         ),
     ],
 )
@@ -126,7 +132,14 @@ def test_beside_hidden_inputs_counts_are_not_shown():
         pytest.param("def f(x): return eval('torch')", True, id="eval"),
         pytest.param("def f(x): return getattr(torch, 'exp')(x)", False, id="text"),
         pytest.param("def f(x): return x.eval()", False, id="method-of-the-name"),
-        pytest.param("def f(x): return x\ndef g(x): return eval('x')", False, id="elsewhere"),
+        pytest.param("def f(x): return x\ndef g(x): eval('x')", False, id="elsewhere"),
+        pytest.param(
+            "KNOWN = []\ndef f(x): return KNOWN[0](x)\ndef g(): return eval('torch')\n"
+            "KNOWN.append(g())",
+            True,
+            id="elsewhere-and-handed-on",
+        ),
+        pytest.param("find = getattr\ndef f(x): return find(torch, 'exp')(x)", True, id="renamed"),
     ],
 )
 def test_a_source_that_looks_names_up_is_told(source: str, open_):
@@ -134,3 +147,77 @@ def test_a_source_that_looks_names_up_is_told(source: str, open_):
     channel = LocalChannel("forbidden", (HEAD + source).encode())
 
     assert looks_up_names(channel.definitions, "f") is open_
+
+
+def test_what_may_be_a_shortcut_is_a_notice_and_no_loss():
+    """The name may mean something else, so an instructor reads it; what runs decides."""
+    source = "known = []\nknown.append(torch.softmax)\ndef f(x): return known[0](x, -1)"
+    student = student_who_wrote(source)
+    avoids(student, "f", READY_SOFTMAX, "Write it yourself.")
+
+    assert student.doubts["f"].startswith("Line 4 of the file names softmax, which f must not use")
+
+
+@pytest.mark.parametrize(
+    ("source", "number"),
+    [
+        pytest.param(
+            "class f:\n    def softmax(self, x): return x\n"
+            "    def g(self, x): return self.softmax(x)",
+            0,
+            id="own-method",
+        ),
+        pytest.param(
+            "class f:\n    def __init__(self, own): self.softmax = own\n"
+            "    def g(self, x): return self.softmax(x)",
+            0,
+            id="own-attribute",
+        ),
+        pytest.param(
+            "class f(torch.Tensor):\n    def g(self): return self.softmax(-1)", 1, id="inherited"
+        ),
+        pytest.param(
+            "class Own:\n    def softmax(self, x): return x\ndef f(x): return x.softmax(-1)",
+            1,
+            id="of-what-is-not-known",
+        ),
+    ],
+)
+def test_a_method_of_the_name_is_a_notice_unless_it_is_their_own(source: str, number: int):
+    """A tensor has the method too, and so has a class that is made of one."""
+    student = student_who_wrote(source)
+    avoids(student, "f", READY_SOFTMAX, "")
+
+    assert len(student.doubts) == number
+
+
+@pytest.mark.parametrize(
+    ("source", "excerpt"),
+    [
+        pytest.param("def f(x, n): return getattr(torch, n)(x)", "whether f keeps", id="lookup"),
+        pytest.param("import threading\ndef f(x): return x", "`threading` in line 3", id="threads"),
+        pytest.param(
+            "def f(x): return x\n" + "".join(f"def f{i}(): f{i}\n" for i in range(2_500)),
+            "more names than the grader reads",
+            id="too-many-names",
+        ),
+    ],
+)
+def test_what_a_source_may_hide_is_said_in_one_sentence(source: str, excerpt: str):
+    """One notice for a file is enough."""
+    definitions = LocalChannel("forbidden", (HEAD + source).encode()).definitions
+    (sentence,) = doubts(definitions, ["f"])
+
+    assert excerpt in sentence
+    assert list(doubts(definitions, [])) == []
+
+
+def test_code_that_does_nothing_with_its_tensors_breaks_the_rule():
+    """Where nothing is counted, nothing shows that there is no loop."""
+    student = student_who_wrote("def f(x): return 1.0\ndef g(lengths): return 1.0")
+    idle = student.operators("f", torch.zeros(2))
+    with pytest.raises(WrongAnswer, match="No tensor operation was seen"):
+        keeps_operators(idle, idle, "Use one multiplication.")
+
+    kept = student.operators("g", [1, 2])  # it may have been computed in an earlier call
+    keeps_operators(kept, kept, "")
