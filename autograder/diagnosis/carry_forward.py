@@ -11,8 +11,10 @@ that the exercise hands to the other, and how it uses the answer. A check on whi
 the same earns its points.
 
 Nobody gains by a mistake made on purpose: it costs the points of its own exercise, and the one
-above must still show, on hidden inputs, what a right one shows. Where nothing shows it, no point is
-carried.
+above must still show, on hidden inputs, what a right one shows. The wrong exercise must be an
+attempt: its mistake has a name and takes at least half of the solution's steps to an answer, or it
+passes a probe, or a law that nonsense of the right shape breaks. ``verify`` grades garbage below
+right code in every stage: it earns at most one point more than blanks there.
 """
 
 import ast
