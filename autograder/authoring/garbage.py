@@ -52,14 +52,18 @@ def composition(stage: Stage) -> Composition | None:
 
 
 def blanks(base: Composition) -> str:
-    """Return *base* with nothing in the used exercises but the constructors of classes."""
+    """Return *base* with nothing in the used exercises but the constructors of classes.
+
+    They return nothing. Below NotImplementedError the checks of what needs them would not run, and
+    the points of right constructors would seem to come from garbage.
+    """
     tree = ast.parse(base.path.read_bytes())
     for node in tree.body:
         if getattr(node, "name", "") in base.used:
             parts = [node, *(node.body if isinstance(node, ast.ClassDef) else ())]
             for part in parts:
                 if isinstance(part, ast.FunctionDef) and part.name != "__init__":
-                    part.body = ast.parse("raise NotImplementedError").body
+                    part.body = ast.parse("return None").body
     return ast.unparse(tree)
 
 
