@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 from autograder.sandbox.isolation import mapped_bytes
 
@@ -32,6 +33,7 @@ class _Alarm:
 
     def __init__(self) -> None:
         self._armed = False
+        self._before: dict[signal.Signals, tuple[Any, tuple[float, float]]] = {}
         self._signals = (
             {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL}
             if hasattr(signal, "setitimer")
@@ -44,7 +46,9 @@ class _Alarm:
             return  # no signal can stop the code of another thread
         self._armed = True
         for number, timer in self._signals.items():
-            if signal.getsignal(number) != self._ring:
+            handler = signal.getsignal(number)
+            self._before[number] = handler, signal.getitimer(timer)
+            if handler != self._ring:
                 signal.signal(number, self._ring)
             wait = seconds if timer == signal.ITIMER_PROF else WAITING * seconds
             signal.setitimer(timer, wait, AGAIN)
@@ -53,8 +57,12 @@ class _Alarm:
         """Let nothing ring; a signal that is on its way raises nothing."""
         if self._armed:
             self._armed = False
-            for timer in self._signals.values():
+            for number, timer in self._signals.items():
+                handler, left = self._before[number]
                 signal.setitimer(timer, 0)
+                if callable(handler):  # by default, a late signal ends the process
+                    signal.signal(number, handler)
+                signal.setitimer(timer, *left)  # of a check, which goes on
 
     def _ring(self, _number: int, _frame: FrameType | None) -> None:
         if self._armed:
