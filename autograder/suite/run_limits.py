@@ -64,8 +64,9 @@ class _Alarm:
                     signal.signal(number, handler)
                 signal.setitimer(timer, *left)  # of a check, which goes on
 
-    def _ring(self, _number: int, _frame: FrameType | None) -> None:
-        if self._armed:
+    def _ring(self, _number: int, frame: FrameType | None) -> None:
+        collects = frame is not None and frame.f_code.co_name == "gc_callback"  # torch's own
+        if self._armed and not collects:  # an exception would be lost there; it rings again
             raise OutOfTimeError
 
 
