@@ -111,6 +111,7 @@ def local_names(body: Iterable[ast.AST]) -> dict[str, str]:
             if isinstance(node.ctx, ast.Store):
                 found.setdefault(node.id, "")
         elif isinstance(node, DEFINITION):
+            found[node.name] = ""
             waiting += node.decorator_list
         elif isinstance(node, COMPREHENSION):
             waiting += _walrus_targets(node)

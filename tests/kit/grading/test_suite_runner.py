@@ -15,7 +15,7 @@ from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult, Outcome, Status, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
-from tests.factories import CHAIN, SOLUTION, chain_files
+from tests.factories import CHAIN, CHAIN_CHECKS, HIDDEN, SOLUTION, chain_files
 
 SUITE = "tests/hidden/01_tiny/test_tiny.py"
 SQUARED = SOLUTION.replace("2 * x", "x ** 2")  # `double` is wrong
@@ -536,11 +536,32 @@ def test_a_mistake_of_its_own_is_not_carried(carried, quadruple: str):
     assert given == ""
 
 
-def test_a_mistake_needs_no_name(carried):
+ZERO_STAYS = '''
+
+@check("double", points=1, layer="laws")
+def test_zero_stays(student, reference):
+    """Twice zero is zero."""
+    zeros = torch.zeros(2)
+
+    agrees(student.call("double", zeros), zeros)
+'''
+WITH_LAW = {
+    "tests/hidden/01_tiny/test_tiny.py": f"import torch\n{HIDDEN}{CHAIN_CHECKS}{ZERO_STAYS}",
+}
+
+
+def test_a_mistake_without_a_name_is_carried_if_it_keeps_a_law(carried):
     """A stand-in for the exercise below shows that the one above is right."""
     text = SOLUTION.replace("2 * x", "x ** 2.5") + CHAIN
 
-    assert carried(text)["quadruple"] == (3.0, "double")
+    assert carried(text, WITH_LAW)["quadruple"] == (3.0, "double")
+
+
+def test_what_has_no_name_and_keeps_no_law_is_not_carried(carried):
+    """It may be garbage: it passes nothing that nonsense breaks."""
+    text = SOLUTION.replace("2 * x", "x ** 2.5") + CHAIN
+
+    assert carried(text)["quadruple"] == (0.0, "")
 
 
 @pytest.mark.parametrize(
@@ -571,14 +592,14 @@ def test_an_exception_below_hides_no_mistake_above(carried, quadruple: str):
     text = SOLUTION.replace("2 * x", "x ** 2.5 if x.ndim == 1 else 1 / 0")
     text += CHAIN.replace("return double(double(x))", quadruple)
 
-    assert carried(text)["quadruple"][1] == ""
+    assert carried(text, WITH_LAW)["quadruple"][1] == ""
 
 
 def test_an_exception_below_costs_nothing_above(carried):
     """With a stand-in for the exercise that raises, the one above shows that it is right."""
     text = SOLUTION.replace("2 * x", "x ** 2.5 if x.ndim == 1 else 1 / 0") + CHAIN
 
-    assert carried(text)["quadruple"] == (3.0, "double")
+    assert carried(text, WITH_LAW)["quadruple"] == (3.0, "double")
 
 
 def test_a_missing_exercise_is_not_carried(carried):

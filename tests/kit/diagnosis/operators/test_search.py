@@ -113,12 +113,14 @@ def test_a_named_mistake_is_a_change_to_the_solution(grader: Grader):
     assert "softmax(scores, dim=-1)" in mistake.module(SOLUTION)
 
 
-def test_two_mistakes_are_no_single_change(grader: Grader):
-    """No program with one of them shows what the code shows."""
+def test_two_named_mistakes_are_changes_to_one_program(grader: Grader):
+    """The solution with both is the program that an exercise above is replayed on."""
     found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(0) @ values"))
+    [mistake] = grader.matcher.operators.mistakes("attend", found.values())
 
-    assert found
-    assert grader.matcher.operators.mistakes("attend", found.values()) == ()
+    assert mistake.id == "scale_missing + softmax_axis"
+    assert "softmax(scores, dim=-2)" in mistake.module(SOLUTION)
+    assert "scores = queries @ keys.T\n" in mistake.module(SOLUTION)
 
 
 DRAWS_FIRST = """
