@@ -40,6 +40,7 @@ MAX_TENSORS = 200  # that are kept of one request; a solution computes some ten
 MAX_REPLIES = 10_000  # that are kept of one solution; the checks of a stage ask some hundreds
 # Limits of one request. A wrong program gets a multiple of what the solution has needed at most.
 SOLUTION_SECONDS, WRONG_SECONDS, AGAIN_SECONDS, PACE = 60.0, 1.0, 0.3, 10.0
+IMPORT_SECONDS = 10.0  # of a wrong program; only a statement outside of its exercise takes long
 MEMORY_MIB = 512  # more than before the request
 
 
@@ -118,7 +119,7 @@ class LocalChannel:
             if request.verb in COMPUTED:
                 counter = StepCounter()
                 with contextlib.redirect_stdout(None), contextlib.suppress(BaseException):
-                    with limited(self._seconds, MEMORY_MIB), counter:
+                    with limited(self._seconds_for(request), MEMORY_MIB), counter:
                         result, _ = self._executor.perform(request)
                     return len(counter.behind(result))
                 return counter.count
@@ -137,7 +138,7 @@ class LocalChannel:
     def _answer_in_time(self, request: Request) -> Reply:
         start = time.process_time()
         try:
-            with limited(self._seconds, MEMORY_MIB):
+            with limited(self._seconds_for(request), MEMORY_MIB):
                 reply = self._executor.answer(request)
         except OutOfTimeError:  # before or after the code ran
             reply = OUT_OF_TIME
@@ -154,11 +155,12 @@ class LocalChannel:
         if kind == "out-of-memory" and (self._right is None or room_for_memory() < MEMORY_MIB):
             raise MemoryError
 
-    @property
-    def _seconds(self) -> float:
-        """Return how long a request may compute; a program that did not end once gets less."""
+    def _seconds_for(self, request: Request) -> float:
+        """Return how long *request* may compute; a program that did not end once gets less."""
         if self._right is None:
             return SOLUTION_SECONDS
+        if request.verb == "run":
+            return IMPORT_SECONDS
         pace = PACE * self._right._slowest  # noqa: SLF001  # of the same class
         return pace + (AGAIN_SECONDS if self.overruns else WRONG_SECONDS)
 

@@ -1,15 +1,18 @@
 """Limits the time and the memory of the course's own code, which runs in this process.
 
 A wrong program that is made from a solution may not end, or may allocate without bound: it then
-costs its own request. Processor time is limited, which does not depend on how busy the machine is;
-a program that only waits is stopped by the clock, later.
+costs its own request. The processor time of this thread is limited, which does not depend on how
+busy the machine is; a program that only waits is stopped by the clock, later. Meanwhile no garbage
+is collected: that takes as long as this process is large.
 """
 
 import contextlib
+import gc
 import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -33,6 +36,7 @@ class _Alarm:
 
     def __init__(self) -> None:
         self._armed = False
+        self._ends = (0.0, 0.0)  # of this thread's processor time, and of the clock
         self._before: dict[signal.Signals, tuple[Any, tuple[float, float]]] = {}
         self._signals = (
             {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL}
@@ -44,6 +48,7 @@ class _Alarm:
         """Let the timers ring after *seconds* of processor time, or a multiple on the clock."""
         if threading.current_thread() is not threading.main_thread():
             return  # no signal can stop the code of another thread
+        self._ends = time.thread_time() + seconds, time.monotonic() + WAITING * seconds
         self._armed = True
         for number, timer in self._signals.items():
             handler = signal.getsignal(number)
@@ -65,8 +70,10 @@ class _Alarm:
                 signal.setitimer(timer, *left)  # of a check, which goes on
 
     def _ring(self, _number: int, frame: FrameType | None) -> None:
+        """Raise, unless another thread or the timer of a check rang: then it rings again."""
+        is_over = time.thread_time() >= self._ends[0] or time.monotonic() >= self._ends[1]
         collects = frame is not None and frame.f_code.co_name == "gc_callback"  # torch's own
-        if self._armed and not collects:  # an exception would be lost there; it rings again
+        if self._armed and is_over and not collects:  # an exception would be lost there
             raise OutOfTimeError
 
 
@@ -79,12 +86,24 @@ def limited(seconds: float, mib: int) -> Iterator[None]:
 
     Memory that is refused raises ``MemoryError``, or a ``RuntimeError`` of torch.
     """
-    with _limited_memory(mib * MIB):
+    with _limited_memory(mib * MIB), _no_garbage_collected():
         try:
             _alarm.arm(seconds)
             yield
         finally:
             _alarm.disarm()
+
+
+@contextlib.contextmanager
+def _no_garbage_collected() -> Iterator[None]:
+    """Collect no garbage in the block: the code would be charged for all of this process."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextlib.contextmanager

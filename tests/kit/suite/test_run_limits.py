@@ -1,7 +1,10 @@
 """The course's own code: it ends in time, and within its memory."""
 
+import gc
+import os
 import signal
 import sys
+import threading
 import time
 
 import pytest
@@ -29,6 +32,39 @@ def test_a_program_that_only_waits_is_stopped():
     """Its processor time stands still."""
     with pytest.raises(OutOfTimeError), limited(0.02, 512):
         time.sleep(60)
+
+
+def compute(seconds: float) -> None:
+    """Use processor time of this thread."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_the_time_of_other_threads_does_not_count():
+    """What torch computes in its own threads is no sign of a loop."""
+    thread = threading.Thread(target=compute, args=(0.4,))
+
+    with limited(0.2, 512):
+        thread.start()
+        thread.join()
+
+    assert not thread.is_alive()
+
+
+def test_the_timer_of_a_check_stops_nothing():
+    """A tick that arrives late is not about the code that runs now."""
+    with limited(5.0, 512):
+        os.kill(os.getpid(), signal.SIGPROF)
+        compute(0.01)
+
+
+def test_no_garbage_is_collected_meanwhile():
+    """The code is not charged for the objects of this process."""
+    with limited(5.0, 512):
+        assert not gc.isenabled()
+
+    assert gc.isenabled()
 
 
 def test_nothing_rings_afterwards():
