@@ -1,0 +1,141 @@
+"""The golden diagnoses: what is said of many programs, by both sources of evidence.
+
+``python -m tests.e2e.golden_diagnoses`` writes them; their diff shows what a change of the
+diagnosis changes. Each program has a block: its stage, where it comes from, its name and its
+exercise; what grading says, by the hidden suite and the solution; and what a student's machine
+says, by the public suite and the fingerprints, unless it says just the same. Each diagnosis stands
+in a line: of how many failed checks it is, the mistakes that it names, and its sentence.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from autograder.authoring.mutation import mutants
+from autograder.course import Course, Stage, handouts, load
+from autograder.diagnosis import misconceptions
+from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
+from autograder.diagnosis.matcher import Matcher, explain
+from autograder.diagnosis.observation import Failure, status_of
+from autograder.errors import CourseError
+from autograder.grading.suite_runner import SuiteRunner, open_suites
+from autograder.results import Diagnosis, Status
+from autograder.suite.in_process import LocalChannel, solution_channel
+from benchmarks.diagnosis import changed_exercise
+from tests.e2e.fresh_mistakes import programs
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(__file__).with_name("golden_diagnoses")
+EACH = 10  # every tenth mutant
+
+
+class Program(NamedTuple):
+    """A module, where it comes from, and the exercise that is diagnosed."""
+
+    origin: str
+    name: str
+    exercise: str
+    text: str
+
+    @property
+    def title(self) -> str:
+        """The first line of its block."""
+        return f"## {self.origin}: {self.name} ({self.exercise})"
+
+
+def programs_of(stage: Stage) -> Iterator[Program]:
+    """Yield the programs whose diagnoses are golden."""
+    solution = stage.solution.read_text("utf-8")
+    for item in misconceptions.read(stage.misconceptions):
+        yield Program("misconception", item.id, item.exercise, item.module(solution))
+    for one in (one for one in programs() if one.stage == stage.name):
+        wrong = dict.fromkeys(mistake.exercise for mistake in one.mistakes)
+        for exercise in wrong or [each.name for each in stage.exercises]:
+            origin = "fresh" if one.mistakes else "right"
+            yield Program(origin, one.id, exercise, f"{solution}\n\n{one.code}")
+    for path in stage.variants:
+        for each in stage.exercises:
+            yield Program("variant", path.stem, each.name, path.read_text("utf-8"))
+    for one in list(mutants(solution, stage.solution.name))[::EACH]:
+        exercise = changed_exercise(stage, solution, one.text)
+        yield Program("mutant", f"{one.label}, line {one.line}", exercise, one.text)
+
+
+def blocks(course: Course, stage: Stage) -> dict[str, str]:
+    """Return the block of each program that fails a check, by its title."""
+    found = list(programs_of(stage))
+    own = handouts(course.root / "assignments")
+    handed_out = own.stage(stage.name)
+    matcher = fingerprint_matcher(handed_out)
+    assert matcher, "release builds the fingerprints"
+    with open_suites(own, [handed_out], public=True) as runner:
+        recorded = [_said(runner, handed_out, matcher, one) for one in found]
+    with open_suites(course, [stage]) as runner:
+        live = [_said(runner, stage, runner.wrong_programs(stage), one) for one in found]
+    return {
+        program.title: _block(program, graded, own)
+        for program, graded, own in zip(found, live, recorded, strict=True)
+        if graded is not None or own is not None
+    }
+
+
+def _said(
+    runner: SuiteRunner, stage: Stage, matcher: Matcher, program: Program
+) -> list[str] | None:
+    """Return what is said of a program, in lines; ``None`` if it passes every check."""
+    checks = [one for one in runner.checks(stage.name) if one.spec.exercise == program.exercise]
+    try:
+        solution = solution_channel(stage.solution) if stage.solution.is_file() else None
+        channel = LocalChannel("program", program.text.encode(), solution)
+    except CourseError:
+        return ["it can't be imported"]
+    seen = [(one, runner.run(one.item, channel)) for one in checks]
+    failures = [
+        Failure(one.item, shown, shows_values=True)
+        for one, shown in seen
+        if shown.error is not None and status_of(shown.error) != Status.NOT_IMPLEMENTED
+    ]
+    if not failures:
+        return None
+    passed = [one.item for one, shown in seen if shown.error is None]
+    found = explain(matcher, program.exercise, failures, passed)
+    return list(_lines(found.values(), len(failures)))
+
+
+def _lines(found: Iterable[Diagnosis], failed: int) -> Iterator[str]:
+    counts = Counter((one.misconception, one.explanation) for one in found)
+    for (name, explanation), number in counts.items():
+        yield f"{number} of {failed}: {name}: {' '.join(explanation.split())}"
+    if left := failed - counts.total():
+        yield f"{left} of {failed}: nothing"
+
+
+def _block(program: Program, graded: list[str] | None, recorded: list[str] | None) -> str:
+    right = ["passes"]
+    lines = [program.title, *(graded or right)]
+    if recorded != graded:
+        lines += ["recorded:", *(recorded or right)]
+    return "\n".join(lines) + "\n"
+
+
+def golden(stage: str) -> str:
+    """Return the golden diagnoses of a stage."""
+    return (FOLDER / f"{stage}.txt").read_text("utf-8")
+
+
+def text_of(found: dict[str, str]) -> str:
+    """Return all blocks as one text."""
+    return "\n".join(found.values())
+
+
+def main() -> None:
+    """Write the golden diagnoses of every stage."""
+    course = load(ROOT)
+    FOLDER.mkdir(exist_ok=True)
+    for stage in course.stages:
+        (FOLDER / f"{stage.name}.txt").write_text(text_of(blocks(course, stage)), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
