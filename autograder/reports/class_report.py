@@ -26,6 +26,7 @@ MANUAL_REVIEW: Final = (
     Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.IMPORT_ERROR,
     Status.OUT_OF_DISK, Status.OUT_OF_MEMORY, Status.TIMEOUT, Status.UNREADABLE,
 )  # fmt: skip
+MAX_CARRIED = 2.0  # points of a stage; above it, an instructor reads whether they are deserved
 _NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,80})'")
 # What `submission` says where a lab was handed in and the module was not.
 _NO_MODULE: Final = re.compile(r"handed in the lab\b|the code cells of lab[^/]{0,80} were graded")
@@ -193,7 +194,10 @@ def _stage(title: str, rows: StageRows) -> StageReport:
 
 
 def _review_reasons(result: SubmissionResult) -> Iterator[str]:
-    """Say why a person should look at *result*: nothing was graded, or less than was written."""
+    """Say why an instructor should read *result*.
+
+    Nothing was graded, or less than was written, or much was earned above a wrong exercise.
+    """
     if result.status in MANUAL_REVIEW:
         yield first_problem(result)
     said = "\n".join((result.message, *result.notices))
@@ -203,6 +207,8 @@ def _review_reasons(result: SubmissionResult) -> Iterator[str]:
     missing = dict.fromkeys(_NO_PACKAGE.findall("\n".join((said, *messages))))
     if missing:
         yield f"not installed here: {', '.join(missing)}"
+    if result.carried > MAX_CARRIED:
+        yield f"{result.carried:g} points are carried forward"
 
 
 def _facts(count: int, shares: Sequence[float], carried: float) -> list[tuple[str, str]]:

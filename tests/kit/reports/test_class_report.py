@@ -156,6 +156,23 @@ def test_points_that_are_carried_forward_are_counted_apart(
     assert text.count("carried forward") == 2
 
 
+@pytest.mark.parametrize(
+    ("checks", "review"), [(1, ()), (2, ("4 points are carried forward",))], ids=["few", "many"]
+)
+def test_many_points_that_are_carried_forward_need_manual_review(
+    tiny: Course,
+    submission: MakeSubmission,
+    results: MakeResults,
+    carried_check: CheckResult,
+    checks: int,
+    review: tuple[str, ...],
+):
+    """An instructor reads whether the exercise below is an attempt."""
+    (stage,) = build_stage_reports(tiny, results(submission(*[carried_check] * checks)), {})
+
+    assert stage.rows.row(0).review == review
+
+
 def table_check(outcome: Outcome, message: str = "") -> CheckResult:
     """A check worth two points."""
     points = 2.0 if outcome is Outcome.PASSED else 0.0
