@@ -1,10 +1,13 @@
 """Exercises that stand on each other: the mistake below, and the right code above it."""
 
+import tomllib
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from msgspec.structs import replace
 
+from autograder.authoring.garbage import Composition, composition
 from autograder.course import Course, Grading, Stage
 from autograder.diagnosis.operators.kinds import KINDS
 from autograder.grading.grade import grade_one
@@ -13,6 +16,7 @@ from autograder.results import ExerciseResult, SubmissionResult
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass
+from tests.e2e.fresh_mistakes import Program, programs
 from tests.wrong_programs import with_kind, with_misconception
 
 SELF_ATTENTION_01 = '''
@@ -354,3 +358,33 @@ def test_a_course_can_turn_it_off(course: Course, fork_server: ForkServer):
 
     assert upper.score < upper.max_score
     assert result.carried == 0
+
+
+CARRIED_BEFORE = tomllib.loads(Path(__file__).with_name("carried_points.toml").read_text("utf-8"))
+KEPT = 0.95  # of the points that realistic mistakes had before attempts were asked for
+DTYPE = 0.1  # points of an exercise for its dtype, which are never carried; nor were there any
+
+
+@pytest.mark.nightly  # forty seconds; above, each stage has mistakes that are carried
+def test_realistic_mistakes_keep_what_is_carried(grade_class: GradeClass, course: Course):
+    """Garbage earns little below right code, and attempts with a mistake nearly all they had."""
+    kept = before = 0.0
+    for name, points in CARRIED_BEFORE.items():
+        base = composition(course.stage(name))
+        assert base is not None
+        above = len(course.stage(name).exercises) - len(base.used)
+        wanted = [one for one in programs() if one.stage == name and one.id in points]
+        for one, result in zip(
+            wanted, grade_class([below(base, one) for one in wanted]), strict=True
+        ):
+            before += points[one.id]
+            kept += min(points[one.id], result.carried + DTYPE * above)
+
+    assert KEPT * before <= kept <= before
+
+
+def below(base: Composition, program: Program) -> Submission:
+    """Submit the right program *base* with the definitions of *program* in it."""
+    text = f"{base.path.read_text('utf-8')}\n\n{program.code}".encode()
+    code = Code(kind="module", cells=(text,), label=f"{program.id}.py")
+    return Submission(student=program.id, stage=program.stage, code=code)
