@@ -27,7 +27,8 @@ from random import Random
 
 from autograder.authoring.mutation import mutants
 from autograder.course import Course, Stage, find_root, load
-from autograder.diagnosis.matcher import MisconceptionMatcher, channel_of, explain
+from autograder.diagnosis.diagnostician import diagnose
+from autograder.diagnosis.live import LiveSource, channel_of
 from autograder.diagnosis.misconceptions import read
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.operators.scopes import Exercise
@@ -60,7 +61,7 @@ MISTAKES = (  # of a result and the places of its entries
 SHARES = (0.02, 1.0)  # of them: the least and the largest
 
 
-class KindsOnly(MisconceptionMatcher):
+class KindsOnly(LiveSource):
     """Names mistakes by their kinds alone: a description in other words is counted apart."""
 
     def __init__(self, runner: SuiteRunner, stage: Stage) -> None:
@@ -164,10 +165,10 @@ def _print_counts(name: str, counts: Counter[str]) -> None:
 def _bank(runner: SuiteRunner, stage: Stage) -> Counter[str]:
     """Count the misconceptions of *stage* that kinds of mistake name."""
     counts: Counter[str] = Counter()
-    matcher = KindsOnly(runner, stage)
+    source = KindsOnly(runner, stage)
     solution = solution_channel(stage.solution)
     for item in read(stage.misconceptions):
-        said = _said(runner, stage, matcher, item.exercise, channel_of(stage, item, solution))
+        said = _said(runner, stage, source, item.exercise, channel_of(stage, item, solution))
         counts["misconceptions"] += 1
         counts[said or "passed"] += 1
     return counts
@@ -177,15 +178,15 @@ def _mutants(runner: SuiteRunner, stage: Stage) -> Counter[str]:
     """Count the mutants of *stage* that fail a check, and those of them that are named."""
     counts: Counter[str] = Counter()
     solution = stage.solution.read_text("utf-8")
-    matcher = KindsOnly(runner, stage)
+    source = KindsOnly(runner, stage)
     for mutant in mutants(solution, stage.solution.name):
         exercise = changed_exercise(stage, solution, mutant.text)
         try:
             channel = LocalChannel("mutant", mutant.text.encode())
         except CourseError:  # it can't be imported
             continue
-        if said := _said(runner, stage, matcher, exercise, channel):
-            known = said == "kind" and _is_known(stage, matcher, exercise, mutant.text)
+        if said := _said(runner, stage, source, exercise, channel):
+            known = said == "kind" and _is_known(source, stage, exercise, mutant.text)
             counts["killed"] += 1
             counts[said] += 1
             counts["kind of just this program"] += known
@@ -202,14 +203,14 @@ def changed_exercise(stage: Stage, solution: str, text: str) -> str:
     return next(changed, names[0])
 
 
-def _is_known(stage: Stage, matcher: KindsOnly, exercise: str, text: str) -> bool:
+def _is_known(source: KindsOnly, stage: Stage, exercise: str, text: str) -> bool:
     """Whether a kind of mistake makes just this program."""
     names = [one.name for one in stage.exercises]
-    return Exercise(text, exercise, names).text([]) in matcher.operators.texts(exercise)
+    return Exercise(text, exercise, names).text([]) in source.programs(exercise).texts
 
 
 def _said(
-    runner: SuiteRunner, stage: Stage, matcher: KindsOnly, exercise: str, channel: LocalChannel
+    runner: SuiteRunner, stage: Stage, source: KindsOnly, exercise: str, channel: LocalChannel
 ) -> str:
     """Return what is said about a program, in one word; nothing if it passes every check."""
     checks = [one for one in runner.checks(stage.name) if one.spec.exercise == exercise]
@@ -218,9 +219,9 @@ def _said(
     passed = [one.item for one, shown in seen if shown.error is None]
     if not failures:
         return ""
-    if explain(matcher, exercise, failures, passed):
+    if diagnose(source, exercise, failures, passed).diagnoses:
         return "kind"
-    described = [one for one in failures if matcher.describe_otherwise(one)]
+    described = [one for one in failures if source.describe_otherwise(one)]
     if any(isinstance(one.observation.error, Fault) for one in described):
         return "exception"
     if described:

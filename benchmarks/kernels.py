@@ -22,7 +22,7 @@ from torch import Tensor
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis import fingerprints, misconceptions
-from autograder.diagnosis.matcher import channel_of
+from autograder.diagnosis.live import channel_of
 from autograder.diagnosis.observation import UNCOMPARED_VERBS, Observation, status_of
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.suite.checks import Layer

@@ -19,10 +19,10 @@ from autograder.diagnosis.fingerprints import (
     PARTS,
     PASSES,
     Fingerprints,
-    Mistake,
     Print,
     Shown,
     Wording,
+    Written,
     agree,
     compact,
     kind_label,
@@ -30,7 +30,7 @@ from autograder.diagnosis.fingerprints import (
     shown_by,
     to_json,
 )
-from autograder.diagnosis.matcher import Run, channel_of
+from autograder.diagnosis.live import Run, channel_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.operators.programs import Programs
 from autograder.diagnosis.operators.rewrites import Rewrite
@@ -183,16 +183,16 @@ class FingerprintMaker:
         labels = {item.id for item in bank} | {known.label(len(mistakes) + one) for one in wanted}
         return Made(sealed(known), labels)
 
-    def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[Mistake]:
+    def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[Written]:
         """Keep what each misconception shows; return those that fail a check."""
-        found: list[Mistake] = []
+        found: list[Written] = []
         for item in bank:
             channel = channel_of(self._public.stage, item, self._public.solution)
             showings = self._examine(item.id, item.exercise, channel)
             if showings.shown:
                 self._keep(len(found), showings)
                 words = item.explanation, item.question, item.title
-                found.append(Mistake(item.id, item.exercise, *words))
+                found.append(Written(item.id, item.exercise, *words))
         return found
 
     def _fails(self, mistakes: int, number: int, kind: Kind) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from autograder.authoring.fingerprinting import Kind, kinds_of
 from autograder.course import Stage
 from autograder.diagnosis.carry_forward import NONSENSE, change, with_mistakes
-from autograder.diagnosis.matcher import LEAST_SHARE
+from autograder.diagnosis.live import LEAST_SHARE
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError
 from autograder.sandbox.static_names import definitions, parse, reached_uses

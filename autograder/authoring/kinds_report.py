@@ -15,15 +15,11 @@ import torch
 from autograder.authoring.fingerprinting import Kind, kinds_of
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints
-from autograder.diagnosis.fingerprint_matcher import (
-    FailedCheck,
-    explain,
-    explain_rest,
-)
 from autograder.diagnosis.fingerprints import PASSES, Fingerprints, Shown
-from autograder.diagnosis.observation import Match
 from autograder.diagnosis.operators.answers import tells
-from autograder.diagnosis.operators.comparison import ALL
+from autograder.diagnosis.operators.programs import ALL
+from autograder.diagnosis.ranking import FailedCheck, Ranking
+from autograder.diagnosis.recorded import RecordedEvidence
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Status
 from autograder.suite.checks import CollectedCheck, Layer
@@ -104,14 +100,14 @@ def unnoticed(course: Course, stage: Stage) -> tuple[Kind, ...]:
 
 def _end(runner: SuiteRunner, stage: Stage, kind: Kind) -> HiddenEnd:
     """Ask *kind* what each hidden check asks, and run the check where an answer differs."""
-    operators = runner.wrong_programs(stage).operators
+    source = runner.wrong_programs(stage)
     key, end = (kind.number,), HiddenEnd.PASSES
     if kind.channel is None:
         return end
     for check in runner.checks(stage.name):
         if check.spec.exercise != kind.exercise:
             continue
-        script = operators.script(check.item)
+        script = source.script(check.item)
         same = kind.programs.solves(key, script, len(script.solved.answers), ALL)
         if same and check.spec.layer is not Layer.FORBIDDEN:  # that looks at the code, too
             continue
@@ -126,53 +122,48 @@ class _Naming:
 
     def __init__(self, known: Fingerprints, checks: Sequence[CollectedCheck]) -> None:
         self._known = known
-        layers = {check.name: check.spec.layer for check in checks}
-        self._exercises = {check.name: check.spec.exercise for check in checks}
-        self._failed: dict[int, list[FailedCheck]] = {}
+        self._specs = {check.name: check.spec for check in checks}
+        self._written = {mistake.id for mistake in known.mistakes}
+        self._shown: dict[int, dict[str, Shown]] = {}
         for check, prints in known.prints.items():
             for one in prints:
-                failed = _failed_check(known, check, layers[check], known.shown(one))
                 for number in one.of:
-                    self._failed.setdefault(number, []).append(failed)
+                    self._shown.setdefault(number, {})[check] = known.shown(one)
 
     def name(self, number: int) -> str:
         """Say how the program *number* is named."""
-        failed = sorted(self._failed[number], key=lambda one: not one.tells)
-        same = frozenset.intersection(*(one.numbers for one in failed))
-        if any(other < len(self._known.mistakes) for other in same):
-            return BANK
-        exercise = self._exercises[failed[0].name]
-        names = {one.name for one in failed}
+        shown = self._shown[number]
+        failed = [self._failed_check(name, one) for name, one in shown.items()]
+        exercise = self._specs[failed[0].name].exercise
         passed = [
-            check
-            for check, owner in self._exercises.items()
-            if owner == exercise and check not in names
+            name
+            for name, spec in self._specs.items()
+            if spec.exercise == exercise and name not in shown
         ]
-        found = explain(self._known, failed, passed) or explain_rest(self._known, failed, passed)
-        kinds = set(chain.from_iterable(one.misconceptions for one in found.values()))
-        if not kinds:
+        failed.sort(key=lambda check: not check.tells)
+        evidence = RecordedEvidence(self._known, failed, shown, passed)
+        found = Ranking(evidence).explanation().diagnoses
+        names = set(chain.from_iterable(one.misconceptions for one in found.values()))
+        if not names:
             return UNNAMED
-        own = self._known.rewrite(number).kind in kinds
-        return OTHER if not own else OWN if len(kinds) == 1 else TIED
+        if names & self._written:
+            return BANK
+        own = self._known.mistake(number).id in names
+        return OTHER if not own else OWN if len(names) == 1 else TIED
 
-
-def _failed_check(known: Fingerprints, check: str, layer: Layer, shown: Shown) -> FailedCheck:
-    matches = known.matching(check, shown)
-    wrong = shown.end.status in WRONG and bool(shown.answers)
-    about_code = layer is Layer.FORBIDDEN and known.is_right(check, shown)
-    return FailedCheck(
-        check,
-        layer,
-        frozenset(number for number, match in matches.items() if match is Match.YES),
-        wrong=wrong and not about_code,
-        tells=bool(shown.answers) and tells(_with_tensors(shown.answers[-1])),
-        fault=shown.end.status not in WRONG,
-        stopped=frozenset(number for number, match in matches.items() if match is Match.TEXT_ONLY),
-        undecided=frozenset(
-            number for number, match in matches.items() if match is Match.UNDECIDED
-        ),
-        end=shown.end,
-    )
+    def _failed_check(self, name: str, shown: Shown) -> FailedCheck:
+        layer, end = self._specs[name].layer, shown.end
+        about_code = layer is Layer.FORBIDDEN and self._known.is_right(name, shown)
+        return FailedCheck(
+            name,
+            layer,
+            wrong=end.status in WRONG and bool(shown.answers) and not about_code,
+            tells=bool(shown.answers) and tells(_with_tensors(shown.answers[-1])),
+            fault=end.status not in WRONG,
+            raised=end.raised,
+            specific=end.specific,
+            refuses=end.refuses,
+        )
 
 
 def _with_tensors(value: Any) -> Any:

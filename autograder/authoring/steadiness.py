@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.diagnosis.matcher import Run
+from autograder.diagnosis.live import Run
 from autograder.diagnosis.observation import Match, Observation, compare, does_not_end
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import Reply, TensorValue, Value, Verb

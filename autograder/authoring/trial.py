@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autograder.course import Course, Stage
-from autograder.diagnosis.operators.search import Tried
+from autograder.diagnosis.live import Tried
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import SubmissionResult

@@ -28,11 +28,11 @@ import pytest
 from torch import Tensor
 
 from autograder.course import Stage
-from autograder.diagnosis.matcher import Run
+from autograder.diagnosis.live import Run
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Match, Observation, compare
 from autograder.errors import CourseError
-from autograder.results import Diagnosis, Status
+from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import DictValue, Value
 from autograder.sandbox.static_names import Definition, definitions, parse, reached_uses
@@ -328,16 +328,6 @@ class CarryForward:
         solution = self._stage.solution.read_text("utf-8")
         text = with_mistakes(program.path, program.mistakes, solution)
         return text + change(program.exercise, program.changed) if program.changed else text
-
-
-def certain_mistakes(
-    bank: Sequence[Misconception], exercise: str, diagnoses: Iterable[Diagnosis]
-) -> tuple[Misconception, ...]:
-    """Return what *diagnoses* name: one mistake, or several that no answer can distinguish."""
-    ids = {name for diagnosis in diagnoses for name in diagnosis.misconceptions}
-    named = tuple(item for item in bank if item.exercise == exercise and item.id in ids)
-    tied = all(item.id in named[0].ties for item in named[1:])
-    return named if tied else ()
 
 
 def change(exercise: str, how: str) -> str:

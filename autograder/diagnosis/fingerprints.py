@@ -19,6 +19,7 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
     MATCHES,
     UNCOMPARED_VERBS,
@@ -33,7 +34,7 @@ from autograder.diagnosis.operators.answers import (
     quoted_roles,
     refuses,
 )
-from autograder.diagnosis.operators.rewrites import Rewrite
+from autograder.results import title_of
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement, rounded, scale_of
@@ -52,7 +53,7 @@ NO_GRADIENTS = "NoGradients"  # in the place of the type of an exception
 PASSES = -1  # in the place of the wording of a program that passes every public check
 
 
-class Mistake(msgspec.Struct, frozen=True):
+class Written(msgspec.Struct, frozen=True):
     """What a student may read about a misconception."""
 
     id: str
@@ -127,7 +128,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     format_version: Literal[4] = 4
     made_from: str
     digest: str = ""
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[Written, ...]
     programs: tuple[int, ...]
     wordings: tuple[Wording, ...]
     questions: tuple[str, ...]
@@ -157,40 +158,27 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Return the programs that show in *check* what was *seen*, by their numbers."""
         found: dict[int, Match] = {}
         for one in self.prints.get(check, ()):
-            match = self._compare(one, seen)
-            stopped = self._compare_steps(one, seen, match)
-            found.update(
-                (number, match if number < len(self.mistakes) else stopped) for number in one.of
-            )
+            found |= dict.fromkeys(one.of, self._compare(one, seen))
         found |= dict.fromkeys(self.undecided.get(check, ()), Match.UNDECIDED)
         return {number: match for number, match in found.items() if match is not Match.NO}
 
     def _compare(self, one: Print, seen: Shown) -> Match:
-        """Compare as ``observation.compare`` does."""
+        """Compare as ``live`` does: each program may refuse in its own words."""
         end = self.ends[one.end]
         if end[:3] != seen.end[:3]:
-            return Match.NO
+            refused = end.refuses and seen.end.refuses
+            same = refused and self._compare_answers(one, seen) is Agreement.SAME
+            return self._of_exceptions(end, seen.end) if same else Match.NO
         if seen.answers or one.answers:
             return MATCHES[self._compare_answers(one, seen)]
-        if end.kind == NO_GRADIENTS:
-            return Match.TEXT_ONLY  # only the shape of an answer, which many mistakes have
-        if end.message == seen.end.message:
+        if end.message == seen.end.message and end.kind != NO_GRADIENTS:
             return Match.YES
-        return Match.TEXT_ONLY if end.kind else Match.NO
+        return self._of_exceptions(end, seen.end) if end.kind else Match.NO
 
-    def _compare_steps(self, one: Print, seen: Shown, match: Match) -> Match:
-        """Compare as ``operators.comparison`` does, which has the result of ``compare``, *match*.
-
-        Each program may refuse in its own words, and two lines must be able to be the same step.
-        """
-        end = self.ends[one.end]
-        if match is Match.NO and end.refuses and seen.end.refuses:
-            same = self._compare_answers(one, seen) is Agreement.SAME
-            match = Match.TEXT_ONLY if same else match
-        if match is Match.TEXT_ONLY:
-            same = end.raised and may_share_step(end.quantities, seen.end.quantities)
-            return Match.TEXT_ONLY if same else Match.NO
-        return match
+    def _of_exceptions(self, end: End, seen: End) -> Match:
+        """Compare two exceptions whose lines must be able to be the same step."""
+        same = not end.raised or may_share_step(end.quantities, seen.quantities)
+        return Match.TEXT_ONLY if same else Match.NO
 
     def _compare_answers(self, one: Print, seen: Shown) -> Agreement:
         if len(one.answers) != len(seen.answers):
@@ -225,11 +213,16 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Return the answers of the solution to a check that looks at the code."""
         return [self._whole[index] for index in self.solved.get(check, ())]
 
-    def rewrite(self, number: int) -> Rewrite:
-        """Return the program *number* as a rewrite without edits."""
-        found = self.wordings[self.programs[number - len(self.mistakes)]]
-        question = self.questions[found.question]
-        return Rewrite(found.kind, found.explanation, question, (), str(found.group))
+    def mistake(self, number: int) -> Mistake:
+        """Return what a student may read about the program *number*."""
+        count = len(self.mistakes)
+        if number < count:
+            found = self.mistakes[number]
+            words = found.explanation, found.question, found.title
+            return Mistake(found.id, *words, group=found.id, written=True)
+        kind, explanation, question, group = self.wordings[self.programs[number - count]]
+        title = title_of(explanation)
+        return Mistake(kind, explanation, self.questions[question], title, str(group))
 
     def label(self, number: int) -> str:
         """Return the id of a misconception, or which program with a kind of mistake it is."""
@@ -239,13 +232,8 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def words(self) -> dict[str, tuple[str, str]]:
         """Return explanation and question of each program that fails, by its label."""
         numbers = {number for numbers in self._failing.values() for number in numbers}
-        mistakes = [(one.explanation, one.question) for one in self.mistakes]
-        return {
-            self.label(number): mistakes[number]
-            if number < len(mistakes)
-            else self.rewrite(number)[1:3]
-            for number in numbers
-        }
+        mistakes = {self.label(number): self.mistake(number) for number in numbers}
+        return {label: (one.explanation, one.question) for label, one in mistakes.items()}
 
     def by_check(self) -> dict[tuple[str, str], Shown]:
         """Return what each program shows, by check and label."""
@@ -358,7 +346,7 @@ def from_json(text: bytes) -> Fingerprints:
         known.shown(one)
     for number, wording in enumerate(known.programs, start=len(known.mistakes)):
         if wording != PASSES:
-            known.rewrite(number)
+            known.mistake(number)
     return known
 
 

@@ -15,12 +15,13 @@ from _pytest.config import ConftestImportFailure, _prepareconfig
 from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
-from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes
-from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
-from autograder.diagnosis.matcher import LEAST_SHARE, Matcher, MisconceptionMatcher, explain
+from autograder.diagnosis.carry_forward import CarryForward
+from autograder.diagnosis.diagnostician import Source, diagnose
+from autograder.diagnosis.live import LEAST_SHARE, LiveSource, Tried
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation, status_of
-from autograder.diagnosis.operators.search import Tried
+from autograder.diagnosis.ranking import Explanation
+from autograder.diagnosis.recorded import recorded_source
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
@@ -35,7 +36,7 @@ from autograder.grading.outcomes import (
     withhold_known_values,
 )
 from autograder.grading.time_limit import limited
-from autograder.results import CheckResult, Diagnosis, ExerciseResult, Status, SubmissionResult, add
+from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.sandbox.transcript import OtherRequestError
@@ -181,7 +182,7 @@ class SuiteRunner:
         self._diagnose = diagnose
         self._carry_forward = carry_forward
         self._context = plugin.context
-        self._matchers: dict[str, Matcher | None] = {}
+        self._sources: dict[str, Source | None] = {}
         self._carriers: dict[str, CarryForward] = {}
         self._solved: dict[str, Observation] = {}
         self._known: dict[str, KnownReplies] = {}
@@ -279,32 +280,32 @@ class SuiteRunner:
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
-    def wrong_programs(self, stage: Stage) -> MisconceptionMatcher:
-        """Return the matcher of *stage* that runs wrong programs; a student's machine has none."""
-        matcher = self._matcher(stage)
-        if not isinstance(matcher, MisconceptionMatcher):
+    def wrong_programs(self, stage: Stage) -> LiveSource:
+        """Return the wrong programs of *stage*; a student's machine has none."""
+        source = self._source(stage)
+        if not isinstance(source, LiveSource):
             msg = f"{stage.name} has no solution here."
             raise CourseError(msg)
-        return matcher
+        return source
 
     def diagnose(self, stage: Stage, mistake: Misconception) -> dict[CollectedCheck, list[str]]:
         """Return the names that a diagnosis gives *mistake*, by the check that it fails.
 
         It runs in this process, as it does when a student's code is compared with it.
         """
-        matcher = self.wrong_programs(stage)
+        source = self.wrong_programs(stage)
         checks = [one for one in self.checks(stage.name) if one.spec.exercise == mistake.exercise]
-        seen = {one: matcher.replay(mistake, one.item) for one in checks}
+        seen = {one: source.replay(mistake, one.item) for one in checks}
         failed = {one: shown for one, shown in seen.items() if shown.error is not None}
         failures = [Failure(one.item, shown) for one, shown in failed.items()]
         passed = [one.item for one in checks if one not in failed]
-        found = explain(matcher, mistake.exercise, failures, passed)
+        found = diagnose(source, mistake.exercise, failures, passed).diagnoses
         return {one: found[one.name].misconceptions if one.name in found else [] for one in failed}
 
     def tried(self, stage: Stage) -> list[Tried]:
         """List which explanations were tried for the submissions of *stage* so far."""
-        matcher = self._matchers.get(stage.name)
-        return matcher.operators.tried if isinstance(matcher, MisconceptionMatcher) else []
+        source = self._sources.get(stage.name)
+        return source.tried if isinstance(source, LiveSource) else []
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
         """Run one check on *channel* as pytest does; return what it showed.
@@ -414,11 +415,12 @@ class SuiteRunner:
         if below.wrong and failures and len(failures) + len(passed) == len(checks):  # all of it ran
             with session.charged(DIAGNOSIS_SECONDS):
                 given, failures = self._carry(stage, session, exercise, failures, passed, below)
-        matcher = self._matcher(stage) if failures and self._diagnose else None
+        source = self._source(stage) if failures and self._diagnose else None
         with session.charged(DIAGNOSIS_SECONDS):
-            diagnoses = explain(matcher, exercise, failures, passed) if matcher else {}
-        if matcher and self._carry_forward:
-            mistakes = _attempts(matcher, checks, diagnoses.values())
+            found = diagnose(source, exercise, failures, passed) if source else None
+        diagnoses = found.diagnoses if found else {}
+        if source and found and self._carry_forward:
+            mistakes = _attempts(source, checks, found.explanation)
             carrier = self._carrier(stage)
             works = bool(mistakes or given) or carrier.shows_work(exercise, passed)
             if works and not carrier.uses_any(session.definitions, exercise, below.left_out):
@@ -487,15 +489,15 @@ class SuiteRunner:
     def _known_replies(self, item: pytest.Item) -> KnownReplies:
         return self._known.setdefault(item.nodeid, KnownReplies())
 
-    def _matcher(self, stage: Stage) -> Matcher | None:
-        """Return the matcher of *stage*: by the wrong code, for students by its fingerprints."""
-        if stage.name not in self._matchers:
-            self._matchers[stage.name] = (
-                MisconceptionMatcher(stage, self.run, self._context.solution(stage))
+    def _source(self, stage: Stage) -> Source | None:
+        """Return the wrong programs of *stage*; a student's machine has their fingerprints."""
+        if stage.name not in self._sources:
+            self._sources[stage.name] = (
+                LiveSource(stage, self.run, self._context.solution(stage))
                 if not isinstance(self.course, Handout)
-                else fingerprint_matcher(stage)
+                else recorded_source(stage)
             )
-        return self._matchers[stage.name]
+        return self._sources[stage.name]
 
     def _carrier(self, stage: Stage) -> CarryForward:
         if stage.name not in self._carriers:
@@ -533,19 +535,14 @@ def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseExceptio
 
 
 def _attempts(
-    matcher: Matcher, checks: Sequence[CollectedCheck], diagnoses: Collection[Diagnosis]
+    source: Source, checks: Sequence[CollectedCheck], found: Explanation
 ) -> tuple[Misconception, ...]:
-    """Return what *diagnoses* of one exercise name, if it does most of the work.
-
-    It is a misconception, or else a kind of mistake.
-    """
-    if not isinstance(matcher, MisconceptionMatcher):
+    """Return the mistakes of one exercise that are certain, if they do most of the work."""
+    if not isinstance(source, LiveSource):
         return ()
-    exercise = checks[0].spec.exercise
-    named = certain_mistakes(matcher.misconceptions, exercise, diagnoses)
-    named = named or matcher.operators.mistakes(exercise, diagnoses)
     items = [check.item for check in checks]
-    return tuple(one for one in named if matcher.share(one, items) >= LEAST_SHARE)
+    named = source.mistakes(checks[0].spec.exercise, found)
+    return tuple(one for one in named if source.share(one, items) >= LEAST_SHARE)
 
 
 def _needs(check: CollectedCheck) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from autograder.authoring.mutation import mutants
 from autograder.course import Course, Stage, handouts, load
 from autograder.diagnosis import misconceptions
-from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
-from autograder.diagnosis.matcher import Matcher, explain
+from autograder.diagnosis.diagnostician import Source, diagnose
 from autograder.diagnosis.observation import Failure, status_of
+from autograder.diagnosis.recorded import recorded_source
 from autograder.errors import CourseError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Diagnosis, Status
@@ -67,10 +67,10 @@ def blocks(course: Course, stage: Stage) -> dict[str, str]:
     found = list(programs_of(stage))
     own = handouts(course.root / "assignments")
     handed_out = own.stage(stage.name)
-    matcher = fingerprint_matcher(handed_out)
-    assert matcher, "release builds the fingerprints"
+    source = recorded_source(handed_out)
+    assert source, "release builds the fingerprints"
     with open_suites(own, [handed_out], public=True) as runner:
-        recorded = [_said(runner, handed_out, matcher, one) for one in found]
+        recorded = [_said(runner, handed_out, source, one) for one in found]
     with open_suites(course, [stage]) as runner:
         live = [_said(runner, stage, runner.wrong_programs(stage), one) for one in found]
     return {
@@ -80,9 +80,7 @@ def blocks(course: Course, stage: Stage) -> dict[str, str]:
     }
 
 
-def _said(
-    runner: SuiteRunner, stage: Stage, matcher: Matcher, program: Program
-) -> list[str] | None:
+def _said(runner: SuiteRunner, stage: Stage, source: Source, program: Program) -> list[str] | None:
     """Return what is said of a program, in lines; ``None`` if it passes every check."""
     checks = [one for one in runner.checks(stage.name) if one.spec.exercise == program.exercise]
     try:
@@ -99,7 +97,7 @@ def _said(
     if not failures:
         return None
     passed = [one.item for one, shown in seen if shown.error is None]
-    found = explain(matcher, program.exercise, failures, passed)
+    found = diagnose(source, program.exercise, failures, passed).diagnoses
     return list(_lines(found.values(), len(failures)))
 
 

@@ -16,9 +16,10 @@ from autograder.authoring.recording import open_recorder
 from autograder.authoring.verify import verify
 from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis import fingerprints
-from autograder.diagnosis.fingerprint_matcher import FingerprintMatcher
-from autograder.diagnosis.matcher import Matcher, MisconceptionMatcher, explain
+from autograder.diagnosis.diagnostician import Source, diagnose
+from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.observation import Failure
+from autograder.diagnosis.recorded import RecordedSource
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.suite import public_record
 from autograder.suite.in_process import LocalChannel, solution_channel
@@ -61,15 +62,15 @@ def other_names(course: Course, stages: list[Stage], every: int) -> Iterator[str
             solution = solution_channel(stage.solution)
             known = fingerprints.find(stage.fingerprints)
             assert known is not None
-            by_code = MisconceptionMatcher(stage, runner.run, solution)
-            by_numbers = FingerprintMatcher(known)
+            by_code = LiveSource(stage, runner.run, solution)
+            by_numbers = RecordedSource(known)
             undecided = known.undecided_by_check()
             for number, kind in list(enumerate(kinds_of(stage, solution)))[::every]:
                 if kind.channel is None:
                     continue
                 code, numbers = (
-                    names(matcher, runner, stage, kind.exercise, kind.channel)
-                    for matcher in (by_code, by_numbers)
+                    names(source, runner, stage, kind.exercise, kind.channel)
+                    for source in (by_code, by_numbers)
                 )
                 label = fingerprints.kind_label(number)
                 checks = {
@@ -82,14 +83,14 @@ def other_names(course: Course, stages: list[Stage], every: int) -> Iterator[str
 
 
 def names(
-    matcher: Matcher, runner: SuiteRunner, stage: Stage, exercise: str, code: LocalChannel
+    source: Source, runner: SuiteRunner, stage: Stage, exercise: str, code: LocalChannel
 ) -> Names:
-    """Name the mistakes in *code* as *matcher* does."""
+    """Name the mistakes in *code* as *source* does."""
     checks = [one.item for one in runner.checks(stage.name) if one.spec.exercise == exercise]
     seen = [Failure(check, runner.run(check, code)) for check in checks]
     failures = [one for one in seen if one.observation.error is not None]
     passed = [one.item for one in seen if one.observation.error is None]
-    found = explain(matcher, exercise, failures, passed)
+    found = diagnose(source, exercise, failures, passed).diagnoses
     return {check: sorted(one.misconceptions) for check, one in found.items()}
 
 

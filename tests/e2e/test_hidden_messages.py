@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from autograder import course as courses
-from autograder.diagnosis.operators.search import OperatorSearch
+from autograder.diagnosis.ranking import Explanation, Ranking
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import CheckResult
 from autograder.sandbox.protocol import (
@@ -175,8 +175,7 @@ def test_hidden_checks_repeat_nothing_in_their_diagnosis(
     Kinds of mistake have sentences that are made before anything is answered.
     """
     monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
-    for name in ("find", "find_some"):
-        monkeypatch.setattr(OperatorSearch, name, lambda *_arguments: {})
+    monkeypatch.setattr(Ranking, "explanation", lambda _ranking: Explanation({}))
     answers = (renamed, scaled)
     results = [one for answer in answers for one in hidden_results(answer, diagnose=True)]
     texts = [str(check.diagnosis) for check in results if check.diagnosis]
@@ -199,8 +198,7 @@ def test_beside_hidden_inputs_no_number_of_an_answer_changes_a_word(
 ):
     """Two programs that differ in one number are told the same, so no sentence carries it."""
     monkeypatch.setattr("autograder.diagnosis.misconceptions.read", lambda _path: ())
-    for name in ("find", "find_some"):
-        monkeypatch.setattr(OperatorSearch, name, lambda *_arguments: {})
+    monkeypatch.setattr(Ranking, "explanation", lambda _ranking: Explanation({}))
     told, again = (
         hidden_results(partial(answer, chosen), diagnose=True) for chosen in (number, other)
     )

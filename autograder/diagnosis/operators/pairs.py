@@ -7,20 +7,14 @@ depends on the programs and on the form of the wrong answers alone is worked out
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from autograder.diagnosis.observation import Failure
-from autograder.diagnosis.operators.answers import (
-    form_of,
-    has_form,
-    last_answer,
-    same_answers,
-    tells,
-)
-from autograder.diagnosis.operators.comparison import ALL, MAX_SCREENS, Comparison
-from autograder.diagnosis.operators.naming import Found
-from autograder.diagnosis.operators.programs import Key, Programs, Script
-from autograder.suite.checks import Layer, layer_of
+from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.operators.answers import form_of, has_form, same_answers
+from autograder.diagnosis.operators.programs import ALL, Key, Programs, Script
+from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, FailedCheck, Ranking
+from autograder.suite.checks import Layer
+from autograder.suite.noise import Agreement
 
 MAX_PAIRS = 800  # that are tried for one submission; most are known from others of the class
 MAX_SIEVES = 2  # passed checks in which every mistake of a pair must give right answers
@@ -48,6 +42,31 @@ class Wanted(NamedTuple):
     alone: frozenset[int]
 
 
+class Evidence(Protocol):
+    """What the programs of an exercise and a submission show, as far as pairs need it."""
+
+    @property
+    def passed(self) -> Sequence[str]: ...  # noqa: D102  # names of checks
+
+    def seen(self, check: FailedCheck) -> Observation:
+        """Return what the submission showed."""
+
+    def script(self, check: str) -> Script:
+        """Return what a check asks."""
+
+    def layer(self, check: str) -> Layer | None:
+        """Return the layer of a check."""
+
+    def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
+        """Return those of *keys* that may answer like the submission."""
+
+    def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
+        """Whether a program answers like the solution."""
+
+    def shows(self, key: Key, check: FailedCheck) -> Agreement:
+        """Compare a program's answers with the submission's."""
+
+
 class PairSearch:
     """The search for two mistakes in one exercise."""
 
@@ -56,33 +75,34 @@ class PairSearch:
         self._halves: dict[Any, Halves] = {}
         self._pairs: dict[Any, tuple[Key, ...]] = {}
 
-    def find(self, compared: Comparison) -> list[Found]:
+    def find(self, evidence: Evidence, ranking: Ranking) -> list[Candidate]:
         """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
-        alone = _alone(compared)
-        unexplained = _least_explained(compared) or _unexplained_by(alone, compared)
-        first = unexplained or compared.wrong[0]
-        if not tells(last_answer(first)):
+        compared = Compared(evidence, ranking, len(self._programs.keys))
+        alone = compared.alone()
+        unexplained = compared.least_explained() or compared.unexplained_by(alone)
+        first = unexplained or ranking.wrong[0]
+        if not first.tells:
             return []
-        name, halves = self._halves_for(compared, first)
-        screens = list({one.item.name: one for one in (*compared.screens, first)}.values())
-        wanted = _wanted(compared, screens, unexplained, alone)
+        name, halves = self._halves_for(evidence, first)
+        screens = list({check.name: check for check in (*compared.screens, first)}.values())
+        wanted = compared.wanted(screens, unexplained, alone)
         if (name, wanted) not in self._pairs:
-            pairs = islice(self._able(compared, halves, screens, wanted), MAX_PAIRS)
+            pairs = islice(self._able(evidence, halves, screens, wanted), MAX_PAIRS)
             _keep(self._pairs, (name, wanted), tuple(pairs))
-        found: list[Found] = []
-        for key in compared.matching(self._pairs[name, wanted], first):
+        found: list[Candidate] = []
+        for key in evidence.matching(self._pairs[name, wanted], first):
             equal = product(*(halves[number] for number in key))
-            found += [compared.check(one) for one in equal if self._programs.compatible(one)]
-        complete = [one for one in found if compared.is_complete(one)]
-        return complete or _nearly_complete(compared, found)
+            found += [ranking.candidate(one) for one in equal if self._programs.compatible(one)]
+        complete = [one for one in found if ranking.is_complete(one)]
+        return complete or compared.nearly_complete(found)
 
     def _able(
-        self, compared: Comparison, halves: Halves, screens: Sequence[Failure], wanted: Wanted
+        self, evidence: Evidence, halves: Halves, screens: Sequence[FailedCheck], wanted: Wanted
     ) -> Iterator[Key]:
         """Yield the pairs that can explain every wrong answer, the likeliest first."""
         differs = {
             number: frozenset(
-                one.item.name for one in screens if not compared.like_the_solution((number,), one)
+                check.name for check in screens if not evidence.like_the_solution((number,), check)
             )
             for number in halves
         }
@@ -92,16 +112,16 @@ class PairSearch:
             if all_differ and (not wanted.alone or not wanted.alone.isdisjoint((one, other))):
                 yield one, other
 
-    def _halves_for(self, compared: Comparison, first: Failure) -> tuple[Any, Halves]:
+    def _halves_for(self, evidence: Evidence, first: FailedCheck) -> tuple[Any, Halves]:
         """Return the programs that may be half of a pair, and a name for them."""
-        layers = [(layer_of(one), compared.script(one)) for one in compared.passed]
+        layers = [(evidence.layer(check), evidence.script(check)) for check in evidence.passed]
         sieves = [
             (STATE if layer is Layer.PARAMETERS else ALL, script)
             for layer, script in layers
             if layer in EXACT
         ][:MAX_SIEVES]
-        last, script = len(first.observation.answers) - 1, compared.script(first.item)
-        form = form_of(last_answer(first))
+        answers, script = evidence.seen(first).answers, evidence.script(first.name)
+        last, form = len(answers) - 1, form_of(answers[-1][1])
         name = script.check, last, form, tuple((verbs, one.check) for verbs, one in sieves)
         if name not in self._halves:
             equal: dict[Key, list[int]] = defaultdict(list)  # by the first that answers so
@@ -123,63 +143,77 @@ class PairSearch:
         return given is not None and given.fault is None and has_form(given.value, form)
 
 
-def _least_explained(compared: Comparison) -> Failure | None:
-    """Return a screen whose answers no single mistake gives, if there is one.
+class Compared:
+    """The wrong answers of a submission, and the kinds of mistake that alone give them.
 
-    Without gradients if possible: the way back to them takes as long as all other requests.
+    The first *count* numbers are those of programs with a kind of mistake.
     """
-    both = [one for one in compared.screens if not compared.alike(one)]
-    return min(both, key=_asks_gradients, default=None)
 
+    def __init__(self, evidence: Evidence, ranking: Ranking, count: int) -> None:
+        self._evidence = evidence
+        self._ranking = ranking
+        self._count = count
+        self.screens = ranking.wrong[:MAX_SCREENS]
 
-def _asks_gradients(failure: Failure) -> bool:
-    return any(verb == "gradients" for verb, _ in failure.observation.answers)
+    def alone(self) -> frozenset[int]:
+        """Return the programs that alone give one of the wrong answers."""
+        return frozenset(
+            key[0]
+            for check in self.screens
+            if check.tells
+            for key in self._alike(check)
+            if not self._evidence.like_the_solution(key, check)
+        )
 
+    def _alike(self, check: FailedCheck) -> list[Key]:
+        return [key for key in self._ranking.alike(check) if key[0] < self._count]
 
-def _alone(compared: Comparison) -> frozenset[int]:
-    """Return the programs that alone give one of the wrong answers."""
-    return frozenset(
-        key[0]
-        for one in compared.screens
-        if tells(last_answer(one))
-        for key in compared.alike(one)
-        if not compared.like_the_solution(key, one)
-    )
+    def least_explained(self) -> FailedCheck | None:
+        """Return a screen whose answers no single mistake gives, if there is one.
 
+        Without gradients if possible: the way back to them takes as long as all other requests.
+        """
+        both = [check for check in self.screens if not self._alike(check)]
+        return min(both, key=self._asks_gradients, default=None)
 
-def _unexplained_by(alone: Iterable[int], compared: Comparison) -> Failure | None:
-    """Return the first wrong answer that none of these programs gives, where a second one shows."""
-    for failure in compared.wrong[MAX_SCREENS:]:
-        if not any(compared.shows((number,), failure) for number in alone):
-            return failure
-    return None
+    def _asks_gradients(self, check: FailedCheck) -> bool:
+        return any(verb == "gradients" for verb, _ in self._evidence.seen(check).answers)
 
+    def unexplained_by(self, alone: Iterable[int]) -> FailedCheck | None:
+        """Return the first wrong answer that none of these programs gives."""
+        for check in self._ranking.wrong[MAX_SCREENS:]:
+            if not any(self._evidence.shows((number,), check) for number in alone):
+                return check
+        return None
 
-def _wanted(
-    compared: Comparison,
-    screens: Sequence[Failure],
-    unexplained: Failure | None,
-    alone: frozenset[int],
-) -> Wanted:
-    return Wanted(
-        screens=tuple((one.item.nodeid, len(one.observation.answers)) for one in screens),
-        differing=frozenset(
-            one.item.name
-            for one in screens
-            if not same_answers(one.observation, compared.script(one.item).solved)
-        ),
-        needed=frozenset({unexplained.item.name} if unexplained else ()),
-        alone=alone,
-    )
+    def wanted(
+        self,
+        screens: Sequence[FailedCheck],
+        unexplained: FailedCheck | None,
+        alone: frozenset[int],
+    ) -> Wanted:
+        """Return what pairs must show."""
+        seen = {check.name: self._evidence.seen(check) for check in screens}
+        return Wanted(
+            screens=tuple((name, len(shown.answers)) for name, shown in seen.items()),
+            differing=frozenset(
+                name
+                for name, shown in seen.items()
+                if not same_answers(shown, self._evidence.script(name).solved)
+            ),
+            needed=frozenset({unexplained.name} if unexplained else ()),
+            alone=alone,
+        )
 
-
-def _nearly_complete(compared: Comparison, found: Sequence[Found]) -> list[Found]:
-    """Keep those that explain most, more than any single mistake does, and pass what passed."""
-    alone = (len(one.explained) for key, one in compared.checked.items() if len(key) == 1)
-    least = max(LEAST, NEARLY * len(compared.wrong), max(alone, default=0) + 1)
-    kept = [one for one in found if len(one.explained) >= least]
-    most = max((len(one.explained) for one in kept), default=0)
-    return [one for one in kept if len(one.explained) == most and compared.passes(one)]
+    def nearly_complete(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Keep those that explain most, more than any single mistake does, and pass what passed."""
+        checked = self._ranking.checked.items()
+        alone = (len(one.explained) for key, one in checked if len(key) == 1)
+        wrong = len(self._ranking.wrong)
+        least = max(LEAST, NEARLY * wrong, max(alone, default=0) + 1)
+        kept = [one for one in found if len(one.explained) >= least]
+        most = max((len(one.explained) for one in kept), default=0)
+        return [one for one in kept if len(one.explained) == most and self._ranking.passes(one)]
 
 
 def _keep(table: dict[Any, Any], name: Any, value: Any) -> None:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from autograder.course import Stage
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
     Observation,
@@ -49,6 +51,7 @@ from autograder.diagnosis.operators.kinds import UNLIKELY, wording
 from autograder.diagnosis.operators.rewrites import Rewrite
 from autograder.diagnosis.operators.scopes import Exercise
 from autograder.errors import require_memory
+from autograder.results import title_of
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.tensors import decode
 from autograder.suite.in_process import Exchange, LocalChannel
@@ -75,6 +78,7 @@ PARTS = (
 )
 RULES = tuple(rule for part in PARTS for rule in part.RULES)
 MAX_TABLES = 200  # of samples, each of at most some hundred programs
+ALL: frozenset[str] = frozenset()  # verbs, where all count
 UNCOMPARED = "new"  # a verb whose answer says nothing
 PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
@@ -102,20 +106,30 @@ class Answer(NamedTuple):
 
 
 class Programs:
-    """The programs of one exercise: solutions with one rewrite, or several.
+    """The programs of one exercise: solutions with one rewrite, or several, and the *written* ones.
 
-    *text* is what is rewritten, if not the solution.
+    The rewrites have the first numbers, and the misconceptions that authors wrote the next.
     """
 
     def __init__(
-        self, stage: Stage, exercise: str, solution: LocalChannel, words: Words, text: str = ""
+        self,
+        stage: Stage,
+        exercise: str,
+        solution: LocalChannel,
+        words: Words,
+        written: Sequence[Misconception] = (),
     ) -> None:
         names = [one.name for one in stage.exercises]
-        self._text = text or stage.solution.read_text("utf-8")
+        self._module = stage.module
+        self._written = tuple(written)
+        self._text = stage.solution.read_text("utf-8")
         self._exercise = Exercise(self._text, exercise, names)
         self._solution = solution
         self.rewrites = tuple(rewrites_of(self._exercise, words))
         self.keys = tuple((number,) for number in range(len(self.rewrites)))
+        numbers = range(len(self.keys), len(self.keys) + len(self._written))
+        self.written_keys = tuple((number,) for number in numbers)
+        self.singles = self.keys + self.written_keys
         self._channels: dict[Key, LocalChannel | None] = {}
         self._answers: dict[tuple[Key, str], list[Answer]] = {}
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
@@ -125,6 +139,24 @@ class Programs:
         self._solves: dict[tuple[Key, str, int, frozenset[str]], bool] = {}
         self._alike: dict[tuple[Key, str, int], Key] = {}
         self._firsts: dict[tuple[str, int], list[Key]] = defaultdict(list)
+
+    def mistake(self, number: int) -> Mistake:
+        """Return what a student may read about the mistake with a number."""
+        if item := self.written_by((number,)):
+            words = item.explanation, item.question, item.title
+            return Mistake(item.id, *words, group=item.id, written=True)
+        found = self.rewrites[number]
+        title = title_of(found.explanation)
+        return Mistake(found.kind, found.explanation, found.question, title, found.group)
+
+    def written_by(self, key: Key) -> Misconception | None:
+        """Return the misconception of a program; ``None`` if it has kinds of mistake."""
+        number = key[0] - len(self.rewrites)
+        return self._written[number] if number >= 0 else None
+
+    def key_of(self, item: Misconception) -> Key:
+        """Return the program of a misconception."""
+        return self.written_keys[self._written.index(item)]
 
     @cached_property
     def texts(self) -> frozenset[str]:
@@ -269,6 +301,9 @@ class Programs:
 
         There is none of two mistakes either of which alone did not end.
         """
+        if key not in self._channels and (item := self.written_by(key)):
+            name, text = f"{self._module}_{item.id}", item.module(self._text)
+            self._channels[key] = LocalChannel(name, text.encode(), self._solution)
         if key not in self._channels:
             alone = [self._channels.get((number,)) for number in key] if len(key) > 1 else []
             if any(one.overruns for one in alone if one):

@@ -7,7 +7,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
-from autograder.diagnosis.matcher import MisconceptionMatcher, explain
+from autograder.diagnosis.diagnostician import diagnose
+from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.diagnosis.operators.rewrites import Edit, Rewrite, Site, mistake
 from autograder.diagnosis.operators.scopes import Exercise
@@ -148,7 +149,7 @@ class Grader:
         self.stage = stage
         self.runs: list[str] = []
         self.solution = solution_channel(stage.solution)
-        self.matcher = MisconceptionMatcher(stage, self.run, self.solution)
+        self.source = LiveSource(stage, self.run, self.solution)
 
     def run(self, item: SimpleNamespace, channel: LocalChannel) -> Observation:
         """Run one check on *channel*."""
@@ -169,7 +170,7 @@ class Grader:
         assert all(isinstance(one.observation.error, WrongAnswer | Raised) for one in failures)
         self.runs.clear()
         passed = [item for item, shown in seen if not shown.error]
-        return explain(self.matcher, exercise, failures, passed)
+        return diagnose(self.source, exercise, failures, passed).diagnoses
 
     def kinds(self, exercise: str, code: str) -> set[str]:
         """Return the kinds of mistake that are named in *code*."""

@@ -3,7 +3,9 @@
 import pytest
 
 from autograder.errors import CourseError
-from tests.kit.diagnosis.operators.conftest import SOLUTION, Grader
+from autograder.diagnosis.observation import Failure, Observation
+from autograder.sandbox.faults import Raised
+from tests.kit.diagnosis.conftest import SOLUTION, Grader, attends, item_of
 
 ATTEND = """
 def attend(queries, keys, values):
@@ -106,8 +108,8 @@ def test_two_mistakes_are_both_named(grader: Grader):
 
 def test_a_named_mistake_is_a_change_to_the_solution(grader: Grader):
     """Whatever the idiom, the same mistake can be made in the solution."""
-    found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(-1) @ values"))
-    [mistake] = grader.matcher.operators.mistakes("attend", found.values())
+    code = ATTEND.format(f"{E}.softmax(-1) @ values")
+    [mistake] = grader.source.mistakes("attend", grader.explain("attend", code).explanation)
 
     assert mistake.id == "scale_missing"
     assert "softmax(scores, dim=-1)" in mistake.module(SOLUTION)
@@ -115,8 +117,8 @@ def test_a_named_mistake_is_a_change_to_the_solution(grader: Grader):
 
 def test_two_named_mistakes_are_changes_to_one_program(grader: Grader):
     """The solution with both is the program that an exercise above is replayed on."""
-    found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(0) @ values"))
-    [mistake] = grader.matcher.operators.mistakes("attend", found.values())
+    code = ATTEND.format(f"{E}.softmax(0) @ values")
+    [mistake] = grader.source.mistakes("attend", grader.explain("attend", code).explanation)
 
     assert mistake.id == "scale_missing + softmax_axis"
     assert "softmax(scores, dim=-2)" in mistake.module(SOLUTION)
@@ -139,22 +141,34 @@ MISCONCEPTIONS = (
 BOTH = CAUSAL.replace("__init__()", "__init__()\n        torch.rand(3)[0]", 1)
 
 
-def test_a_misconception_and_a_kind_are_both_named(write_stage):
-    """Where the misconception alone shows, it is named alone."""
+def test_a_misconception_is_named_where_it_alone_shows(write_stage):
+    """What another mistake adds to elsewhere is not named with it."""
     grader = Grader(write_stage(DRAWS_FIRST))
     code = BOTH.replace("rand(3)[0]", "rand(1)").replace(" / k.shape[-1] ** 0.5", "")
     found = {check: one.misconception for check, one in grader.diagnose("Causal", code).items()}
 
     assert found["makes_layers"] == "draws_first"
-    assert found["attends_to_the_past"] == "draws_first + scale_missing"
+    assert "draws_first" not in found.get("attends_to_the_past", "")
 
 
-def test_another_mistake_than_the_misconception_is_not_named_with_it(write_stage):
-    """All answers must be those of the two mistakes."""
-    grader = Grader(write_stage(DRAWS_FIRST))
-    named = grader.kinds("Causal", BOTH.replace(" / k.shape[-1] ** 0.5", ""))
+def raises(text: str) -> Failure:
+    """The check of `attend`, of code that raises *text* in it."""
+    error = Raised("RuntimeError", text, f"attend raised it\n{text}", public="It raised.")
+    return Failure(item_of("attend", attends), Observation((), error))
 
-    assert not any("draws_first" in name for name in named)
+
+def test_programs_with_the_same_exception_are_named(grader: Grader):
+    """The sizes in the text are those of the check."""
+    text = "mat1 and mat2 shapes cannot be multiplied (3x4 and 5x4)"
+    found = grader.source.explain("attend", [raises(text)], []).diagnoses
+
+    assert "transposed" in found["attends"].misconceptions
+
+
+@pytest.mark.parametrize("text", ["mat1 and mat2 shapes cannot be multiplied (3x4 and 9x4)", "no"])
+def test_another_or_an_unspecific_exception_names_nothing(grader: Grader, text: str):
+    """Other sizes are another mistake, and a text without sizes or names says too little."""
+    assert grader.source.explain("attend", [raises(text)], []).diagnoses == {}
 
 
 def test_what_no_mistake_explains_has_no_kind(grader: Grader):

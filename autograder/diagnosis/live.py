@@ -1,0 +1,368 @@
+"""Evidence from wrong programs that run in this process: those of authors and those of kinds.
+
+Every run is kept, so that each check runs once on a program for the whole class. A program is asked
+the requests of one failed check first, and dropped at the first other answer; only the remaining
+ones run all failed checks, and those that passed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import pytest
+
+from autograder.course import Stage
+from autograder.diagnosis import conventions, heuristics, misconceptions
+from autograder.diagnosis.exceptions import explain_exception
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.naming import Mistake
+from autograder.diagnosis.observation import (
+    Failure,
+    Match,
+    Observation,
+    compare,
+    does_not_end,
+)
+from autograder.diagnosis.operators.answers import (
+    entries,
+    in_other_words,
+    is_specific,
+    may_be_same_line,
+    refuses,
+    same_answers,
+    sought,
+    tells,
+)
+from autograder.diagnosis.operators.kinds import require_known
+from autograder.diagnosis.operators.pairs import PairSearch
+from autograder.diagnosis.operators.programs import REFUSED, Programs, Script
+from autograder.diagnosis.ranking import (
+    Candidate,
+    End,
+    Explanation,
+    FailedCheck,
+    Key,
+    Ranking,
+)
+from autograder.results import TOGETHER, Diagnosis
+from autograder.sandbox.faults import Fault, NoGradients, Raised
+from autograder.sandbox.protocol import Request
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
+from autograder.suite.in_process import COMPUTED, Exchange, LocalChannel, RecordingChannel
+from autograder.suite.noise import Agreement
+from autograder.suite.student_proxy import Channel, RemoteModule
+
+MATCHES = {Agreement.SAME: Match.YES, Agreement.UNDECIDED: Match.UNDECIDED}
+LEAST_SHARE = 0.5  # of the solution's steps, for a mistake that is carried forward
+Run = Callable[[pytest.Item, Channel], Observation]
+
+
+class Tried(NamedTuple):
+    """What an author reads about one explanation: its name, and how far it matched."""
+
+    exercise: str
+    name: str
+    explanation: str
+    explained: int
+    failed: int
+
+
+class LiveSource:
+    """Knows the wrong programs of one stage; *bank* replaces the stage's misconceptions."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        run: Run,
+        solution: LocalChannel,
+        bank: Sequence[Misconception] | None = None,
+    ) -> None:
+        known = misconceptions.read(stage.misconceptions) if bank is None else bank
+        self.misconceptions = tuple(known)
+        self.tried: list[Tried] = []  # of the programs that ran every failed check
+        self._stage = stage
+        self._run = run
+        self._solution = solution
+        self._words = misconceptions.read_operators(stage.misconceptions)
+        require_known(self._words)
+        self._programs: dict[str, Programs] = {}
+        self._pairs: dict[str, PairSearch] = {}
+        self._scripts: dict[str, Script] = {}
+        self._shares: dict[Misconception, float] = {}
+
+    def programs(self, exercise: str) -> Programs:
+        """Return the wrong programs of *exercise*."""
+        if exercise not in self._programs:
+            written = [item for item in self.misconceptions if item.exercise == exercise]
+            programs = Programs(self._stage, exercise, self._solution, self._words, written)
+            self._programs[exercise], self._pairs[exercise] = programs, PairSearch(programs)
+        return self._programs[exercise]
+
+    def explain(
+        self, exercise: str, failures: Sequence[Failure], passed: Sequence[pytest.Item]
+    ) -> Explanation:
+        """Find the mistake that explains *failures* of *exercise* best."""
+        evidence = LiveEvidence(self, exercise, failures, passed)
+        ranking = Ranking(evidence)
+        found = ranking.explanation()
+        self.tried += (
+            evidence.tried(exercise, candidate) for candidate in ranking.checked.values()
+        )
+        return found
+
+    def mistakes(self, exercise: str, found: Explanation) -> tuple[Misconception, ...]:
+        """Return what *found* names, if it is certain, as changes to the solution.
+
+        It is one mistake, several that no answer can distinguish, or two at once.
+        """
+        programs = self.programs(exercise)
+        keys = [[one.key for one in some] for some in found.programs]
+        written = [item for some in keys for key in some if (item := programs.written_by(key))]
+        if written:
+            tied = all(item.id in written[0].ties for item in written[1:])
+            return tuple(written) if tied else ()
+        if len(keys) != 1:
+            return ()
+        diagnosis = next(iter(found.diagnoses.values()))
+        [[key, *_]] = keys
+        return (
+            Misconception(
+                id=TOGETHER.join(programs.mistake(number).id for number in key),
+                exercise=exercise,
+                explanation=diagnosis.explanation,
+                question=diagnosis.hint,
+                code=programs.text(key),
+            ),
+        )
+
+    def replay(self, item: Misconception, check: pytest.Item) -> Observation:
+        """Run *check* on a misconception of the stage, once."""
+        programs = self.programs(item.exercise)
+        return programs.run(programs.key_of(item), check, self._run)
+
+    def run_program(self, exercise: str, key: Key, check: pytest.Item) -> Observation:
+        """Run *check* on a program, once."""
+        return self.programs(exercise).run(key, check, self._run)
+
+    def pair_search(self, exercise: str) -> PairSearch:
+        """Return the search for two mistakes in *exercise*."""
+        self.programs(exercise)
+        return self._pairs[exercise]
+
+    def script(self, check: pytest.Item) -> Script:
+        """Return what *check* asks the solution, once."""
+        if check.nodeid not in self._scripts:
+            channel = RecordingChannel(self._solution)
+            solved = self._run(check, channel)
+            self._scripts[check.nodeid] = Script(check.nodeid, channel.exchanges, solved)
+        return self._scripts[check.nodeid]
+
+    def share(self, item: Misconception, checks: Sequence[pytest.Item]) -> float:
+        """Return how many steps *item* takes to an answer, as a share of the solution's steps.
+
+        *checks* are those of its exercise. What takes few, such as returning an argument, is named
+        by its mistake, but most of the exercise was never written.
+        """
+        if item not in self._shares:
+            program = channel_of(self._stage, item, self._solution)
+            asked = (self.script(check).exchanges for check in sorted(checks, key=_is_no_probe))
+            requests = next(filter(_computes, map(_requests, asked)), ())
+            most = self._solution.steps(requests)
+            self._shares[item] = program.steps(requests) / most if most else 1.0
+        return self._shares[item]
+
+    def describe(self, failure: Failure) -> Diagnosis | None:
+        """Describe the exception, or the last answer, by what the solution does in the check."""
+        seen, script = failure.observation, self.script(failure.item)
+        pattern = None
+        if isinstance(seen.error, Fault):
+            pattern = self._describe_fault(seen, script) or explain_exception(seen.error)
+        elif isinstance(seen.error, WrongAnswer):
+            pattern = _describe_answer(seen, script.solved, script.exchanges)
+        return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
+
+    def _describe_fault(self, seen: Observation, script: Script) -> heuristics.Pattern:
+        """Say which convention the request that was not answered follows."""
+        if len(seen.answers) >= len(script.exchanges):
+            return None
+        exchange = script.exchanges[len(seen.answers)]
+        creations = zip(script.solved.answers, script.exchanges, strict=False)
+        created = {
+            answer.handle: creation.request.name
+            for (_, answer), creation in creations
+            if isinstance(answer, RemoteModule)
+        }
+        owner = created.get(exchange.request.handle, exchange.request.name)
+        return conventions.find_clash(seen.error, exchange, owner, self._solution.arguments)
+
+
+class LiveEvidence:
+    """What the wrong programs show in the checks of one submission."""
+
+    def __init__(
+        self,
+        source: LiveSource,
+        exercise: str,
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+    ) -> None:
+        self.programs = source.programs(exercise)
+        self.source = source
+        self._exercise = exercise
+        self._failures = {failure.item.name: failure for failure in failures}
+        self._items = {item.name: item for item in (*passed, *(one.item for one in failures))}
+        self._sought = {name: sought(one.observation) for name, one in self._failures.items()}
+        self.failed = list(map(self._failed_check, sorted(failures, key=self._effort)))
+        self.passed = [item.name for item in passed]
+
+    def mistake(self, number: int) -> Mistake:
+        """Return the mistake with a number."""
+        return self.programs.mistake(number)
+
+    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
+        """Return the programs with one mistake that may show what the code showed.
+
+        What an author wrote also fits checks without an answer that could be compared.
+        """
+        comparable = check.wrong or check.raised
+        keys = self.programs.singles if comparable else self.programs.written_keys
+        return {key: MATCHES[found] for key, found in self.matching(keys, check).items()}
+
+    def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
+        """Return those of *keys* that may answer like the code, as far as it went."""
+        return self.programs.matching(keys, self.script(check.name), self._sought[check.name])
+
+    def match(self, key: Key, check: FailedCheck) -> Match:
+        """Run the check on the program, and compare; exceptions may be in other words."""
+        if not self.shows(key, check):
+            return Match.NO
+        replayed = self._run(key, check.name)
+        seen = self._failures[check.name].observation
+        if not replayed.decided:
+            return Match.UNDECIDED
+        if replayed.error is None:
+            return Match.NO
+        match = compare(replayed, seen, self.script(check.name).solved)
+        if match is not Match.YES and in_other_words(replayed.error, seen.error):
+            return Match.TEXT_ONLY
+        if match is Match.TEXT_ONLY and not isinstance(seen.error, NoGradients):
+            return match if may_be_same_line(replayed.error, seen.error) else Match.NO
+        return match
+
+    def end(self, key: Key, check: str) -> End:
+        """Run *check* on the program."""
+        shown = self._run(key, check)
+        return End.FAILS if shown.fails else End.PASSES if shown.passes else End.UNDECIDED
+
+    def pairs(self, ranking: Ranking) -> list[Candidate]:
+        """Return the programs with two mistakes that explain all."""
+        return self.source.pair_search(self._exercise).find(self, ranking)
+
+    def shows(self, key: Key, check: FailedCheck) -> Agreement:
+        """Compare the program's answers with the code's, as far as it went."""
+        return self.programs.shows(key, self.script(check.name), self._sought[check.name])
+
+    def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
+        """Whether the program gives the solution's answers, as far as the student's code went."""
+        count = len(self.seen(check).answers)
+        return self.programs.solves(key, self.script(check.name), count, frozenset())
+
+    def seen(self, check: FailedCheck) -> Observation:
+        """Return what the student's code showed in *check*."""
+        return self._failures[check.name].observation
+
+    def script(self, check: str) -> Script:
+        """Return what *check* asks."""
+        return self.source.script(self._items[check])
+
+    def layer(self, check: str) -> Layer | None:
+        """Return the layer of *check*."""
+        return layer_of(self._items[check])
+
+    def tried(self, exercise: str, found: Candidate) -> Tried:
+        """Say how far a program explains the failed checks."""
+        mistakes = [self.mistake(number) for number in found.key]
+        names = TOGETHER.join(mistake.id for mistake in mistakes)
+        sentences = " ".join(mistake.explanation for mistake in mistakes)
+        explained = len(found.explained | found.stopped)
+        return Tried(exercise, names, sentences, explained, len(self.failed))
+
+    def _run(self, key: Key, check: str) -> Observation:
+        return self.source.run_program(self._exercise, key, self._items[check])
+
+    def _failed_check(self, failure: Failure) -> FailedCheck:
+        error = failure.observation.error
+        layer = layer_of(failure.item)
+        return FailedCheck(
+            failure.item.name,
+            layer,
+            wrong=self._is_wrong(failure, layer),
+            tells=_tells(failure.observation),
+            fault=isinstance(error, Fault),
+            raised=is_raised(error),
+            specific=is_specific(error),
+            refuses=refuses(error),
+        )
+
+    def _is_wrong(self, failure: Failure, layer: Layer | None) -> bool:
+        """Whether a check failed by an answer, and not by a function that is forbidden."""
+        seen, script = failure.observation, self.script(failure.item.name)
+        if not isinstance(seen.error, WrongAnswer) or not seen.answers:
+            return False
+        about_code = layer is Layer.FORBIDDEN and same_answers(seen, script.solved)
+        return bool(script.exchanges) and not about_code
+
+    def _effort(self, failure: Failure) -> tuple[bool, int, int]:
+        """Order failed checks: those whose last answer says something, the smallest first."""
+        size = sum(entries(answer) for _, answer in failure.observation.answers)
+        exchanges = self.script(failure.item.name).exchanges
+        return not _tells(failure.observation), len(exchanges), size
+
+
+def is_raised(error: BaseException | None) -> bool:
+    """Whether the code raised an exception or did not end, and not only lacks a gradient."""
+    return does_not_end(error) or (isinstance(error, Raised) and not isinstance(error, NoGradients))
+
+
+def _tells(seen: Observation) -> bool:
+    return bool(seen.answers) and tells(seen.answers[-1][1])
+
+
+def _is_no_probe(check: pytest.Item) -> bool:
+    """Whether no probe is graded: a document's numbers may make a step unnecessary."""
+    return layer_of(check) is not Layer.PROBE
+
+
+def _requests(exchanges: Sequence[Exchange]) -> tuple[Request, ...]:
+    return tuple(exchange.request for exchange in exchanges)
+
+
+def _computes(requests: Sequence[Request]) -> bool:
+    return any(request.verb in COMPUTED for request in requests)
+
+
+def _describe_answer(
+    seen: Observation, solved: Observation, exchanges: Sequence[Exchange]
+) -> heuristics.Pattern:
+    """Compare the last answer with the solution's answer to the same request."""
+    last = len(seen.answers) - 1
+    if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
+        return heuristics.NOT_REFUSED
+    if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:
+        return None
+    (verb, answer), (_, expected) = seen.answers[last], solved.answers[last]
+    steps = exchanges[last].tensors
+    changes = seen.changed_inputs and not solved.changed_inputs
+    changed = heuristics.INPUT_CHANGED if changes else None
+    if heuristics.drops_at_random(steps):
+        return changed
+    return (
+        heuristics.find_pattern(answer, expected, verb)
+        or changed
+        or heuristics.matches_intermediate_step(answer, expected, steps)
+    )
+
+
+def channel_of(stage: Stage, item: Misconception, solution: LocalChannel) -> LocalChannel:
+    """Import the solution of *stage* with the mistake *item* in it."""
+    text = item.module(stage.solution.read_text("utf-8"))
+    return LocalChannel(f"{stage.module}_{item.id}", text.encode(), solution)

@@ -1,0 +1,103 @@
+"""Turns mistakes that explain failed checks into diagnoses."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from autograder.diagnosis.operators.kinds import KINDS, UNLIKELY
+from autograder.diagnosis.operators.vocabulary import alternatives
+from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
+
+MAX_NAMED = 3  # in one sentence; more would be no help
+
+
+class Mistake(NamedTuple):
+    """A misconception, which is *written* by an author, or a kind of mistake.
+
+    Of those that fit equally well and have the same *group*, only the first is named.
+    """
+
+    id: str
+    explanation: str
+    question: str
+    title: str
+    group: str
+    written: bool = False
+
+
+def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:
+    """Keep the first of each group."""
+    firsts: dict[str, Mistake] = {}
+    for mistake in found:
+        firsts.setdefault(mistake.group, mistake)
+    return list(firsts.values())
+
+
+def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
+    """Name one mistake, or several that show the same; of many the kind that they share."""
+    mistakes = one_of_each_group(found)
+    names = list(dict.fromkeys(mistake.id for mistake in mistakes))
+    more = False
+    if len(mistakes) > MAX_NAMED:
+        more = mistakes[0].written
+        if not more and len(names) > 1:
+            return None
+        mistakes = mistakes[:MAX_NAMED] if more else [_common(mistakes[0])]
+        names = list(dict.fromkeys(mistake.id for mistake in mistakes))
+    if not mistakes:
+        return None
+    return Diagnosis(
+        SEVERAL.join(names),
+        alternatives([mistake.explanation for mistake in mistakes], " ", more=more),
+        mistakes[0].question,
+        alternatives([mistake.title for mistake in mistakes], ". ", more=more),
+    )
+
+
+def name_same_error(found: Sequence[Mistake], *, refused: bool) -> Diagnosis | None:
+    """Name the mistakes that raise the same exception, which many others may raise.
+
+    *refused* says that the code itself raised it, as a refusal: just that is certain then, whatever
+    the reason is. An exception says less than numbers do: unlikely kinds come last.
+    """
+    if refused:
+        likely = [mistake for mistake in found if mistake.id == "check_wrong"]
+    else:
+        likely = [mistake for mistake in found if mistake.id not in UNLIKELY]
+    named = name_alike(likely or found)
+    if named is None:
+        return None
+    opening = "Same error as: "
+    sentence, title = f"{opening}{named.explanation}", f"{opening}{named.title}"
+    return Diagnosis(named.misconception, sentence, named.hint, title)
+
+
+def name_each(
+    names: Iterable[str], pair: Sequence[Diagnosis], alone: Sequence[Collection[str]]
+) -> dict[str, Diagnosis]:
+    """Name both mistakes in each of these checks, or the one that *alone* explains it."""
+    both = name_both(*pair)
+    named = {}
+    for name in names:
+        single = [one for one, explained in zip(pair, alone, strict=True) if name in explained]
+        named[name] = single[0] if len(single) == 1 else both
+    return named
+
+
+def name_both(first: Diagnosis, second: Diagnosis) -> Diagnosis:
+    """Name two mistakes, the one to fix first in front."""
+    return Diagnosis(
+        TOGETHER.join((first.misconception, second.misconception)),
+        f"Two mistakes show here together. First: {first.explanation} Then: {second.explanation}",
+        first.hint,
+        f"Two mistakes: {first.title}. {second.title}",
+    )
+
+
+def _common(mistake: Mistake) -> Mistake:
+    """Return *mistake* with the sentences of its kind."""
+    words = KINDS[mistake.id]
+    return mistake._replace(
+        explanation=words.explanation,
+        question=words.question,
+        title=title_of(words.explanation),
+    )

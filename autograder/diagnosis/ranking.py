@@ -1,0 +1,318 @@
+"""Chooses the mistake that best explains the failed checks of one exercise.
+
+The evidence has two sources: wrong programs that run in this process, and what they showed when
+the course was built, on a student's machine. The rule is the same for both. A mistake that surely
+fails a check which the code passed is never named. The first of these that finds something counts:
+one mistake that explains every wrong answer, or every exception where no answer is wrong; two
+mistakes together; the mistake that explains most, and then the one that explains most of the rest.
+Of mistakes that explain as much, those that an author wrote come first.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import Enum, auto
+from typing import NamedTuple, Protocol
+
+from autograder.diagnosis.naming import Mistake, name_alike, name_each, name_same_error
+from autograder.diagnosis.observation import Match, is_coincidence
+from autograder.diagnosis.operators.kinds import SIZES
+from autograder.results import Diagnosis
+from autograder.suite.checks import Layer
+
+MAX_SCREENS = 4  # wrong answers, the smallest, with which every program is compared
+MAX_ROUNDS = 2  # mistakes that are named each for some of the checks
+Key = tuple[int, ...]  # the numbers of the mistakes in a program
+
+
+class End(Enum):
+    """How a program ends a check, on every machine."""
+
+    PASSES = auto()
+    FAILS = auto()
+    UNDECIDED = auto()
+
+
+class FailedCheck(NamedTuple):
+    """A check that the code failed, and how.
+
+    *wrong* says that an answer was wrong, and not only what the code uses; *tells* that the answer
+    has enough numbers to name a mistake. *raised* says that the code raised an exception or did not
+    end, which may be *specific*, or a refusal of its own (*refuses*). Of any *fault* there is no
+    answer to compare.
+    """
+
+    name: str
+    layer: Layer | None
+    wrong: bool
+    tells: bool
+    fault: bool = False
+    raised: bool = False
+    specific: bool = False
+    refuses: bool = False
+
+
+class Candidate(NamedTuple):
+    """A program, and the names of the failed checks in which it shows what the code showed.
+
+    *stopped* names those in which it raised the same exception, and nothing else could be compared;
+    *undecided* those in which it is too close to tell.
+    """
+
+    key: Key
+    explained: frozenset[str]
+    stopped: frozenset[str] = frozenset()
+    undecided: frozenset[str] = frozenset()
+
+    @property
+    def alike(self) -> frozenset[str]:
+        """The checks in which the code may have shown the same."""
+        return self.explained | self.stopped | self.undecided
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The checks that it explains, with those of the same exceptions if others are certain."""
+        return self.explained | self.stopped if self.explained else frozenset()
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """How much it explains; of two that explain as much, the one that leaves less open."""
+        return len(self.named), -len(self.undecided)
+
+
+class Evidence(Protocol):
+    """What the wrong programs show in the checks of one submission of one exercise.
+
+    *failed* are in the order in which they are compared: first those whose answers say most.
+    """
+
+    @property
+    def failed(self) -> Sequence[FailedCheck]: ...  # noqa: D102  # described by the class
+
+    @property
+    def passed(self) -> Sequence[str]: ...  # noqa: D102  # names of checks
+
+    def mistake(self, number: int) -> Mistake:
+        """Return the mistake with a number."""
+
+    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
+        """Return the programs with one mistake that may show what the code showed in *check*."""
+
+    def match(self, key: Key, check: FailedCheck) -> Match:
+        """Compare what a program and the code show in *check*."""
+
+    def end(self, key: Key, check: str) -> End:
+        """Return how a program ends *check*."""
+
+    def pairs(self, ranking: "Ranking") -> list[Candidate]:
+        """Return the programs with two mistakes that explain all; few sources have any."""
+
+
+class Explanation(NamedTuple):
+    """The diagnoses by the names of the checks, and the programs behind each mistake in turn.
+
+    *written* are the checks that the mistakes of authors explain.
+    """
+
+    diagnoses: Mapping[str, Diagnosis]
+    programs: Sequence[Sequence[Candidate]] = ()
+    written: frozenset[str] = frozenset()
+
+
+class Ranking:
+    """The programs that explain one submission, each compared once."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.failed = evidence.failed
+        self.raised = [check for check in self.failed if check.raised]
+        wrong = [check for check in self.failed if check.wrong]
+        self.wrong = wrong or ([] if self.raised else list(self.failed))
+        self.checked: dict[Key, Candidate] = {}
+        self._like: dict[str, Mapping[Key, Match]] = {}
+
+    def explanation(self) -> Explanation:
+        """Name what explains the submission best."""
+        for find in (self._by_one, self._by_two, self._by_several):
+            explained = find()
+            if explained.diagnoses:
+                return explained
+        return Explanation({})
+
+    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
+        """Return the programs with one mistake that may show the same in *check*, once."""
+        if check.name not in self._like:
+            self._like[check.name] = self.evidence.like(check)
+        return self._like[check.name]
+
+    def alike(self, check: FailedCheck) -> list[Key]:
+        """List the programs with one mistake that surely show the same in *check*."""
+        return [key for key, match in self.like(check).items() if match is not Match.UNDECIDED]
+
+    def candidate(self, key: Key) -> Candidate:
+        """Compare a program with every failed check, once."""
+        if key not in self.checked:
+            matches = {check.name: self.evidence.match(key, check) for check in self.failed}
+            kinds = (Match.YES, Match.TEXT_ONLY, Match.UNDECIDED)
+            names = (
+                frozenset(n for n, match in matches.items() if match is kind) for kind in kinds
+            )
+            self.checked[key] = Candidate(key, *names)
+        return self.checked[key]
+
+    def passes(self, found: Candidate) -> bool:
+        """Whether the program fails no check that the code passed."""
+        ends = (self.evidence.end(found.key, check) for check in self.evidence.passed)
+        return End.FAILS not in ends
+
+    def is_complete(self, found: Candidate) -> bool:
+        """Whether the program explains every wrong answer, and passes and fails what the code did.
+
+        Where the code raised, the program may raise something else, if numbers are certain enough.
+        """
+        certain = any(check.tells for check in self.wrong if check.name in found.explained)
+        return (
+            any(check.name in found.explained for check in self.wrong)
+            and all(check.name in found.explained | found.undecided for check in self.wrong)
+            and all(certain or check.name in found.alike for check in self.raised)
+            and not self._passes_any(found, [check for check in self.failed if check.fault])
+            and self.passes(found)
+        )
+
+    def _passes_any(self, found: Candidate, checks: Iterable[FailedCheck]) -> bool:
+        return any(self.evidence.end(found.key, check.name) is End.PASSES for check in checks)
+
+    def _by_one(self) -> Explanation:
+        """Explain every wrong answer by one mistake, or else every exception."""
+        if not self.wrong:
+            return self._by_exceptions(self.raised)
+        found = [
+            one for one in map(self.candidate, self.like(self.wrong[0])) if self.is_complete(one)
+        ]
+        return self._name(self._foremost(found))
+
+    def _by_exceptions(self, failed: Sequence[FailedCheck]) -> Explanation:
+        """Name what ends in all of these exceptions, and fails and passes what the code did."""
+        raised = [check for check in failed if check.raised]
+        if not raised:
+            return Explanation({})
+        alike = map(self.candidate, self.alike(raised[0]))
+        found = [one for one in alike if self._raises(one, raised, failed)]
+        written = [one for one in found if one.explained and self._is_written(one)]
+        if written:
+            return self._name(self._foremost(written))
+        if not any(check.specific for check in raised):
+            return Explanation({})
+        kinds = [one for one in found if not self._is_written(one)]
+        refused = all(check.refuses for check in raised)
+        diagnosis = name_same_error(self._mistakes(kinds), refused=refused)
+        if diagnosis is None:
+            return Explanation({})
+        return Explanation({check.name: diagnosis for check in raised}, [kinds])
+
+    def _raises(
+        self, found: Candidate, raised: Sequence[FailedCheck], failed: Sequence[FailedCheck]
+    ) -> bool:
+        about_results = [check for check in failed if check.layer is not Layer.FORBIDDEN]
+        return (
+            bool(found.explained | found.stopped)
+            and all(check.name in found.alike for check in raised)
+            and not self._passes_any(found, about_results)
+            and self.passes(found)
+        )
+
+    def _by_two(self) -> Explanation:
+        """Explain every wrong answer, or nearly every one, by two mistakes at once."""
+        by_answers = any(check.wrong for check in self.failed)
+        found = self.evidence.pairs(self) if by_answers else []
+        pairs = {
+            tuple(sorted(mistake.group for mistake in self._mistakes_in(one))): one
+            for one in reversed(found)
+        }
+        found = [one for one in found if one in pairs.values()]
+        if not found:
+            return Explanation({})
+        sides = list(zip(*map(self._mistakes_in, found), strict=True))
+        if all(len({mistake.group for mistake in side}) > 1 for side in sides):
+            return Explanation({})  # too many fit
+        named = [name_alike(side) for side in sides]
+        pair = [diagnosis for diagnosis in named if diagnosis is not None]
+        if len(pair) < len(named):
+            return Explanation({})
+        alone = [self.candidate((number,)).explained for number in found[0].key]
+        return Explanation(name_each(found[0].explained, pair, alone), [found])
+
+    def _by_several(self) -> Explanation:
+        """Name what explains most of the failed checks, and then what explains most of the rest."""
+        diagnoses: dict[str, Diagnosis] = {}
+        programs: list[Sequence[Candidate]] = []
+        written: frozenset[str] = frozenset()
+        for _ in range(MAX_ROUNDS):
+            rest = [check for check in self.failed if check.name not in diagnoses]
+            found = self._most(rest)
+            named = self._name(found, {check.name for check in rest})
+            if not named.diagnoses and not any(check.wrong for check in rest):
+                named = self._by_exceptions(rest)
+            if not named.diagnoses:
+                break
+            diagnoses |= named.diagnoses
+            programs += named.programs
+            written |= named.written
+        return Explanation(diagnoses, programs, written)
+
+    def _most(self, rest: Sequence[FailedCheck]) -> list[Candidate]:
+        """Return what explains most of *rest*: an answer that tells, or what an author wrote."""
+        screens = [check for check in rest if check.wrong][:MAX_SCREENS]
+        keys = {key for check in screens if check.tells for key in self.alike(check)}
+        keys |= {key for check in rest for key in self.alike(check) if self._written(key)}
+        names = {check.name for check in rest}
+        found = [
+            one
+            for one in map(self.candidate, sorted(keys))
+            if one.explained & names and self.passes(one) and not self._is_by_chance(one)
+        ]
+        most = max((len(one.named & names) for one in found), default=0)
+        return self._foremost([one for one in found if len(one.named & names) == most])
+
+    def _is_by_chance(self, found: Candidate) -> bool:
+        """Whether the checks that it leaves say that it is another mistake.
+
+        A size may equal another one in some checks, and a document's numbers may agree by chance.
+        """
+        left = [check for check in self.wrong if check.name not in found.explained]
+        layers = {check.name: check.layer for check in self.failed}
+        a_size = self.evidence.mistake(found.key[0]).id in SIZES and bool(left)
+        return a_size or is_coincidence(found.explained, layers, [check.name for check in left])
+
+    def _foremost(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Keep what authors wrote, if there is something, and of that the best."""
+        kept = [one for one in found if self._is_written(one)] or found
+        best = max((one.rank for one in kept), default=None)
+        return [one for one in kept if one.rank == best]
+
+    def _name(
+        self, found: Sequence[Candidate], names: Collection[str] | None = None
+    ) -> Explanation:
+        """Name in each check the mistakes that explain it."""
+        diagnoses = {}
+        for check in self.failed:
+            here = [one for one in found if check.name in one.named]
+            diagnosis = name_alike(self._mistakes(here))
+            if diagnosis and (names is None or check.name in names):
+                diagnoses[check.name] = diagnosis
+        written = frozenset(diagnoses) if any(map(self._is_written, found)) else frozenset()
+        return Explanation(diagnoses, [found] if diagnoses else [], written)
+
+    def _mistakes(self, found: Iterable[Candidate]) -> list[Mistake]:
+        return [self.evidence.mistake(one.key[0]) for one in found]
+
+    def _mistakes_in(self, found: Candidate) -> tuple[Mistake, ...]:
+        return tuple(map(self.evidence.mistake, found.key))
+
+    def _is_written(self, found: Candidate) -> bool:
+        return self._written(found.key)
+
+    def _written(self, key: Key) -> bool:
+        return self.evidence.mistake(key[0]).written
+
+
+def _matching(matches: Mapping[str, Match], wanted: Match) -> frozenset[str]:
+    return frozenset(name for name, match in matches.items() if match is wanted)

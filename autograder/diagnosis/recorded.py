@@ -1,0 +1,132 @@
+"""Evidence from fingerprints: what wrong programs showed when the course was built.
+
+A student's machine has nothing else. Two mistakes at once have no fingerprints.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from autograder.course import Stage
+from autograder.diagnosis.exceptions import explain_exception
+from autograder.diagnosis.fingerprints import Fingerprints, Shown, find, shown_by
+from autograder.diagnosis.live import is_raised
+from autograder.diagnosis.naming import Mistake
+from autograder.diagnosis.observation import Failure, Match, Observation
+from autograder.diagnosis.operators.answers import entries, tells
+from autograder.diagnosis.ranking import (
+    Candidate,
+    End,
+    Explanation,
+    FailedCheck,
+    Key,
+    Ranking,
+)
+from autograder.results import Diagnosis
+from autograder.sandbox.faults import Fault
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
+
+
+class RecordedEvidence:
+    """What the wrong programs show in the checks of one submission, by their fingerprints.
+
+    *shown* is what the submission shows in each failed check.
+    """
+
+    def __init__(
+        self,
+        known: Fingerprints,
+        failed: Sequence[FailedCheck],
+        shown: Mapping[str, Shown],
+        passed: Sequence[str],
+    ) -> None:
+        self.failed = failed
+        self.passed = passed
+        self._known = known
+        self._matches = {name: known.matching(name, one) for name, one in shown.items()}
+
+    def mistake(self, number: int) -> Mistake:
+        """Return the mistake with a number."""
+        return self._known.mistake(number)
+
+    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
+        """Return the programs that show what the code showed.
+
+        What an author wrote also fits checks without an answer that could be compared.
+        """
+        comparable = check.wrong or check.raised
+        return {
+            (number,): match
+            for number, match in sorted(self._matches[check.name].items())
+            if comparable or self.mistake(number).written
+        }
+
+    def match(self, key: Key, check: FailedCheck) -> Match:
+        """Compare the fingerprint of a program with that of the code."""
+        return self._matches[check.name].get(key[0], Match.NO)
+
+    def end(self, key: Key, check: str) -> End:
+        """Return how a program ended *check*."""
+        if key[0] in self._known.failing(check):
+            return End.FAILS
+        return End.PASSES if self._known.passes(check, key[0]) else End.UNDECIDED
+
+    def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # as in ``Evidence``
+        """Return nothing: two mistakes at once have no fingerprints."""
+        return []
+
+
+class RecordedSource:
+    """Knows the wrong programs of one stage by their fingerprints."""
+
+    def __init__(self, known: Fingerprints) -> None:
+        self._known = known
+
+    def explain(
+        self,
+        exercise: str,  # noqa: ARG002  # as in ``LiveSource``; the checks belong to one exercise
+        failures: Sequence[Failure],
+        passed: Sequence[pytest.Item],
+    ) -> Explanation:
+        """Find the mistake that explains *failures* of *exercise* best."""
+        shown = {one.item.name: shown_by(one.observation) for one in failures}
+        failed = [self._failed_check(one, shown) for one in sorted(failures, key=_effort)]
+        names = [check.name for check in passed]
+        return Ranking(RecordedEvidence(self._known, failed, shown, names)).explanation()
+
+    def describe(self, failure: Failure) -> Diagnosis | None:
+        """Explain an exception; the solution, with which patterns compare, is not here."""
+        pattern = explain_exception(failure.observation.error)
+        return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
+
+    def _failed_check(self, failure: Failure, shown: Mapping[str, Shown]) -> FailedCheck:
+        name, layer = failure.item.name, layer_of(failure.item)
+        seen, end = failure.observation, shown[failure.item.name].end
+        about_code = layer is Layer.FORBIDDEN and self._known.is_right(name, shown[name])
+        return FailedCheck(
+            name,
+            layer,
+            wrong=isinstance(seen.error, WrongAnswer) and bool(seen.answers) and not about_code,
+            tells=_tells(seen),
+            fault=isinstance(seen.error, Fault),
+            raised=is_raised(seen.error),
+            specific=end.specific,
+            refuses=end.refuses,
+        )
+
+
+def recorded_source(stage: Stage) -> RecordedSource | None:
+    """Read the fingerprints of *stage*; without any, checks count and nothing is named."""
+    known = find(stage.fingerprints)
+    return RecordedSource(known) if known else None
+
+
+def _effort(failure: Failure) -> tuple[bool, int, int]:
+    """Order failed checks: those whose last answer says something, the smallest first."""
+    answers = failure.observation.answers
+    size = sum(entries(answer) for _, answer in answers)
+    return not _tells(failure.observation), len(answers), size
+
+
+def _tells(seen: Observation) -> bool:
+    return bool(seen.answers) and tells(seen.answers[-1][1])

@@ -1,0 +1,221 @@
+"""Which mistake explains the failed checks best: one rule for every source of evidence."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from autograder.diagnosis.naming import Mistake
+from autograder.diagnosis.observation import Match
+from autograder.diagnosis.ranking import (
+    Candidate,
+    End,
+    Explanation,
+    FailedCheck,
+    Key,
+    Ranking,
+)
+from autograder.suite.checks import Layer
+
+WRITTEN = 9  # the number of what an author wrote
+KINDS = ["scale_missing", "scale_missing", "softmax_axis", "mask_missing", "transposed"]
+
+
+def mistake(number: int, kinds: Sequence[str]) -> Mistake:
+    """The mistake of a program."""
+    written = number >= WRITTEN
+    name = f"bank_{number}" if written else kinds[number]
+    return Mistake(name, f"{name}.", "Why?", name, group=name, written=written)
+
+
+@dataclass
+class Table:
+    """Evidence as a table: what each program shows in each failed check, and what it fails."""
+
+    failed: Sequence[FailedCheck]
+    shown: Mapping[str, Mapping[int, Match]]
+    fails: Mapping[str, Sequence[int]] = field(default_factory=dict)  # checks that the code passed
+    kinds: Sequence[str] = tuple(KINDS)
+    two: Sequence[Candidate] = ()
+
+    @property
+    def passed(self) -> Sequence[str]:
+        """The checks that the code passed."""
+        return list(self.fails)
+
+    def mistake(self, number: int) -> Mistake:
+        """Return the mistake of a program."""
+        return mistake(number, self.kinds)
+
+    def like(self, check: FailedCheck) -> Mapping[Key, Match]:
+        """Return what is in the table."""
+        return {(number,): match for number, match in self.shown.get(check.name, {}).items()}
+
+    def match(self, key: Key, check: FailedCheck) -> Match:
+        """Return what is in the table."""
+        return self.shown.get(check.name, {}).get(key[0], Match.NO)
+
+    def end(self, key: Key, check: str) -> End:
+        """What shows something in a failed check fails it; the rest passes."""
+        fails = key[0] in self.fails.get(check, ()) or key[0] in self.shown.get(check, {})
+        return End.FAILS if fails else End.PASSES
+
+    def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # as in ``Evidence``
+        """Return what is in the table."""
+        return list(self.two)
+
+
+def wrong(name: str, *, layer: Layer = Layer.PROBE, tells: bool = True) -> FailedCheck:
+    """A check with a wrong answer."""
+    return FailedCheck(name, layer, wrong=True, tells=tells)
+
+
+def raised(name: str, *, specific: bool = True, refuses: bool = False) -> FailedCheck:
+    """A check that ended in an exception."""
+    return FailedCheck(
+        name,
+        Layer.PROBE,
+        wrong=False,
+        tells=False,
+        fault=True,
+        raised=True,
+        specific=specific,
+        refuses=refuses,
+    )
+
+
+def same(*numbers: int, match: Match = Match.YES) -> dict[int, Match]:
+    """These programs show the same as the code."""
+    return dict.fromkeys(numbers, match)
+
+
+def names(table: Table) -> dict[str, str]:
+    """Return the name of each check's mistake."""
+    found: Explanation = Ranking(table).explanation()
+    return {check: one.misconception for check, one in found.diagnoses.items()}
+
+
+def test_one_mistake_explains_every_wrong_answer():
+    """Of programs that show the same, those of one group are named once."""
+    table = Table([wrong("a"), wrong("b")], {"a": same(0, 1, 2, 3), "b": same(0, 1)})
+
+    assert names(table) == {"a": "scale_missing", "b": "scale_missing"}
+
+
+def test_a_mistake_must_pass_what_the_code_passed():
+    """A program that fails a check that the code passed is never named."""
+    shown = {"a": same(2, 9)}
+
+    assert names(Table([wrong("a")], shown)) == {"a": "bank_9"}
+    assert names(Table([wrong("a")], shown, {"c": [9]})) == {"a": "softmax_axis"}
+    assert names(Table([wrong("a")], shown, {"c": [2, 9]})) == {}
+
+
+def test_three_kinds_are_named_together_and_four_are_not():
+    """More sentences would be no help."""
+    three, four = (Table([wrong("a")], {"a": same(*some)}) for some in ((1, 2, 3), (1, 2, 3, 4)))
+
+    assert names(three) == {"a": "scale_missing / softmax_axis / mask_missing"}
+    assert names(four) == {}
+
+
+def test_what_an_author_wrote_comes_first():
+    """A kind of mistake is named where no misconception explains as many wrong answers."""
+    both = Table([wrong("a")], {"a": same(0, 9)})
+    more = Table([wrong("a"), wrong("b")], {"a": same(0, 9), "b": same(0)})
+
+    assert names(both) == {"a": "bank_9"}
+    assert names(more) == {"a": "scale_missing", "b": "scale_missing"}
+
+
+def test_two_mistakes_together_come_before_one_that_explains_less():
+    """Each is named where it alone explains the answer, and both elsewhere."""
+    pair = Candidate((0, 2), frozenset("ab"))
+    table = Table([wrong("a"), wrong("b")], {"a": same(2)}, two=[pair])
+
+    assert names(table) == {"a": "softmax_axis", "b": "scale_missing + softmax_axis"}
+
+
+def test_the_mistake_that_explains_most_is_named_and_then_the_next_one():
+    """Each is named for the checks that it explains."""
+    failed = [wrong(name) for name in "abcd"]
+    table = Table(failed, {"a": same(0, 3), "b": same(0), "c": same(2)})
+
+    assert names(table) == {"a": "scale_missing", "b": "scale_missing", "c": "softmax_axis"}
+
+
+def test_documented_values_alone_name_nothing():
+    """Where the answers for other sizes differ, their agreement is a coincidence."""
+    documented = wrong("a", layer=Layer.DOCUMENTED)
+    explained = Table([documented, wrong("c")], {"a": same(0), "c": same(0)})
+
+    assert names(explained) == {"a": "scale_missing", "c": "scale_missing"}
+    assert names(Table([documented, wrong("c")], {"a": same(0)})) == {}
+
+
+def test_a_size_that_explains_only_some_answers_is_not_named():
+    """Another size may be equal to it in these checks."""
+    some = Table([wrong("a"), wrong("b")], {"a": same(0)}, kinds=["scale_wrong_size"])
+    every = Table([wrong("a")], {"a": same(0)}, kinds=["scale_wrong_size"])
+
+    assert names(some) == {}
+    assert names(every) == {"a": "scale_wrong_size"}
+
+
+def test_answers_that_tell_little_name_no_kind():
+    """A few numbers agree by chance, but an author who wrote of them meant them."""
+    failed = [wrong("a", tells=False), wrong("b")]
+
+    assert names(Table(failed, {"a": same(0)})) == {}
+    assert names(Table(failed, {"a": same(9)})) == {"a": "bank_9"}
+
+
+def test_a_kind_that_ends_in_the_same_exceptions_is_named():
+    """It must raise each of them, and pass what the code passed."""
+    shown = {"a": same(0, 1, 2, match=Match.TEXT_ONLY), "b": same(0, match=Match.TEXT_ONLY)}
+    failed = [raised("a"), raised("b")]
+    found = Ranking(Table(failed, shown)).explanation().diagnoses
+
+    assert {name: one.title for name, one in found.items()} == dict.fromkeys(
+        "ab", "Same error as: scale_missing"
+    )
+    assert names(Table(failed, shown, {"c": [0]})) == {}
+
+
+def test_what_an_author_wrote_is_named_where_the_answers_before_agree():
+    """The text of an exception alone names nothing: many mistakes raise the same."""
+    failed = [raised("a"), raised("b")]
+    text = {"a": same(9, match=Match.TEXT_ONLY), "b": same(9, match=Match.TEXT_ONLY)}
+
+    assert names(Table(failed, text | {"a": same(9)})) == {"a": "bank_9", "b": "bank_9"}
+    assert names(Table(failed, text)) == {}
+
+
+def test_an_exception_without_a_size_or_a_name_names_nothing():
+    """Too many programs end in it."""
+    assert names(Table([raised("a", specific=False)], {"a": same(0)})) == {}
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_where_numbers_are_few_the_exceptions_must_agree(tells: object):
+    """A program that raises something else is named if its numbers are certain enough."""
+    failed = [wrong("a", tells=bool(tells)), raised("b")]
+    table = Table(failed, {"a": same(0), "b": same(0, match=Match.NO)})
+
+    assert names(table) == ({"a": "scale_missing"} if tells else {})
+
+
+def test_exceptions_that_a_named_mistake_leaves_are_compared():
+    """They are named as where no answer is wrong."""
+    shown = {"a": same(9), "b": same(0, match=Match.TEXT_ONLY)}
+    table = Table([wrong("a"), raised("b")], shown)
+
+    assert names(table) == {"a": "bank_9", "b": "scale_missing"}
+
+
+def test_what_is_undecided_neither_proves_nor_refutes():
+    """Rounding could decide it."""
+    shown = {"a": same(0), "b": same(0, match=Match.UNDECIDED)}
+
+    assert names(Table([wrong("a"), wrong("b")], shown)) == {"a": "scale_missing"}
+    assert names(Table([wrong("b")], shown)) == {}

@@ -1,0 +1,87 @@
+"""Naming a mistake by fingerprints, as a student's machine does."""
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from autograder import course as courses
+from autograder.authoring.fingerprinting import kinds_of
+from autograder.course import Course, Stage
+from autograder.diagnosis import fingerprints, misconceptions
+from autograder.diagnosis.diagnostician import Source, diagnose
+from autograder.diagnosis.live import LiveSource, channel_of
+from autograder.diagnosis.observation import Failure
+from autograder.diagnosis.recorded import recorded_source
+from autograder.grading.suite_runner import SuiteRunner, open_suites
+from autograder.results import Diagnosis
+from autograder.suite.in_process import LocalChannel, solution_channel
+
+Named = dict[str, Diagnosis]
+
+
+@pytest.fixture
+def course(pytestconfig: pytest.Config) -> Course:
+    """The course of this repository."""
+    return courses.load(pytestconfig.rootpath)
+
+
+def diagnoses(
+    sources: Sequence[Source], runner: SuiteRunner, stage: Stage, exercise: str, code: LocalChannel
+) -> list[Named]:
+    """Return what each source says when *code* is submitted to the public suite."""
+    checks = [one for one in runner.checks(stage.name) if one.spec.exercise == exercise]
+    seen = [Failure(check.item, runner.run(check.item, code)) for check in checks]
+    failures = [one for one in seen if one.observation.error is not None]
+    passed = [one.item for one in seen if one.observation.error is None]
+    return [dict(diagnose(one, exercise, failures, passed).diagnoses) for one in sources]
+
+
+def said_by_both(
+    course: Course, stage: Stage, programs: Iterable[tuple[str, LocalChannel | None]]
+) -> list[list[Named]]:
+    """Return what the programs of a stage are called by their code, and by their fingerprints."""
+    solution = solution_channel(stage.solution)
+    recorded = recorded_source(stage)
+    assert recorded is not None
+    with open_suites(course, [stage], public=True) as runner:
+        sources = [LiveSource(stage, runner.run, solution), recorded]
+        return [
+            diagnoses(sources, runner, stage, exercise, code) if code else [{}, {}]
+            for exercise, code in programs
+        ]
+
+
+def test_fingerprints_and_code_name_the_same_misconception(course: Course):
+    """Both sources give each misconception of a stage the same name."""
+    stage = course.stage("02")
+    solution = solution_channel(stage.solution)
+    bank = misconceptions.read(stage.misconceptions)
+    programs = [(item.exercise, channel_of(stage, item, solution)) for item in bank]
+    said = said_by_both(course, stage, programs)
+
+    assert [code for code, numbers in said if code != numbers] == []
+    assert sum(bool(code) for code, _ in said) > 10
+
+
+def test_fingerprints_and_code_name_the_same_kind(course: Course):
+    """Both sources say the same of each program with a kind of mistake, also where it raises.
+
+    What rounding could decide is not recorded, so there the two may differ.
+    """
+    stage = course.stage("01")
+    known = fingerprints.find(stage.fingerprints)
+    assert known is not None
+    undecided = known.undecided_by_check()
+
+    def decided(number: int, named: Named) -> Named:
+        label = fingerprints.kind_label(number)
+        return {check: one for check, one in named.items() if (check, label) not in undecided}
+
+    kinds = kinds_of(stage, solution_channel(stage.solution))
+    both = said_by_both(course, stage, [(kind.exercise, kind.channel) for kind in kinds])
+    said = [[decided(number, one) for one in pair] for number, pair in enumerate(both)]
+    titles = [one.title for code, _ in said for one in code.values()]
+
+    assert [code for code, numbers in said if code != numbers] == []
+    assert sum(bool(code) for code, _ in said) > 100
+    assert any(title.startswith("Same error as") for title in titles)
