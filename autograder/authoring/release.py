@@ -211,8 +211,10 @@ def sources_digest(stage: Stage) -> str:
 
 def _rules_of_kinds() -> list[Path]:
     """List the modules that make the programs with one kind of mistake, and their sentences."""
-    modules = Path(operators.__file__).parent.glob("*.py")
-    return sorted(path for path in modules if path.stem not in SEARCHES)
+    files = Path(operators.__file__).parent.iterdir()
+    return sorted(
+        path for path in files if path.suffix in {".py", ".toml"} and path.stem not in SEARCHES
+    )
 
 
 def _recorded_digest(path: Path) -> str:

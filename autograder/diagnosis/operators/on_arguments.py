@@ -27,26 +27,25 @@ def arguments(scope: Scope) -> Iterator[Rewrite]:
         if not isinstance(default, ast.Constant):
             continue
         for value in (*_other_values(default.value), *_other_sizes(default.value)):
-            sentence = f"`{name}` has another default value than documented."
-            site = Site(defaults, index, 1)
-            yield mistake("default_changed", constant(site, value), sentence, group=sentence)
+            edit = constant(Site(defaults, index, 1), value)
+            group = f"default of {name}"
+            yield mistake("default_changed.argument", edit, group, name=name)
         loads = [site for site in scope.of(ast.Name) if site.node.id == name]
         for value in (default.value, *_other_values(default.value)):
             if loads and default.value is not None:
-                sentence = f"`{name}` has no effect: its value is always the same."
                 edits = [constant(site, value) for site in loads]
-                yield mistake("argument_ignored", edits, sentence, group=f"{name} is {value}")
+                group = f"{name} is {value}"
+                yield mistake("argument_ignored.constant", edits, group, name=name)
     yield from _handed_on(scope)
     for site in scope.of(ast.IfExp):
         tested = [node.id for node in ast.walk(site.node.test) if isinstance(node, ast.Name)]
         if tested and tested[0] in scope.arguments:
             for part in (site.node.body, site.node.orelse):
-                sentence = f"`{tested[0]}` has no effect: its value is always the same."
-                yield mistake("argument_ignored", put(site, "PART", PART=part), sentence)
+                edit = put(site, "PART", PART=part)
+                yield mistake("argument_ignored.constant", edit, name=tested[0])
             parts = {"A": site.node.orelse, "T": site.node.test, "B": site.node.body}
             swap = put(site, "A if T else B", **parts)
-            sentence = f"The two cases of `{tested[0]}` are exchanged."
-            yield mistake("check_wrong", swap, sentence, "Which value means which case?")
+            yield mistake("check_wrong.cases", swap, name=tested[0])
 
 
 def _handed_on(scope: Scope) -> Iterator[Rewrite]:
@@ -58,14 +57,12 @@ def _handed_on(scope: Scope) -> Iterator[Rewrite]:
             if not isinstance(last, ast.Name) or last.id not in scope.arguments:
                 break
             less = partial(_with_fewer, count)
-            sentence = f"`{last.id}` is not handed on, so it has no effect."
-            yield mistake("argument_ignored", Edit(site, less), sentence)
+            yield mistake("argument_ignored.not_passed", Edit(site, less), name=last.id)
     for name in scope.numbers:
         loads = [site for site in scope.of(ast.Name) if site.node.id == name]
         if scope.is_constructor and "dropout" in name and loads and not any(scope.calls("Dropout")):
-            sentence = f"`{name}` has no effect: nothing is dropped."
             edits = [constant(site, 0.0) for site in loads]
-            yield mistake("argument_ignored", edits, sentence, group="nothing is dropped")
+            yield mistake("argument_ignored.dropout", edits, "nothing is dropped", name=name)
 
 
 def _with_fewer(count: int, old: ast.Call) -> ast.expr:

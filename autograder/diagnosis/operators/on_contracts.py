@@ -26,6 +26,33 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.GtE: (">",),
 }
 
+BOUNDS = (  # of a slice
+    ("lower", "OLD - 1", "boundary.begins_early"),
+    ("lower", "OLD + 1", "boundary.begins_late"),
+    ("upper", "OLD - 1", "boundary.ends_early"),
+    ("upper", "OLD + 1", "boundary.ends_late"),
+)
+PARTS_OF_A_SLICE = (  # that ends before UPPER
+    ("slice(UPPER - 1, None)", "boundary.rest"),
+    ("slice(UPPER, None)", "boundary.rest"),
+    ("slice(None)", "boundary.everything"),
+    ("slice(max(0, UPPER - 2), UPPER)", "boundary.last_two"),
+    ("slice(UPPER - 1, UPPER)", "boundary.last_one"),
+    ("slice(None, UPPER - 2)", "boundary.ends_two_early"),
+)
+COUNTS = {
+    "arange": (
+        ("FUNC(1, FIRST)", "boundary.first_position"),
+        ("FUNC(FIRST - 1)", "boundary.last_position"),
+        ("FUNC(1, FIRST + 1)", "boundary.positions_from_one"),
+    ),
+    "range": (
+        ("FUNC(1, FIRST)", "boundary.first_repetition"),
+        ("FUNC(FIRST - 1)", "boundary.last_repetition"),
+        ("FUNC(1, FIRST + 1)", "boundary.repetitions_from_one"),
+    ),
+}
+
 IN_PLACE: dict[type[ast.operator], str] = {
     ast.Div: "div_",
     ast.Mult: "mul_",
@@ -40,16 +67,9 @@ def limits(scope: Scope) -> Iterator[Rewrite]:
         if len(site.node.ops) != 1:
             continue
         if isinstance(site.holder, ast.Return) and type(site.node.ops[0]) in COMPARISONS:
-            sentence = "A comparison is the wrong way round."
-            question = "Which side must be the smaller one?"
-            yield mistake("boundary", Edit(site, _reversed), sentence, question)
+            yield mistake("boundary.reversed", Edit(site, _reversed))
         for symbol in COMPARISONS.get(type(site.node.ops[0]), ()):
-            yield mistake(
-                "boundary",
-                put(site, f"LEFT {symbol} RIGHT"),
-                "A limit itself is on the wrong side of its comparison.",
-                "What must happen exactly at the limit?",
-            )
+            yield mistake("boundary.limit", put(site, f"LEFT {symbol} RIGHT"))
 
 
 def _reversed(old: ast.Compare) -> ast.expr:
@@ -61,49 +81,22 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
     cut = [one.node for one in scope.of(ast.Subscript) if role_of(one.node.value) == "mask"]
     of_masks = {id(node) for one in cut for node in ast.walk(one)}  # other parts hide other tokens
     for site in scope.of(ast.Slice):
-        for part in ("lower", "upper"):
-            bound = getattr(site.node, part)
-            if bound is None:
-                continue
-            where = site_of(site, site.node, part)
-            for more, which in (("- 1", "too early"), ("+ 1", "too late")):
-                verb = "begins" if part == "lower" else "ends"
-                sentence = f"The part that is used {verb} one position {which}."
-                question = "Which positions must be used, and does the last one belong to them?"
-                yield mistake("boundary", put(where, f"OLD {more}"), sentence, question)
+        for part, text, key in BOUNDS:
+            if getattr(site.node, part) is not None:
+                yield mistake(key, put(site_of(site, site.node, part), text))
         yield from _other_parts(site) if id(site.node) not in of_masks else ()
-    yield from _counts(scope, "arange", "position")
-    yield from _counts(scope, "range", "repetition")
-
-
-def _counts(scope: Scope, function: str, counted: str) -> Iterator[Rewrite]:
-    """Calls of *function* that leave out the first or last of what they count, or start at one."""
-    for site in scope.calls(function):
-        if len(site.node.args) == 1:
-            for text, sentence in (
-                ("FUNC(1, FIRST)", f"The first {counted} is left out."),
-                ("FUNC(FIRST - 1)", f"The last {counted} is left out."),
-                ("FUNC(1, FIRST + 1)", f"{counted.title()}s are counted from one, not from zero."),
-            ):
-                question = f"Which {counted} is the first one, and which is the last?"
-                yield mistake("boundary", put(site, text), sentence, question)
+    for function, others in COUNTS.items():
+        for site in scope.calls(function):
+            for text, key in others if len(site.node.args) == 1 else ():
+                yield mistake(key, put(site, text))
 
 
 def _other_parts(site: Site) -> Iterator[Rewrite]:
     """Another part of what is sliced: the rest of it, all of it, or its last entries."""
     part = site.node
-    if part.lower is not None or part.upper is None:
-        return
-    for text, sentence in (
-        ("slice(UPPER - 1, None)", "What follows is used, not what comes before."),
-        ("slice(UPPER, None)", "What follows is used, not what comes before."),
-        ("slice(None)", "Everything is used, not only a part."),
-        ("slice(max(0, UPPER - 2), UPPER)", "Only the last two entries of a part are used."),
-        ("slice(UPPER - 1, UPPER)", "Only the last entry of a part is used."),
-        ("slice(None, UPPER - 2)", "The part that is used ends two positions too early."),
-    ):
-        question = "Which positions must be used?"
-        yield mistake("boundary", put(site, text, UPPER=part.upper), sentence, question)
+    if part.lower is None and part.upper is not None:
+        for text, key in PARTS_OF_A_SLICE:
+            yield mistake(key, put(site, text, UPPER=part.upper))
 
 
 def optional_arguments(scope: Scope) -> Iterator[Rewrite]:
@@ -112,13 +105,10 @@ def optional_arguments(scope: Scope) -> Iterator[Rewrite]:
         match site.node.test:
             case ast.Compare(ast.Name(name), [ast.IsNot()]) if name in scope.optional:
                 test = site_of(site, site.node, "test")
-                sentence = f"`{name}` is used also where the caller passes none."
-                yield mistake("optional_argument", constant(test, value=True), sentence)
-                sentence = f"A condition takes `{name}` for true or false: it holds many numbers."
-                yield mistake("optional_argument", put(test, name), sentence)
+                yield mistake("optional_argument.always", constant(test, value=True), name=name)
+                yield mistake("optional_argument.condition", put(test, name), name=name)
                 if role_of(ast.Name(name)) != "mask":  # of that a missing mask is the name
-                    sentence = f"`{name}` has no effect."
-                    yield mistake("argument_ignored", constant(test, value=False), sentence)
+                    yield mistake("argument_ignored.alone", constant(test, value=False), name=name)
 
 
 def checks(scope: Scope) -> Iterator[Rewrite]:
@@ -128,31 +118,22 @@ def checks(scope: Scope) -> Iterator[Rewrite]:
         if not (node.body and isinstance(node.body[-1], ast.Raise)):
             continue
         subject = _subject(scope, node.test)
-        wrong = f"A wrong {subject[0]}" if subject else ""
-        right = f"Right {subject[1]} are" if subject else "Right values are"
-        group = f"check_wrong {subject}"
-        sentence = wrong and f"{wrong} is not refused."
-        missing = f"check_missing {subject}"
-        yield mistake("check_missing", leave_out(site), sentence, group=missing)
+        one, many = subject or ("", "values")
+        group, missing = f"check_wrong {subject}", f"check_missing {subject}"
+        key = "check_missing.value" if subject else "check_missing"
+        yield mistake(key, leave_out(site), missing, what=one)
         test = site_of(site, node, "test")
-        sentence = f"{right} refused."
-        always = constant(test, value=True)
-        yield mistake("check_wrong", always, sentence, group=group)
-        sentence = f"{right} refused, and wrong ones are not."
-        reversed_check = put(test, "not (OLD)")
-        yield mistake("check_wrong", reversed_check, sentence, group=group)
+        yield mistake("check_wrong.refused", constant(test, value=True), group, what=many)
+        yield mistake("check_wrong.reversed", put(test, "not (OLD)"), group, what=many)
         for other in scope.calls("any", "all"):
             if other.node is node.test and isinstance(other.node.func, ast.Attribute):
-                sentence = "A check of arguments takes a whole tensor for one condition."
-                question = "Is the question about one entry, or about each of them?"
-                yield mistake("check_wrong", put(other, "OBJECT"), sentence, question)
+                yield mistake("check_wrong.condition", put(other, "OBJECT"))
         for other in scope.of((ast.BoolOp, ast.BinOp)):
             inside = any(item is other.node for item in ast.walk(node.test))
             if inside and isinstance(getattr(other.node, "op", None), ast.BitOr | ast.Or):
                 for index in (0, 1):
-                    sentence = f"Some wrong {subject[1] if subject else 'values'} are not refused."
                     edit = Edit(other, partial(_part, index))
-                    yield mistake("check_missing", edit, sentence, group=missing)
+                    yield mistake("check_missing.some", edit, missing, what=many)
 
 
 def _subject(scope: Scope, test: ast.expr) -> tuple[str, str] | None:
@@ -178,15 +159,15 @@ def effects(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.of(ast.BinOp):
         left, name = site.node.left, IN_PLACE.get(type(site.node.op))
         if isinstance(left, ast.Name) and left.id in scope.tensors and name:
-            sentence = f"The caller's `{left.id}` is overwritten."
-            yield mistake("in_place", put(site, f"LEFT.{name}(RIGHT)"), sentence, group=sentence)
+            edit, group = put(site, f"LEFT.{name}(RIGHT)"), f"{left.id} is overwritten"
+            yield mistake("in_place.argument", edit, group, name=left.id)
     for site in scope.of(ast.Expr):
         if isinstance(site.node.value, ast.Call) and not scope.is_constructor:
             call = site.node.value
             target = call.func.value if isinstance(call.func, ast.Attribute) else None
             name = name_of(target) if target is not None and not is_module(target) else ""
-            sentence = f"`{name}` stays as it was." if name else ""
-            yield mistake("step_missing", leave_out(site), sentence)
+            key = "step_missing.unchanged" if name else "step_missing"
+            yield mistake(key, leave_out(site), name=name)
             yield from _sources(scope, site)
 
 
@@ -197,14 +178,12 @@ def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
     others = [one for one in _parallel(scope) if _inside(one, scope) is not site.node]
     for one in found:
         for name in sorted({other.node.attr for other in others} - {one.node.attr}):
-            was = one.node.attr
-            sentence = f"`{name}` is used where `{was}` must be."
-            yield mistake("projection_exchanged", put(one, f"OBJECT.{name}"), sentence)
+            was, edit = one.node.attr, put(one, f"OBJECT.{name}")
+            yield mistake("projection_exchanged.attribute", edit, name=name, right=was)
             for other in others:
                 if other.node.attr == name and name > was:
-                    edits = (put(one, f"OBJECT.{name}"), put(other, f"OBJECT.{was}"))
-                    sentence = f"`{was}` and `{name}` are exchanged."
-                    yield mistake("projection_exchanged", edits, sentence)
+                    edits = (edit, put(other, f"OBJECT.{was}"))
+                    yield mistake("projection_exchanged.names", edits, one=was, other=name)
 
 
 def _targets(scope: Scope, site: Site) -> Iterator[Rewrite]:
@@ -214,8 +193,8 @@ def _targets(scope: Scope, site: Site) -> Iterator[Rewrite]:
     others = filter(None, map(_written, before))  # of a later one nothing is seen
     for name in sorted({other.node.attr for other in others}) if target else ():
         if target is not None and target.node.attr != name:
-            sentence = f"`{name}` is written twice, and `{target.node.attr}` not at all."
-            yield mistake("projection_exchanged", put(target, f"OBJECT.{name}"), sentence)
+            edit, was = put(target, f"OBJECT.{name}"), target.node.attr
+            yield mistake("projection_exchanged.written_twice", edit, name=name, right=was)
 
 
 def _written(site: Site) -> Site | None:

@@ -24,16 +24,10 @@ def dropout(scope: Scope) -> Iterator[Rewrite]:
             continue
         if scope.is_constructor:
             keep = put(site_of(site, call.args, 0), "1 - OLD")
-            sentence = "The probability of being kept is used as that of being dropped."
-            yield mistake(
-                "dropout_not_rescaled",
-                keep,
-                sentence,
-                "Is it the probability of losing a weight or of keeping it?",
-            )
+            yield mistake("dropout_not_rescaled.kept", keep)
             continue
         drop = put(site, "FIRST")
-        yield mistake("dropout_missing", drop, group="nothing is dropped")
+        yield mistake("dropout_missing", drop, "nothing is dropped")
         again = f"torch.nn.functional.dropout(FIRST, {ast.unparse(call.func)}.p, training=True)"
         yield mistake("dropout_always", put(site, again))
         kept = f"OLD * (1 - {ast.unparse(call.func)}.p if self.training else 1)"
@@ -42,27 +36,28 @@ def dropout(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _misplaced(scope: Scope, call: ast.Call, drop: Edit) -> Iterator[Rewrite]:
-    for place, what in _places(scope):
-        sentence = f"Dropout applies to {what}; it belongs to the attention weights."
+    for place, key, role in _places(scope):
         edits = (drop, put(place, "DROP(OLD)", DROP=call.func))
-        group = f"dropout on {what.split(',')[0]}"
-        yield mistake("dropout_misplaced", edits, sentence, group=group)
+        yield mistake(key, edits, f"dropout on {role}", role=role)
 
 
-def _places(scope: Scope) -> Iterator[tuple[Site, str]]:
+def _places(scope: Scope) -> Iterator[tuple[Site, str, str]]:
     """Yield what else dropout may be applied to."""
     for softmax in scope.calls("softmax"):
         if softmax.node.args:
-            yield site_of(softmax, softmax.node.args, 0), "the scores, before the softmax"
+            place = site_of(softmax, softmax.node.args, 0)
+            yield place, "dropout_misplaced.before_softmax", "scores"
     for filled in scope.calls("masked_fill"):
-        yield site_of(filled, filled.node.func, "value"), "the scores, before the mask"
+        place = site_of(filled, filled.node.func, "value")
+        yield place, "dropout_misplaced.before_mask", "scores"
     for result in scope.of(ast.Return):
         if result.node.value is not None:
-            yield site_of(result, result.node, "value"), "the result"
+            place = site_of(result, result.node, "value")
+            yield place, "dropout_misplaced.result", "result"
     for step in scope.of(ast.Assign):
         role = role_of(step.node.targets[0])
         if role in {"queries", "keys", "values", "context vectors", "scores"}:
-            yield site_of(step, step.node, "value"), f"the {role}"
+            yield site_of(step, step.node, "value"), "dropout_misplaced.quantity", role
 
 
 RULES = (dropout,)

@@ -39,20 +39,17 @@ def extra_steps(scope: Scope) -> Iterator[Rewrite]:
     for value in _results(scope):
         if not softmax and scope.tensors:
             yield mistake("softmax_extra", put(value, "torch.softmax(OLD, dim=-1)"))
-        sentence = "Each row of the result is divided by its length, so that all lengths are one."
-        yield mistake("length_extra", put(value, f"{UNIT}(OLD, dim=-1)"), sentence)
+        yield mistake("length_extra.rows", put(value, f"{UNIT}(OLD, dim=-1)"))
         for digits in DIGITS:
             text = f"torch.round(OLD, decimals={digits})"
-            yield mistake("rounded", put(value, text), group="rounded")
+            yield mistake("rounded", put(value, text), "rounded")
         names = [name for role, name in scope.by_role.items() if role == "queries"]
         for name in dict.fromkeys((*scope.tensors, *names)):
-            what = scope.phrase(ast.Name(name)) or f"`{name}`"
-            verb = "is" if what.startswith("`") else "are"
-            sentence = f"{what[:1].upper()}{what[1:]} {verb} added to the result."
-            yield mistake("sum_extra", put(value, f"OLD + {name}"), sentence)
+            role = role_of(ast.Name(name))
+            key = "sum_extra.quantity" if role else "sum_extra.argument"
+            yield mistake(key, put(value, f"OLD + {name}"), role=role, name=name)
         if isinstance(value.node, ast.Call) and value.node.args:
-            sentence = "What goes into the last layer is added to what comes out of it."
-            yield mistake("sum_extra", put(value, "OLD + FIRST"), sentence)
+            yield mistake("sum_extra.input", put(value, "OLD + FIRST"))
 
 
 def _results(scope: Scope) -> list[Site]:
@@ -68,20 +65,15 @@ def lengths(scope: Scope) -> Iterator[Rewrite]:
         if isinstance(site.node.op, ast.MatMult) and role_of(site.node.left) != "weights":
             for axis in (-2, -1):  # of the factor on the right: columns, or a single vector
                 text = f"{UNIT}(LEFT, dim=-1) @ {UNIT}(RIGHT, dim={axis})"
-                sentence = (
-                    "The vectors are scaled to length one before they are compared, so that their "
-                    "lengths do not count."
-                )
-                yield mistake("length_extra", put(site, text), sentence, group="cosine")
+                yield mistake("length_extra.vectors", put(site, text), "cosine")
     if any(scope.of(ast.AugAssign)) and len(scope.arguments) > 1:
         one, other = scope.arguments[:2]
         size = "sum(v * v for v in {}) ** 0.5"
         product = f"({size.format(one)}) * ({size.format(other)})"
         for value in _results(scope):
-            sentence = "The result is divided by both lengths: it is a cosine."
-            yield mistake("length_extra", put(value, f"OLD / ({product})"), sentence)
-            sentence = "A mean stands where a sum must be."
-            yield mistake("wrong_reduction", put(value, f"OLD / len({one})"), sentence)
+            yield mistake("length_extra.cosine", put(value, f"OLD / ({product})"))
+            mean = put(value, f"OLD / len({one})")
+            yield mistake("wrong_reduction.other", mean, old="sum", new="mean")
 
 
 def weights(scope: Scope) -> Iterator[Rewrite]:
@@ -90,16 +82,12 @@ def weights(scope: Scope) -> Iterator[Rewrite]:
         arrives = site.node.id in scope.tensors and role_of(site.node) == "weights"
         if not arrives or not isinstance(site.node.ctx, ast.Load):
             continue
-        for text, kind, sentence in (
-            ("torch.softmax(OLD, dim=-1)", "softmax_twice", "The weights get a second softmax."),
-            (
-                "(OLD / OLD.sum(dim=-1, keepdim=True))",
-                "softmax_twice",
-                "The weights are divided by their sum once more.",
-            ),
-            ("torch.full_like(OLD, 1 / OLD.shape[-1])", "weights_equal", ""),
+        for text, key in (
+            ("torch.softmax(OLD, dim=-1)", "softmax_twice.weights"),
+            ("(OLD / OLD.sum(dim=-1, keepdim=True))", "softmax_twice.sum"),
+            ("torch.full_like(OLD, 1 / OLD.shape[-1])", "weights_equal"),
         ):
-            yield mistake(kind, put(site, text), sentence)
+            yield mistake(key, put(site, text))
     for site in scope.calls(SOFTMAX):
         yield mistake("weights_equal", put(site, "torch.full_like(OLD, 1 / OLD.shape[-1])"))
 
@@ -107,20 +95,19 @@ def weights(scope: Scope) -> Iterator[Rewrite]:
 def exponentials(scope: Scope) -> Iterator[Rewrite]:
     """Exponentials of a softmax that is written out: left out, of another base or sign."""
     for site in scope.calls("exp"):
-        for text, kind, sentence in (
-            ("2 ** FIRST", "softmax_missing", "Powers of two stand where exponentials must be."),
-            ("FUNC(-(FIRST))", "sign_reversed", ""),
-            ("FIRST", "softmax_missing", "Nothing takes the exponentials of the scores."),
+        for text, key in (
+            ("2 ** FIRST", "softmax_missing.powers_of_two"),
+            ("FUNC(-(FIRST))", "sign_reversed"),
+            ("FIRST", "softmax_missing.no_exponentials"),
         ):
-            yield mistake(kind, put(site, text), sentence)
+            yield mistake(key, put(site, text))
     for name, value in scope.locals.items():
         if not (isinstance(value, ast.Call) and name_of(value.func) == "exp" and value.args):
             continue
         for site in scope.of(ast.Name):
             if site.node.id == name and isinstance(site.node.ctx, ast.Load):
-                sentence = "The scores stand in one place where their exponentials must be."
                 edit = put(site, "EXPONENT", EXPONENT=value.args[0])
-                yield mistake("softmax_missing", edit, sentence, group="scores for exponentials")
+                yield mistake("softmax_missing.one_place", edit, "scores for exponentials")
     for site in scope.calls(SOFTMAX):
         if site.node.args:
             argument = site_of(site, site.node.args, 0)
@@ -136,8 +123,7 @@ def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
         numbers = FIXED_SHARES if shares else FIXED_AXES if name == "dim" else FIXED_SIZES
         for number in numbers if loads else ():
             edits = [constant(site, number) for site in loads]
-            sentence = f"`{name}` has no effect."
-            yield mistake("argument_ignored", edits, sentence, group=f"{name} is fixed")
+            yield mistake("argument_ignored.alone", edits, f"{name} is fixed", name=name)
 
 
 def other_sizes(scope: Scope) -> Iterator[Rewrite]:
@@ -158,8 +144,7 @@ def other_sizes(scope: Scope) -> Iterator[Rewrite]:
         what = f"`{name}`" if name in scope.argument_names else "A size"
         what = f"The number of {COUNTED[name]}" if name in COUNTED else what
         for number in FIXED_SIZES:
-            sentence = f"{what} is always the same number, whatever the input is."
-            yield mistake("size_fixed", make(str(number)), sentence)
+            yield mistake("size_fixed.number", make(str(number)), what=what)
         for axis in other_axes(value.slice, (0, 1, -1)):
             edit = make(f"SHAPE[{axis}]", SHAPE=value.value)
             yield _from_axis(scope, edit, value, axis, what)
@@ -167,10 +152,8 @@ def other_sizes(scope: Scope) -> Iterator[Rewrite]:
 
 def _from_axis(scope: Scope, edit: Edit, size: ast.Subscript, axis: int, what: str) -> Rewrite:
     of = scope.phrase(getattr(size.value, "value", None)) or "the input"
-    sentence = (
-        f"{what} is read from the {ORDINALS[axis]} axis of {of}, not from {axis_of(size.slice)}."
-    )
-    return mistake("size_of_another_axis", edit, sentence)
+    words = {"what": what, "of": of, "axis": ORDINALS[axis], "right": axis_of(size.slice)}
+    return mistake("size_of_another_axis.read", edit, **words)
 
 
 RULES = (extra_steps, lengths, weights, exponentials, fixed_sizes, other_sizes)

@@ -27,6 +27,19 @@ MAX_ORDERED = 3  # all orders of more are too many; then only pairs are exchange
 
 NAMES = {"rand": "uniform", "randn": "normal"}
 
+BIAS = {  # by whether an argument decides about it, and whether several layers are meant
+    (False, False): "bias_wrong.layer",
+    (False, True): "bias_wrong.layers",
+    (True, False): "argument_ignored.bias_of_layer",
+    (True, True): "argument_ignored.bias_of_layers",
+}
+
+BUFFERS = (  # in the place of a buffer V
+    ("V", "parameter_kind.no_buffer"),
+    ("torch.nn.Parameter(V * 1.0)", "parameter_kind.buffer_trained"),
+    ("torch.nn.Parameter(V * 1.0, requires_grad=False)", "parameter_kind.buffer_frozen"),
+)
+
 
 def order(scope: Scope) -> Iterator[Rewrite]:
     """Parameters that are created in another order."""
@@ -35,16 +48,12 @@ def order(scope: Scope) -> Iterator[Rewrite]:
     names = [_drawn_name(site) for site in created]
     for wanted in _orders(len(created)):
         listed = ", ".join(f"`{names[index]}`" for index in wanted)
-        yield mistake(
-            "creation_order",
-            [
-                restate(site, "NEW", NEW=created[index].node)
-                for site, index in zip(created, wanted, strict=True)
-                if site is not created[index]
-            ],
-            f"The parameters are created in another order ({listed}), so with the same seed they "
-            "get other numbers.",
-        )
+        edits = [
+            restate(site, "NEW", NEW=created[index].node)
+            for site, index in zip(created, wanted, strict=True)
+            if site is not created[index]
+        ]
+        yield mistake("creation_order.listed", edits, names=listed)
 
 
 def _orders(count: int) -> Iterator[Sequence[int]]:
@@ -74,39 +83,31 @@ def draws(scope: Scope) -> Iterator[Rewrite]:
     for name, other in (DRAWS, DRAWS[::-1]):
         sites = list(scope.of(ast.Attribute))
         found = [site for site in sites if site.node.attr == name and is_module(site.node.value)]
-        for text, what in (
-            (f"torch.{other}", f"the {NAMES[other]} distribution"),
-            ("torch.zeros", "nothing: all of them are zero"),
-            ("torch.ones", "nothing: all of them are one"),
-            ("(lambda *s: 2 * torch.rand(*s) - 1)", "the uniform distribution between -1 and 1"),
-            ("(lambda *s: 0.02 * torch.randn(*s))", "a narrow normal distribution"),
+        for text, key in (
+            (f"torch.{other}", "distribution.other"),
+            ("torch.zeros", "distribution.zeros"),
+            ("torch.ones", "distribution.ones"),
+            ("(lambda *s: 2 * torch.rand(*s) - 1)", "distribution.symmetric"),
+            ("(lambda *s: 0.02 * torch.randn(*s))", "distribution.narrow"),
         ):
             if found:
                 edits = [put(site, text) for site in found]
-                yield mistake("distribution", edits, f"The parameters are drawn from {what}.")
+                yield mistake(key, edits, other=NAMES[other])
     if scope.is_constructor or any(map(_creates, scope.locals.values())):
-        yield from _seeds(scope, "A seed is set inside, so the caller's seed has no effect.")
+        yield from _seeds(scope, "seeded_inside.once")
     elif scope.owner is not None:
-        yield from _seeds(
-            scope,
-            "Each call sets torch's seed, so random numbers repeat.",
-        )
+        yield from _seeds(scope, "seeded_inside.each_call")
 
 
-def _seeds(scope: Scope, sentence: str) -> Iterator[Rewrite]:
+def _seeds(scope: Scope, key: str) -> Iterator[Rewrite]:
     for seed in SEEDS:
         first = scope.start if not scope.is_constructor else scope.after_super
-        yield mistake(
-            "seeded_inside", before(first, f"torch.default_generator.manual_seed({seed})"), sentence
-        )
+        yield mistake(key, before(first, f"torch.default_generator.manual_seed({seed})"))
     drawn = [site for site in scope.of(ast.Assign) if _creates(site.node.value)]
-    if len(drawn) > 1:
-        for seed in SEEDS:
-            yield mistake(
-                "seeded_inside",
-                [before(site, f"torch.default_generator.manual_seed({seed})") for site in drawn],
-                "Torch's generator is seeded again before each parameter, so that they are equal.",
-            )
+    for seed in SEEDS if len(drawn) > 1 else ():
+        text = f"torch.default_generator.manual_seed({seed})"
+        edits = [before(site, text) for site in drawn]
+        yield mistake("seeded_inside.each_parameter", edits)
 
 
 def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
@@ -116,13 +117,10 @@ def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
         frozen = any(
             keyword.arg == "requires_grad" for site in parameters for keyword in site.node.keywords
         )
-        sentence = "The parameters are trained, although they must be frozen."
-        if not frozen:
-            sentence = "The parameters are frozen, although they must be trained."
+        key = "parameter_kind.trained" if frozen else "parameter_kind.frozen"
         text = f"torch.nn.Parameter(FIRST, requires_grad={frozen})"
-        yield _all(parameters, "parameter_kind", text, sentence)
-        sentence = "The weights are not registered as parameters; plain tensors, for one, are not."
-        yield _all(parameters, "parameter_kind", "FIRST", sentence)
+        yield mistake(key, [put(site, text) for site in parameters])
+        yield mistake("parameter_kind.plain", [put(site, "FIRST") for site in parameters])
     for site in scope.of(ast.Expr):
         call = site.node.value
         if isinstance(call, ast.Call) and name_of(call.func) == "register_buffer":
@@ -130,42 +128,24 @@ def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
             name = first.value if isinstance(first, ast.Constant) else ""
             if not isinstance(name, str) or not name:
                 continue
-            for text, sentence in (
-                (
-                    "V",
-                    f"There is no buffer `{name}`; an attribute does not move with its module.",
-                ),
-                ("torch.nn.Parameter(V * 1.0)", f"`{name}` is a parameter, which torch trains."),
-                (
-                    "torch.nn.Parameter(V * 1.0, requires_grad=False)",
-                    f"`{name}` is a frozen parameter, not a buffer.",
-                ),
-            ):
+            for text, key in BUFFERS:
                 edit = restate(site, f"self.{name} = {text}", V=value)
-                yield mistake("parameter_kind", edit, sentence)
+                yield mistake(key, edit, name=name)
     yield from _modules(scope)
 
 
 def _modules(scope: Scope) -> Iterator[Rewrite]:
     """Modules that torch does not find, that are one and the same, or that are frozen."""
     for site in scope.calls("ModuleList"):
-        sentence = (
-            "The heads are not registered in the module; those in a plain list, for one, are not."
-        )
-        yield mistake("parameter_kind", put(site, "FIRST"), sentence)
+        yield mistake("parameter_kind.heads", put(site, "FIRST"))
     for site in scope.of(ast.ListComp):
         if scope.is_constructor:
             same = put(site, "[E] * len(R)", E=site.node.elt, R=site.node.generators[0].iter)
-            sentence = "All heads are one and the same module, so that they share their weights."
-            yield mistake("heads_repeated", same, sentence)
+            yield mistake("heads_repeated.module", same)
     layers = list(scope.calls("Linear"))
     if layers:
-        sentence = "The layers are frozen, although they must be trained."
-        yield _all(layers, "parameter_kind", "OLD.requires_grad_(False)", sentence)
-
-
-def _all(sites: Sequence[Site], kind: str, text: str, sentence: str) -> Rewrite:
-    return mistake(kind, [put(site, text) for site in sites], sentence)
+        edits = [put(site, "OLD.requires_grad_(False)") for site in layers]
+        yield mistake("parameter_kind.layers_frozen", edits)
 
 
 def biases_and_sizes(scope: Scope) -> Iterator[Rewrite]:
@@ -179,30 +159,24 @@ def biases_and_sizes(scope: Scope) -> Iterator[Rewrite]:
         for one in site.node.keywords
         if isinstance(one.value, ast.Name)
     ]
-    for value in ("True", "False"):
+    for value, how in (("True", "a bias"), ("False", "no bias")):
         for some in (biased, plain, *([site] for site in layers)):
-            if not some:
-                continue
-            who = "Layers have" if len(some) > 1 else f"`{_layer_name(scope, some[0])}` has"
-            how = "a bias" if value == "True" else "no bias"
-            ignores = ignored and some[0] in biased
-            sentence = f"{who} {how}, unlike documented."
-            sentence = f"{who} {how}, whatever `{ignored[0]}` is." if ignores else sentence
-            kind = "argument_ignored" if ignores else "bias_wrong"
-            text = f"torch.nn.Linear(FIRST, SECOND, bias={value})"
             usable = [site for site in some if len(site.node.args) > 1]
-            if usable:
-                group = f"{ignored[0]} is {value}" if ignored and some is biased else ""
-                edits = [put(site, text) for site in usable]
-                yield mistake(kind, edits, sentence, group=group)
+            if not usable:
+                continue
+            edits = [put(site, f"torch.nn.Linear(FIRST, SECOND, bias={value})") for site in usable]
+            group = f"{ignored[0]} is {value}" if ignored and some is biased else ""
+            ignores = ignored and some[0] in biased
+            key = BIAS[bool(ignores), len(some) > 1]
+            words = {"layer": _layer_name(scope, some[0]), "how": how, "name": (*ignored, "")[0]}
+            yield mistake(key, edits, group, **words)
     if usable := [site for site in layers if len(site.node.args) > 1]:
         edits = [
             put(site_of(site, site.node.args, index), "NEW", NEW=site.node.args[1 - index])
             for site in usable
             for index in (0, 1)
         ]
-        sentence = "The sizes of the layers' inputs and outputs are exchanged."
-        yield mistake("wrong_size", edits, sentence)
+        yield mistake("wrong_size.layers", edits)
 
 
 def _layer_name(scope: Scope, site: Site) -> str:

@@ -16,7 +16,7 @@ from autograder.diagnosis.operators.rewrites import (
     site_of,
 )
 from autograder.diagnosis.operators.scopes import Scope
-from autograder.diagnosis.operators.vocabulary import capital, role_of
+from autograder.diagnosis.operators.vocabulary import role_of
 
 TRIANGLES = ("tril", "triu")
 
@@ -25,14 +25,21 @@ HIDES_ALL = {"softmax_axis", "mask_shifted", "mask_inverted", "mask_axis"}
 HIDING = ("float('-inf')", "-1e9")  # where a row is hidden altogether, they show different things
 
 FILLS = {
-    "-20.0": "Hidden scores are low, but not low enough: hidden tokens keep a small weight.",
-    "-10.0": "Hidden scores are low, but not low enough: hidden tokens keep a small weight.",
-    "0.0": "Hidden scores become zero or nearly zero, whose exponential is one: they still count.",
-    "0.001": "Hidden scores become nearly zero, whose exponential is nearly one: they still count.",
-    "1e9": "Hidden scores become large, not small: hidden tokens take all the weight.",
-    "-1.0": "Hidden scores become a small negative number: they still count.",
-    "float('inf')": "Hidden scores become plus infinity, which takes all the weight or makes NaN.",
+    "-20.0": "mask_fill.low",
+    "-10.0": "mask_fill.low",
+    "0.0": "mask_fill.zero",
+    "0.001": "mask_fill.nearly_zero",
+    "1e9": "mask_fill.large",
+    "-1.0": "mask_fill.small_negative",
+    "float('inf')": "mask_fill.infinity",
 }
+
+SHIFTS = (  # of the diagonal of a lower triangle
+    (1, "mask_shifted.one_later"),
+    (-1, "mask_shifted.without_itself"),
+    (2, "mask_shifted.two_later"),
+    (-2, "mask_shifted.without_two"),
+)
 
 
 def needless_mask(scope: Scope) -> Iterator[Rewrite]:
@@ -42,8 +49,7 @@ def needless_mask(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.calls(SOFTMAX):
         if scores := input_site(site):
             text = "(lambda s: s.masked_fill(torch.ones_like(s).triu(1) == 1, float('-inf')))(OLD)"
-            sentence = "Later tokens are hidden, which this exercise does not ask for."
-            yield mistake("mask_extra", put(scores, text), sentence)
+            yield mistake("mask_extra.later", put(scores, text))
 
 
 def mask(scope: Scope) -> Iterator[Rewrite]:
@@ -56,23 +62,16 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
         yield mistake("mask_missing", fill("X"))
         for value in HIDING:
             text = f"X.masked_fill(~(M), {value})"
-            yield mistake("mask_inverted", fill(text), group="mask_inverted")
-        for value, sentence in FILLS.items():
-            yield mistake("mask_fill", fill(f"X.masked_fill(M, {value})"), sentence)
+            yield mistake("mask_inverted", fill(text), "mask_inverted")
+        for value, key in FILLS.items():
+            yield mistake(key, fill(f"X.masked_fill(M, {value})"))
         yield from _sums(scope, site, scores, hidden)
         turned = fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))")
-        yield mistake("mask_axis", turned, group="mask_inverted")  # of a triangle it is the other
-        yield mistake(
-            "batch_mixed",
-            fill("X.masked_fill((M)[:1], float('-inf'))"),
-            "The mask of the first item applies to all items.",
-        )
+        yield mistake("mask_axis", turned, "mask_inverted")  # of a triangle it is the other
+        yield mistake("batch_mixed.mask", fill("X.masked_fill((M)[:1], float('-inf'))"))
         if isinstance(scores.node, ast.Name) and scores.node.id in scope.tensors:
-            yield mistake(
-                "in_place",
-                fill("X.masked_fill_(M, float('-inf'))"),
-                f"The caller's `{scores.node.id}` is overwritten.",
-            )
+            edit = fill("X.masked_fill_(M, float('-inf'))")
+            yield mistake("in_place.argument", edit, name=scores.node.id)
         if after := next(scope.calls(SOFTMAX), None):
             yield from _late_masks(scope, site, after, hidden)
     yield from _new_axes(scope)
@@ -84,42 +83,33 @@ def _new_axes(scope: Scope) -> Iterator[Rewrite]:
         is_mask = role_of(site.node.func.value) == "mask"
         if is_mask:
             yield mistake("mask_axis", put(site, "OBJECT.unsqueeze(-1)"))
-        what = capital("the mask" if is_mask else scope.phrase(site.node.func.value) or "a tensor")
-        for text, how in (("OBJECT", "no new axis"), ("OBJECT.unsqueeze(0)", "its axis in front")):
-            sentence = f"{what} gets {how}, so that its entries meet those of another axis."
-            question = "Which axis of the one must meet which axis of the other?"
-            yield mistake("mask_axis", put(site, text), sentence, question)
+        what = "the mask" if is_mask else scope.phrase(site.node.func.value) or "a tensor"
+        yield mistake("mask_axis.no_new_axis", put(site, "OBJECT"), what=what)
+        yield mistake("mask_axis.in_front", put(site, "OBJECT.unsqueeze(0)"), what=what)
 
 
 def _sums(scope: Scope, site: Site, scores: Site, hidden: ast.expr) -> Iterator[Rewrite]:
     """A mask that is added, or multiplied by infinity; one that is not the caller's."""
     fill = partial(put, site, X=scores, M=hidden)
     mask = hidden.left if isinstance(hidden, ast.Compare) else hidden
-    sentence = "The mask is added to the scores, which hides nothing."
-    yield mistake("mask_fill", put(site, "X + A", X=scores, A=mask), sentence)
-    sentence = "Zero times infinity is NaN: the product makes NaN of what must be visible."
-    question = "What is 0 times infinity, and what fills positions without a product?"
-    yield mistake("mask_fill", fill("X + (M) * float('-inf')"), sentence, question)
+    yield mistake("mask_fill.added", put(site, "X + A", X=scores, A=mask))
+    yield mistake("mask_fill.times_infinity", fill("X + (M) * float('-inf')"))
     if isinstance(mask, ast.Name) and mask.id in scope.tensors:
-        sentence = f"`{mask.id}` has no effect: later tokens are hidden, whatever it holds."
         text = "(lambda s: s.masked_fill(torch.ones_like(s).tril() == 0, float('-inf')))(X)"
-        yield mistake("argument_ignored", fill(text), sentence)
+        yield mistake("argument_ignored.mask", fill(text), name=mask.id)
 
 
 def _late_masks(scope: Scope, site: Site, after: Site, hidden: ast.expr) -> Iterator[Rewrite]:
     test = _condition(scope, site)
-    for value, sentence in (
-        ("0.0", ""),
-        (
-            "float('-inf')",
-            "Minus infinity comes after the softmax: nothing turns it into zero.",
-        ),
+    for value, key in (
+        ("0.0", "mask_after_softmax"),
+        ("float('-inf')", "mask_after_softmax.infinity"),
     ):
         text = f"OLD.masked_fill(M, {value})"
         if test is not None:
             text = f"({text} if TEST else OLD)"
         late = put(after, text, M=hidden, TEST=test)
-        yield mistake("mask_after_softmax", (put(site, "OBJECT"), late), sentence)
+        yield mistake(key, (put(site, "OBJECT"), late))
 
 
 def _condition(scope: Scope, site: Site) -> ast.expr | None:
@@ -140,31 +130,17 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
         lower = name_of(call.func) == "tril"
         at = ast.literal_eval(diagonal) if isinstance(diagonal, ast.Constant) else 0
         make = partial(put, site, X=ones)
-        for more, sentence in (
-            (1, "Each token also sees the one after it."),
-            (
-                -1,
-                "Each token is hidden from itself, so that nothing is left for the first one.",
-            ),
-            (2, "Each token also sees the two after it."),
-            (-2, "Each token is hidden from itself and from the one before it."),
-        ):
-            text = f"X.{name_of(call.func)}({at + more})"
-            yield mistake("mask_shifted", make(text), sentence)
+        for more, key in SHIFTS:
+            yield mistake(key, make(f"X.{name_of(call.func)}({at + more})"))
         other = "triu" if lower else "tril"
         for shift in dict.fromkeys((-at, 1 - at if lower else at - 1, at)):
-            yield mistake(
-                "mask_inverted",
-                make(f"X.{other}({shift})"),
-                "The mask is the wrong triangle: tokens see the later ones, not the earlier ones.",
-                group="mask_inverted",
-            )
+            edit = make(f"X.{other}({shift})")
+            yield mistake("mask_inverted.triangle", edit, "mask_inverted")
         nothing, everything = ("X", "torch.zeros_like(X)")[:: 1 if lower else -1]
         yield mistake("mask_missing", make(nothing))
-        sentence = "All tokens are hidden: the triangle leaves nothing visible."
-        yield mistake("mask_extra", make(everything), sentence)
+        yield mistake("mask_extra.all", make(everything))
         only = "X.tril().triu()" if lower else "X - X.tril().triu()"
-        yield mistake("mask_extra", make(only), "Each token sees only itself.")
+        yield mistake("mask_extra.all_but_itself", make(only))
         if lower:
             yield from _forms(site)
     for site in scope.of(ast.Return):
@@ -179,8 +155,7 @@ def _forms(site: Site) -> Iterator[Rewrite]:
     """A mask of zeros and minus infinity, or one that is mirrored."""
     text = "torch.zeros((OLD).shape).masked_fill((OLD) == 0, float('-inf'))"
     yield mistake("mask_form", put(site, text))
-    sentence = "The mask is mirrored: its columns are in the reverse order."
-    yield mistake("mask_inverted", put(site, "(OLD).flip(-1)"), sentence)
+    yield mistake("mask_inverted.mirrored", put(site, "(OLD).flip(-1)"))
 
 
 def is_triangle(node: ast.expr) -> bool:

@@ -31,41 +31,42 @@ def values(scope: Scope) -> Iterator[Rewrite]:
         if not isinstance(target, ast.Name | ast.Tuple):
             continue
         names = {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
-        if not names & known and (said := _without_value(scope, site.node)):
-            sentence = f"{said} is missing, comes later, or stores its result under another name."
-            yield mistake("value_missing", leave_out(site), sentence)
+        if not names & known:
+            yield from _without(scope, site)
         known |= names
 
 
-def _without_value(scope: Scope, step: ast.Assign) -> str:
-    """Say what does not exist without a step; nothing if no name says what it is."""
+def _without(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """The step at *site* is left out, if a name says what does not exist then."""
+    step, edit = site.node, leave_out(site)
     role = role_of(step.targets[0])
     if getattr(step.targets[0], "id", "") == "exponentials":
         role = "exponentials"
+    shapes = [
+        node
+        for node in ast.walk(step.value)
+        if isinstance(node, ast.Attribute) and node.attr == "shape"
+    ]
     if role == "mask":
-        return "The mask does not exist where it is used: the step that makes it"
-    if role:
-        return f"The {role} do not exist where they are used: the step that computes them"
-    for node in ast.walk(step.value):
-        if isinstance(node, ast.Attribute) and node.attr == "shape":
-            of = f" of {what}" if (what := scope.phrase(node.value)) else ""
-            return f"A size{of} does not exist where it is used: the step that reads it"
-    return ""
+        yield mistake("value_missing.mask", edit)
+    elif role:
+        yield mistake("value_missing.quantity", edit, role=role)
+    elif shapes:
+        what = scope.phrase(shapes[0].value)
+        yield mistake("value_missing.size", edit, of=f" of {what}" if what else "")
 
 
 def axes(scope: Scope) -> Iterator[Rewrite]:
     """A softmax, or a sum that keeps its axis, without the axis."""
     for site in scope.calls(SOFTMAX):
         if scores := input_site(site):
-            sentence = "The softmax does not get the axis along which it runs."
-            yield mistake("axis_missing", put(site, "torch.softmax(X)", X=scores), sentence)
+            yield mistake("axis_missing.softmax", put(site, "torch.softmax(X)", X=scores))
     for site in scope.calls(*SUMS):
         name, source = name_of(site.node.func), input_site(site)
         kept = option(site.node, "keepdim", 2) is not None
         if source and kept and option(site.node, "dim", 1) is not None:
-            sentence = f"The {name} must keep its axis, but does not get which one it is."
             edit = put(site, f"X.{name}(keepdim=True)", X=source)
-            yield mistake("axis_missing", edit, sentence)
+            yield mistake("axis_missing.kept", edit, what=name)
 
 
 def stored(scope: Scope) -> Iterator[Rewrite]:
@@ -73,25 +74,17 @@ def stored(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.of(ast.Assign) if scope.is_constructor else ():
         match site.node:
             case ast.Assign([ast.Attribute(ast.Name("self"))], ast.Name(name)):
-                sentence = (
-                    f"The module does not keep `{name}` under the name by which it is read later."
-                )
-                yield mistake("not_stored", leave_out(site), sentence)
+                yield mistake("not_stored.argument", leave_out(site), name=name)
 
 
 def exchanged(scope: Scope) -> Iterator[Rewrite]:
     """Two arguments of torch's functions that are exchanged."""
     for site in scope.calls("masked_fill"):
         if len(site.node.args) > 1:
-            sentence = "The mask and the number that fills hidden scores are exchanged."
-            question = "Which of the two says where, and which one what?"
             edit = put(site, "OBJECT.masked_fill(SECOND, FIRST)")
-            yield mistake("arguments_exchanged", edit, sentence, question)
+            yield mistake("arguments_exchanged.masked_fill", edit)
     for site in scope.calls("register_buffer"):
-        sentence = "The name and the tensor of a buffer are exchanged."
-        question = "Which of the two says how the buffer is called?"
-        edit = put(site, "FUNC(SECOND, FIRST)")
-        yield mistake("arguments_exchanged", edit, sentence, question)
+        yield mistake("arguments_exchanged.buffer", put(site, "FUNC(SECOND, FIRST)"))
 
 
 def conversions(scope: Scope) -> Iterator[Rewrite]:
@@ -101,29 +94,21 @@ def conversions(scope: Scope) -> Iterator[Rewrite]:
             case ast.Assign([ast.Name(name)], ast.Call(func)) if (
                 name in scope.arguments and name_of(func) in CONVERSIONS
             ):
-                sentence = f"`{name}` is used as it comes, but a list is no tensor."
-                question = "Which types does the docstring allow, and which of them has operators?"
-                yield mistake("step_missing", leave_out(site), sentence, question)
+                yield mistake("step_missing.conversion", leave_out(site), name=name)
             case ast.Assign([ast.Subscript()]):
-                sentence = "The result is never filled: it stays as it was made."
-                yield mistake("step_missing", leave_out(site), sentence)
+                yield mistake("step_missing.never_filled", leave_out(site))
     for site in scope.of(ast.Call):
         layer = site.node.func
         own = isinstance(layer, ast.Attribute) and ast.unparse(layer.value) == "self"
         if own and role_of(site.node) in PROJECTIONS:
-            sentence = (
-                f"`{layer.attr}` is not called: the layer itself stands where "
-                f"the {role_of(site.node)} must be."
-            )
-            yield mistake("step_missing", put(site, "FUNC"), sentence)
+            words = {"layer": layer.attr, "role": role_of(site.node)}
+            yield mistake("step_missing.layer_call", put(site, "FUNC"), **words)
 
 
 def without_gradients(scope: Scope) -> Iterator[Rewrite]:
     """Parameters that are overwritten where torch records gradients."""
     for site in scope.of(ast.With):
-        sentence = "Parameters are overwritten while torch records gradients, which it refuses."
-        question = "How does torch change a parameter outside of its graph?"
-        yield mistake("in_place", _without_block(site), sentence, question)
+        yield mistake("in_place.parameters", _without_block(site))
 
 
 def _without_block(site: Site) -> Edit:

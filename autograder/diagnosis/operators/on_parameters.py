@@ -25,19 +25,16 @@ def missing(scope: Scope) -> Iterator[Rewrite]:
     created = _created(scope) if scope.is_constructor else []
     names = {name for name, _ in created}
     for name, site in created:
-        sentence = f"`{name}` is not created."
-        yield mistake("parameter_missing", leave_out(site), sentence)
+        yield mistake("parameter_missing.not_created", leave_out(site), name=name)
         for other in sorted(names - {name}):
             edit = restate(site, f"self.{other} = NEW", NEW=site.node.value)
-            sentence = f"`{other}` is set twice, and `{name}` not at all."
-            yield mistake("parameter_missing", edit, sentence)
+            yield mistake("parameter_missing.set_twice", edit, name=name, other=other)
     for site in scope.of(ast.Expr):
         if scope.is_constructor and name_of(getattr(site.node.value, "func", site.node.value)) == (
             "register_buffer"
         ):
             name = ast.literal_eval(site.node.value.args[0])
-            sentence = f"The buffer `{name}` is not registered."
-            yield mistake("parameter_missing", leave_out(site), sentence)
+            yield mistake("parameter_missing.buffer", leave_out(site), name=name)
 
 
 def _created(scope: Scope) -> list[tuple[str, Site]]:
@@ -76,32 +73,30 @@ def _otherwise(part: Site, name: str) -> Iterator[Rewrite]:
     node = part.node
     if isinstance(node, ast.Attribute) and node.attr in NAMES and is_module(node.value):
         other = next(one for one in NAMES if one != node.attr)
-        sentence = f"`{name}` is drawn from the {NAMES[other]} distribution."
-        yield mistake("distribution", put(part, f"torch.{other}"), sentence)
+        edit = put(part, f"torch.{other}")
+        yield mistake("distribution.parameter", edit, name=name, other=NAMES[other])
     if not isinstance(node, ast.Call):
         return
     made = name_of(node.func)
     if made in {"Linear", *DRAWN} and len(node.args) > 1:
         rest = "".join(f", {one.arg}={ast.unparse(one.value)}" for one in node.keywords)
-        sentence = f"The two sizes of `{name}` are exchanged."
-        yield mistake("wrong_size", put(part, f"FUNC(SECOND, FIRST{rest})"), sentence)
+        edit = put(part, f"FUNC(SECOND, FIRST{rest})")
+        yield mistake("wrong_size.parameter", edit, name=name)
     if made in DRAWN and len(node.args) > 1:
-        sentence = f"`{name}` is drawn in the transposed shape, so that its numbers are elsewhere."
-        yield mistake("draw_transposed", put(part, "FUNC(SECOND, FIRST).T"), sentence)
+        edit = put(part, "FUNC(SECOND, FIRST).T")
+        yield mistake("draw_transposed.parameter", edit, name=name)
     if made == "Parameter":
         frozen = any(one.arg == "requires_grad" for one in node.keywords)
-        sentence = f"`{name}` is frozen, although it must be trained."
-        sentence = f"`{name}` is trained, although it must be frozen." if frozen else sentence
+        key = "parameter_kind.one_trained" if frozen else "parameter_kind.one_frozen"
         text = f"{ast.unparse(node.func)}(FIRST, requires_grad={frozen})"
-        yield mistake("parameter_kind", put(part, text), sentence)
+        yield mistake(key, put(part, text), name=name)
 
 
 def _frozen(site: Site, name: str) -> Iterator[Rewrite]:
     value = site.node.value
     if isinstance(value, ast.Call) and name_of(value.func) == "Linear":
-        sentence = f"`{name}` is frozen, although it must be trained."
         edit = put(site_of(site, site.node, "value"), "OLD.requires_grad_(False)")
-        yield mistake("parameter_kind", edit, sentence)
+        yield mistake("parameter_kind.one_frozen", edit, name=name)
 
 
 def all_drawn(scope: Scope) -> Iterator[Rewrite]:
@@ -109,13 +104,9 @@ def all_drawn(scope: Scope) -> Iterator[Rewrite]:
     sites = [site for site in scope.calls(*DRAWN) if site.node.args]
     if len(sites) > 1 and all(len(site.node.args) > 1 for site in sites):
         edits = [put(site, "FUNC(SECOND, FIRST).T") for site in sites]
-        sentence = (
-            "The parameters are drawn in the transposed shape, so that numbers are elsewhere."
-        )
-        yield mistake("draw_transposed", edits, sentence)
+        yield mistake("draw_transposed.parameters", edits)
         edits = [put(site, "FUNC(SECOND, FIRST)") for site in sites]
-        sentence = "The two sizes of the parameters are exchanged."
-        yield mistake("wrong_size", edits, sentence)
+        yield mistake("wrong_size.parameters", edits)
     if len(sites) > 1:
         count = len(sites)
         shape = ", ".join(map(ast.unparse, sites[0].node.args))
@@ -133,19 +124,13 @@ def stored_weights(scope: Scope) -> Iterator[Rewrite]:
     layers = [site for site in scope.of(ast.Call) if _is_layer(site.node)]
     alone = [[site] for site in layers]
     for some in (*alone, layers) if len(layers) > 1 else alone:
-        names = [f"`{name_of(site.node.func)}`" for site in some]
+        several, name = len(some) > 1, name_of(some[0].node.func)
         edits = [put(site, "FIRST @ FUNC.weight") for site in some]
-        sentence = (
-            f"The weight of {names[0]} is multiplied as it is stored; the layer transposes it."
-            if len(names) == 1
-            else "The weights of the layers are multiplied as they are stored; a layer "
-            "transposes its weight."
-        )
-        yield mistake("stored_weight", edits, sentence)
+        key = "stored_weight.layers" if several else "stored_weight.layer"
+        yield mistake(key, edits, layer=name)
         edits = [put(site, "FIRST @ FUNC.weight.T") for site in some]
-        sentence = f"The bias of {names[0]} has no effect."
-        sentence = sentence if len(names) == 1 else "The biases of the layers have no effect."
-        yield mistake("bias_wrong", edits, sentence)
+        key = "bias_wrong.unused_biases" if several else "bias_wrong.unused_bias"
+        yield mistake(key, edits, layer=name)
 
 
 def _is_layer(call: ast.Call) -> bool:

@@ -12,9 +12,15 @@ from autograder.diagnosis.operators.rewrites import (
     transposed,
 )
 from autograder.diagnosis.operators.scopes import Scope
-from autograder.diagnosis.operators.vocabulary import capital, role_of
+from autograder.diagnosis.operators.vocabulary import role_of
 
-FEATURES = "Features are compared with features, not tokens with tokens."
+FEATURES = "features compared with features"  # a group of mistakes
+MIXED = (  # of weights and the tokens that they mix
+    ("LEFT.unsqueeze(-1) * RIGHT", "wrong_reduction.not_summed"),
+    ("(LEFT.unsqueeze(-1) * RIGHT).sum(-1)", "wrong_axis.over_features"),
+    ("RIGHT[LEFT.argmax(-1)]", "wrong_reduction.largest_weight"),
+    ("LEFT @ RIGHT + 1", "wrong_reduction.starts_at_one"),
+)
 
 
 def products(scope: Scope) -> Iterator[Rewrite]:
@@ -26,43 +32,20 @@ def products(scope: Scope) -> Iterator[Rewrite]:
         left, right = role_of(node.left), role_of(node.right)
         make = partial(put, site)
         if transposed(node.right) is not None:
-            yield mistake(
-                "transposed",
-                make("OLD.transpose(-2, -1)"),
-                "The scores are transposed: row i holds those of key i with every query.",
-                "Which query does row i of the scores belong to?",
-                group="exchange queries keys",
-            )
+            edit = make("OLD.transpose(-2, -1)")
+            yield mistake("transposed.scores", edit, "exchange queries keys")
             yield from _repeated(scope, site)
         elif left == "weights":
-            yield mistake(
-                "transposed",
-                make("LEFT.transpose(-2, -1) @ RIGHT"),
-                "The transposed weights mix the values: row i has the weights that key i gets.",
-                "Which weights mix the values for token i?",
-            )
+            yield mistake("transposed.weights", make("LEFT.transpose(-2, -1) @ RIGHT"))
         else:
-            yield mistake(
-                "transposed",
-                make("LEFT @ RIGHT.transpose(-2, -1)"),
-                _needlessly_transposed(scope.phrase(node.right)),
-            )
+            key = "transposed.quantity" if right else "transposed.factor"
+            what = scope.phrase(node.right) or "the second factor"
+            yield mistake(key, make("LEFT @ RIGHT.transpose(-2, -1)"), what=what)
         yield from _other_products(scope, site)
-        yield mistake(
-            "wrong_reduction",
-            make("LEFT * RIGHT"),
-            "Products are formed entry by entry, and not added up.",
-            "What turns the products of two vectors into one number?",
-        )
+        yield mistake("wrong_reduction.entries", make("LEFT * RIGHT"))
         if right:
             continue
-        yield mistake("wrong_axis", make("(LEFT * RIGHT).sum(-1)"), group="wrong_axis product")
-
-
-def _needlessly_transposed(what: str) -> str:
-    if what.startswith("the "):
-        return f"{capital(what)} of a product are transposed although they must not be."
-    return f"{what or 'The second factor'} is transposed in a product although it must not be."
+        yield mistake("wrong_axis", make("(LEFT * RIGHT).sum(-1)"), "wrong_axis product")
 
 
 def _is_named_otherwise(site: Site) -> bool:
@@ -79,48 +62,27 @@ def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
     turned = transposed(site.node.right)
     right = scope.phrase(turned or site.node.right) or "the second factor"
     if right != left:
-        sentence = f"{capital(left)} and {right} are in the other order in their product."
-        sentence, group = (sentence, "") if turned is None else (FEATURES, FEATURES)
-        yield mistake("factors_exchanged", make("RIGHT @ LEFT"), sentence, group=group)
+        key, group = ("factors_exchanged.order", "")
+        if turned is not None:
+            key, group = "factors_exchanged.features", FEATURES
+        yield mistake(key, make("RIGHT @ LEFT"), group, one=left, other=right)
         if turned is not None or not _is_named_otherwise(site):
-            sentence = f"{capital(left)} are not multiplied by {right}: there is no product."
-            sentence = sentence.replace("` are not", "` is not")
-            yield mistake("step_missing", make("LEFT"), sentence)
+            key = "step_missing.product_of" if left.startswith("`") else "step_missing.product"
+            yield mistake(key, make("LEFT"), one=left, other=right)
     if turned is not None:
         text = "LEFT.transpose(-2, -1) @ RIGHT.transpose(-2, -1)"
-        yield mistake("wrong_axis", make(text), FEATURES, group=FEATURES)
+        yield mistake("wrong_axis.features", make(text), FEATURES)
         text = "LEFT.unsqueeze(-2) * RIGHT.transpose(-2, -1).unsqueeze(-3)"
-        sentence = "The features are multiplied one by one, and their products are not added up."
-        yield mistake("wrong_reduction", make(text), sentence)
+        yield mistake("wrong_reduction.one_by_one", make(text))
         for name in scope.tensors:
             if not role_of(ast.Name(name)):
-                sentence = f"`{name}` is compared with itself: queries and keys have no effect."
                 text = f"{name} @ {name}.transpose(-2, -1)"
-                yield mistake("projection_missing", make(text), sentence)
+                yield mistake("projection_missing.compared", make(text), name=name)
     if role_of(site.node.left) == "weights":
-        what = right if right.startswith("`") else right.removeprefix("the ")
-        for text, kind, sentence in (
-            (
-                "LEFT.unsqueeze(-1) * RIGHT",
-                "wrong_reduction",
-                f"The weighted {what} are not summed.",
-            ),
-            (
-                "(LEFT.unsqueeze(-1) * RIGHT).sum(-1)",
-                "wrong_axis",
-                "The sum runs over the features, not over the tokens.",
-            ),
-            (
-                "RIGHT[LEFT.argmax(-1)]",
-                "wrong_reduction",
-                "Only the token with the largest weight counts; all must, by their weights.",
-            ),
-            ("LEFT @ RIGHT + 1", "wrong_reduction", "The weighted sum starts at one, not at zero."),
-        ):
-            yield mistake(kind, make(text), sentence)
+        for text, key in MIXED:
+            yield mistake(key, make(text), what=right.removeprefix("the "))
     elif turned is None:
-        sentence = "The products are added up along another axis."
-        yield mistake("wrong_axis", make("(LEFT * RIGHT).sum(0)"), sentence)
+        yield mistake("wrong_axis.products", make("(LEFT * RIGHT).sum(0)"))
 
 
 def _repeated(scope: Scope, site: Site) -> Iterator[Rewrite]:
@@ -132,13 +94,8 @@ def _repeated(scope: Scope, site: Site) -> Iterator[Rewrite]:
         ("LEFT @ LEFT.transpose(-2, -1)", left, right),
         ("RIGHT.transpose(-2, -1) @ RIGHT", right, left),
     ):
-        yield mistake(
-            "operand_repeated",
-            put(site, template),
-            f"{capital(what)} are compared with themselves.",
-            f"With what must {what} be compared?",
-            group=f"{what} for {other}".replace("the ", ""),
-        )
+        group = f"{what} for {other}".replace("the ", "")
+        yield mistake("operand_repeated.compared", put(site, template), group, what=what)
 
 
 RULES = (products,)

@@ -1,10 +1,11 @@
 """Mistakes in queries, keys and values: which one is used, and what it is made from."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from autograder.diagnosis.operators.rewrites import (
+    Edit,
     Rewrite,
     Site,
     mistake,
@@ -13,6 +14,12 @@ from autograder.diagnosis.operators.rewrites import (
 )
 from autograder.diagnosis.operators.scopes import Scope
 from autograder.diagnosis.operators.vocabulary import PROJECTIONS, is_parameter, role_of
+
+USED_FOR = {  # another quantity is used where this one must be
+    "queries": "projection_exchanged.for_queries",
+    "keys": "projection_exchanged.for_keys",
+    "values": "projection_exchanged.for_values",
+}
 
 
 def projections(scope: Scope) -> Iterator[Rewrite]:
@@ -31,29 +38,11 @@ def projections(scope: Scope) -> Iterator[Rewrite]:
             continue
         others = [(other, name) for other, name in known.items() if other != role]
         for other, name in others:
-            yield mistake(
-                "projection_exchanged",
-                put(site, name),
-                f"The {other} are used where the {role} must be.",
-                _question(role),
-                group=f"{other} for {role}",
-            )
+            yield mistake(USED_FOR[role], put(site, name), f"{other} for {role}", other=other)
         inputs = [name for name in scope.tensors if not role_of(ast.Name(name))]
         for name in inputs if known[role] not in scope.tensors else ():
-            yield mistake(
-                "projection_missing",
-                put(site, name),
-                f"`{name}` itself is used where the {role} must be.",
-                group=f"inputs for {role}",
-            )
-
-
-def _question(role: str) -> str:
-    return {
-        "queries": "Which of the three stands for the token that asks?",
-        "keys": "With what is a query compared?",
-        "values": "What do the weights mix?",
-    }[role]
+            edit, group = put(site, name), f"inputs for {role}"
+            yield mistake("projection_missing.inputs", edit, group, name=name, role=role)
 
 
 def layers(scope: Scope) -> Iterator[Rewrite]:
@@ -64,15 +53,8 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
     for one, other in combinations(found, 2):
         roles = role_of(one.node), role_of(other.node)
         if roles[0] != roles[1]:
-            left, right = one.node, other.node
-            yield mistake(
-                "projection_exchanged",
-                (
-                    put(one, "NEW", NEW=right),
-                    put(other, "NEW", NEW=left),
-                ),
-                *_exchange(*roles),
-            )
+            edits = (put(one, "NEW", NEW=other.node), put(other, "NEW", NEW=one.node))
+            yield _exchange(edits, *roles)
             yield from _other_layers(scope, one, other)
     for site in scope.of(ast.Call):
         call = site.node
@@ -80,14 +62,10 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
         if own and len(call.args) == 1 and "dropout" not in name_of(call.func).lower():
             role = role_of(call)
             name = name_of(call.func)
-            kind = "projection_missing" if role in PROJECTIONS else "layer_unused"
-            sentence = (
-                f"`{name}` has no effect: what goes in comes out unchanged."
-                if kind == "layer_unused"
-                else f"The inputs themselves are the {role}: `{name}` has no effect."
-            )
-            group = f"inputs for {role}" if role in PROJECTIONS else ""
-            yield mistake(kind, put(site, "FIRST"), sentence, group=group)
+            key, group = "layer_unused.layer", ""
+            if role in PROJECTIONS:
+                key, group = "projection_missing.layer", f"inputs for {role}"
+            yield mistake(key, put(site, "FIRST"), group, layer=name, role=role)
     yield from _other_inputs(scope)
 
 
@@ -99,18 +77,17 @@ def _other_layers(scope: Scope, one: Site, other: Site) -> Iterator[Rewrite]:
         return  # then one quantity is used for the other
     for site, instead in ((one, other), (other, one)):
         used, unused = name_of(instead.node), name_of(site.node)
-        sentence = f"`{used}` makes the {role_of(site.node)} as well: `{unused}` has no effect."
+        words = {"layer": used, "other": unused, "role": role_of(site.node)}
         edit = put(site, "NEW", NEW=instead.node)
-        yield mistake("projection_exchanged", edit, sentence)
+        yield mistake("projection_exchanged.one_layer", edit, **words)
 
 
-def _exchange(one: str, other: str) -> tuple[str, str, str]:
-    """Say that two projections are exchanged: what is said and asked, and the group."""
+def _exchange(edits: Sequence[Edit], one: str, other: str) -> Rewrite:
+    """Two projections, exchanged by *edits*."""
     group = f"exchange {' '.join(sorted((one, other), reverse=True))}"
-    if {one, other} != {"queries", "keys"}:
-        return f"The {one} and the {other} are exchanged.", "", group
-    sentence = "The queries and the keys are exchanged: row i of the scores belongs to key i."
-    return sentence, "Which query does row i of the scores belong to?", group
+    if {one, other} == {"queries", "keys"}:
+        return mistake("projection_exchanged.queries_and_keys", edits, group)
+    return mistake("projection_exchanged.quantities", edits, group, one=one, other=other)
 
 
 def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
@@ -120,14 +97,11 @@ def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
         if site.node.id not in tensors or not isinstance(site.node.ctx, ast.Load):
             continue
         for name in tensors:
-            if name != site.node.id:
-                yield mistake(
-                    "operand_repeated",
-                    put(site, name),
-                    f"`{name}` is used where `{site.node.id}` must be.",
-                    f"What is `{site.node.id}` for?",
-                    group=f"operand_repeated {name} {site.node.id}",
-                )
+            right = site.node.id
+            if name != right:
+                group = f"operand_repeated {name} {right}"
+                edit = put(site, name)
+                yield mistake("operand_repeated.argument", edit, group, name=name, right=right)
 
 
 def inputs(scope: Scope) -> Iterator[Rewrite]:
@@ -138,8 +112,10 @@ def inputs(scope: Scope) -> Iterator[Rewrite]:
         edits = [put(site, other if site.node.id == one else one) for site in sites]
         if {site.node.id for site in sites} == {one, other}:
             roles = [role_of(ast.Name(name)) for name in (one, other)]
-            words = _exchange(*roles) if all(roles) else (f"`{one}` and `{other}` are exchanged.",)
-            yield mistake("projection_exchanged", edits, *words)
+            if all(roles):
+                yield _exchange(edits, *roles)
+            else:
+                yield mistake("projection_exchanged.names", edits, one=one, other=other)
 
 
 def _uses_of_layers(scope: Scope) -> Iterator[Site]:

@@ -29,18 +29,39 @@ OTHERS = {
     "max": ("min",),
 }
 
+AXES = {  # by whether something is divided by it: along another axis, over all, without its axis
+    False: ("wrong_axis.reduction", "wrong_axis.everything", "wrong_axis.lost"),
+    True: ("wrong_divisor.axis", "wrong_divisor.everything", "wrong_divisor.lost"),
+}
+
 OPERATIONS: dict[type[ast.operator], dict[str, str]] = {
     ast.Add: {
-        "LEFT - RIGHT": "A difference stands where a sum must be.",
-        "LEFT": "The second term of a sum is left out.",
+        "LEFT - RIGHT": "wrong_operation.difference_for_sum",
+        "LEFT": "wrong_operation.no_second_term",
     },
-    ast.Sub: {"LEFT + RIGHT": "A sum stands where a difference must be."},
+    ast.Sub: {"LEFT + RIGHT": "wrong_operation.sum_for_difference"},
     ast.Mult: {
-        "LEFT + RIGHT": "A sum stands where a product must be.",
-        "LEFT": "The second factor of a product is left out.",
-        "LEFT / RIGHT": "A quotient stands where a product must be.",
+        "LEFT + RIGHT": "wrong_operation.sum_for_product",
+        "LEFT": "wrong_operation.no_second_factor",
+        "LEFT / RIGHT": "wrong_operation.quotient_for_product",
     },
 }
+
+OTHER_DIVISORS = (  # than the sum; the second place is for its axis, and whether that is kept
+    ("X.amax({})", "wrong_divisor.largest"),
+    ("X.abs().sum({})", "wrong_divisor.absolute"),
+    ("X.shape[-1]", "wrong_divisor.count"),
+    ("X.norm()", "wrong_divisor.length"),
+)
+
+QUOTIENTS = (  # in the place of LEFT / RIGHT
+    ("LEFT", "wrong_divisor.none"),
+    ("LEFT * RIGHT", "wrong_divisor.product"),
+    ("LEFT / LEFT", "wrong_divisor.itself"),
+    ("torch.softmax(LEFT, dim=-1)", "wrong_divisor.softmax"),
+)
+
+WORDS = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
 
 
 def reductions(scope: Scope) -> Iterator[Rewrite]:
@@ -54,34 +75,26 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
             continue
         dim = option(call, "dim", 1)
         divides = id(call) in divisors
-        kind = "wrong_divisor" if divides else "wrong_axis"
+        other_axis, everything, other_shape = AXES[divides]
         what = "divisor" if divides else {"sum": "sum", "mean": "mean"}.get(name, "maximum")
         keeps = ", keepdim=True" if any(one.arg == "keepdim" for one in call.keywords) else ""
         make = partial(put, site, X=source, D=dim)
         if dim is not None:
             for axis in other_axes(dim, (0, 1, -1, -2, 2)):
-                along = f"along the {ORDINALS[axis]} axis, not along {axis_of(dim)}"
-                sentence = f"The {what} is taken {along}."
-                text = f"X.{name}(dim={axis}{keeps})"
-                yield mistake(kind, make(text), sentence, group=f"{kind} axis")
+                edit = make(f"X.{name}(dim={axis}{keeps})")
+                words = {"what": what, "axis": ORDINALS[axis], "right": axis_of(dim)}
+                yield mistake(other_axis, edit, other_axis, **words)
             if not divides:
-                yield mistake("step_missing", make("X"), f"No {what} is taken.")
-            sentence = f"The {what} is taken over everything, not along one axis."
-            yield mistake(kind, make(f"X.{name}()"), sentence)
+                yield mistake("step_missing.reduction", make("X"), what=what)
+            yield mistake(everything, make(f"X.{name}()"), what=what)
             if keeps:
-                sentence = (
-                    f"The {what} loses its axis, so broadcasting lines it up with another one."
-                )
-                question = f"Which shape has the {what}, and which entries does each number meet?"
-                yield mistake(kind, make(f"X.{name}(dim=D)"), sentence, question)
+                yield mistake(other_shape, make(f"X.{name}(dim=D)"), what=what)
         yield from _other_divisors(make, name, dim, keeps) if divides or name == "mean" else ()
         for other in OTHERS.get(name, ()):
             text = f"X.{other}(dim=D{keeps})" if dim is not None else f"X.{other}()"
-            words = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
-            old, new = words.get(name, name), words.get(other, other)
-            sentence = f"A {new} stands where a {old} must be."
-            sentence = f"The divisor is a {new}, not a {old}." if divides else sentence
-            yield mistake("wrong_divisor" if divides else "wrong_reduction", make(text), sentence)
+            old, new = WORDS.get(name, name), WORDS.get(other, other)
+            key = "wrong_divisor.other" if divides else "wrong_reduction.other"
+            yield mistake(key, make(text), old=old, new=new)
 
 
 def _other_divisors(
@@ -90,20 +103,11 @@ def _other_divisors(
     """Something else than the sum that divides; *keeps* is the option that keeps the axis."""
     along = f"dim=D{keeps}" if dim is not None else ""
     if name == "mean":
-        sentence = "The sum is divided by one less than the number of its terms."
         if dim is not None:
-            yield mistake("wrong_divisor", make("X.sum(dim=D) / (X.shape[D] - 1)"), sentence)
+            yield mistake("wrong_divisor.one_less", make("X.sum(dim=D) / (X.shape[D] - 1)"))
         return
-    for text, sentence in (
-        (f"X.amax({along})", "The divisor is the largest entry, not the sum."),
-        (
-            f"X.abs().sum({along})",
-            "The divisor is the sum of the absolute values: their signs must count.",
-        ),
-        ("X.shape[-1]", "The divisor is the number of entries, not their sum."),
-        ("X.norm()", "The divisor is the length of the vector, not its sum."),
-    ):
-        yield mistake("wrong_divisor", make(text), sentence)
+    for text, key in OTHER_DIVISORS:
+        yield mistake(key, make(text.format(along)))
 
 
 def _divisor(node: ast.BinOp) -> Iterator[ast.expr]:
@@ -119,43 +123,23 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
         node = site.node
         divides = isinstance(node.op, ast.Div) and isinstance(node.right, ast.Call | ast.Name)
         if divides and "sqrt" not in ast.unparse(node.right):
-            sentence = "What must be normalised is not divided."
-            yield mistake("wrong_divisor", put(site, "LEFT"), sentence)
-            for text, sentence in (
-                ("LEFT * RIGHT", "What must be normalised is multiplied by its sum, not divided."),
-                ("LEFT / LEFT", "What must be normalised is divided by itself, not by its sum."),
-                ("torch.softmax(LEFT, dim=-1)", "A softmax is taken where a sum must divide."),
-            ):
-                yield mistake("wrong_divisor", put(site, text), sentence)
+            for text, key in QUOTIENTS:
+                yield mistake(key, put(site, text))
         elif isinstance(node.op, ast.Div):
-            sentence = "Quotients are rounded down to whole numbers."
-            question = "What is the difference between / and // in Python?"
-            yield mistake("wrong_operation", put(site, "LEFT // RIGHT"), sentence, question)
+            yield mistake("wrong_operation.rounded_down", put(site, "LEFT // RIGHT"))
         known = id(node) in bounds or is_triangle(node.right)  # other rules say what these hide
         others = OPERATIONS.get(type(node.op), {}) if not known else {}
-        for template, sentence in others.items():
-            yield mistake("wrong_operation", put(site, template), sentence)
+        for template, key in others.items():
+            yield mistake(key, put(site, template))
     for site in scope.of(ast.AugAssign):
-        yield mistake(
-            "wrong_reduction",
-            restate(site, "T = V", T=site.node.target, V=site.node.value),
-            "Only the last term is kept: the terms are not added up.",
-            "What happens to the earlier terms?",
-        )
-        yield mistake(
-            "wrong_reduction",
-            leave_out(site),
-            "The terms are not added up: the sum stays as it was.",
-        )
-        sentence = "The terms are multiplied with each other, not added up."
-        times = restate(site, "T *= V", T=site.node.target, V=site.node.value)
-        yield mistake("wrong_reduction", times, sentence)
+        parts = {"T": site.node.target, "V": site.node.value}
+        yield mistake("wrong_reduction.last_term", restate(site, "T = V", **parts))
+        yield mistake("wrong_reduction.no_term", leave_out(site))
+        yield mistake("wrong_reduction.multiplied", restate(site, "T *= V", **parts))
     for site in scope.of(ast.Constant):
-        if isinstance(site.node.value, float) and not isinstance(site.holder, ast.BinOp):
-            sentence, question = "The sum does not start at zero.", "What must a sum of zeros be?"
-            if isinstance(site.holder, ast.Assign):
-                more = constant(site, site.node.value + 1)
-                yield mistake("wrong_reduction", more, sentence, question)
+        if isinstance(site.node.value, float) and isinstance(site.holder, ast.Assign):
+            more = constant(site, site.node.value + 1)
+            yield mistake("wrong_reduction.start", more)
 
 
 def shares(scope: Scope) -> Iterator[Rewrite]:
@@ -165,10 +149,8 @@ def shares(scope: Scope) -> Iterator[Rewrite]:
             continue
         name = name_of(site.node.right)
         what = f"`{name}`" if name in scope.argument_names else "another one"
-        for text, how in (("LEFT", "not divided"), ("LEFT * RIGHT", "multiplied, not divided,")):
-            sentence = f"A size is {how} by {what}."
-            question = "How many features does each head get?"
-            yield mistake("wrong_operation", put(site, text), sentence, question)
+        yield mistake("wrong_operation.undivided_size", put(site, "LEFT"), what=what)
+        yield mistake("wrong_operation.multiplied_size", put(site, "LEFT * RIGHT"), what=what)
 
 
 RULES = (reductions, operations, shares)

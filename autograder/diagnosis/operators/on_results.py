@@ -28,28 +28,13 @@ def results(scope: Scope) -> Iterator[Rewrite]:
         final = role_of(value)
         for role, name in scope.by_role.items():
             if role not in {final, "mask"} and name not in scope.tensors:
-                yield mistake(
-                    "wrong_return",
-                    make(name),
-                    f"The {role} are returned, not the result of the last step.",
-                    f"Which step comes after the {role}?",
-                )
-                text = f"(OLD, {name})"
-                sentence = f"The {role} are returned as well; one result is asked for."
-                question = "Can the caller use your result as one tensor?"
-                yield mistake("wrong_return", make(text), sentence, question)
+                yield mistake("wrong_return.earlier", make(name), role=role)
+                yield mistake("wrong_return.as_well", make(f"(OLD, {name})"), role=role)
         for name in scope.tensors:
-            sentence = f"The result is `{name}` itself, unchanged."
-            yield mistake("wrong_return", make(name), sentence)
+            yield mistake("wrong_return.argument", make(name), name=name)
         for dtype in ("float64", "float32", "int64", "bool"):
-            sentence = f"The result has the dtype {dtype}, not the one that is asked for."
-            yield mistake("dtype", make(f"OLD.to(torch.{dtype})"), sentence, group="dtype")
-        yield mistake(
-            "detached",
-            make("OLD.detach()"),
-            "The result is cut from the graph: no gradient flows back from it.",
-            group="result",
-        )
+            yield mistake("dtype.other", make(f"OLD.to(torch.{dtype})"), "dtype", dtype=dtype)
+        yield mistake("detached.result", make("OLD.detach()"), "result")
 
 
 def forms(scope: Scope) -> Iterator[Rewrite]:
@@ -58,15 +43,13 @@ def forms(scope: Scope) -> Iterator[Rewrite]:
         value = site.node.value
         make = partial(put, site_of(site, site.node, "value"))
         if isinstance(value, ast.Compare):
-            sentence = "True and False are exchanged in the result."
-            question = "What does True mean here, and what does False?"
-            yield mistake("mask_inverted", make("~(OLD)"), sentence, question)
+            yield mistake("mask_inverted.booleans", make("~(OLD)"))
         for first, second in combinations(range(_length(value)), 2):
             order = list(range(_length(value)))
             order[first], order[second] = order[second], order[first]
             text = f"({', '.join(f'OLD[{index}]' for index in order)})"
-            two = f"The {ORDINALS[first]} and the {ORDINALS[second]} result"
-            yield mistake("wrong_return", make(text), f"{two} are exchanged.")
+            one, other = ORDINALS[first], ORDINALS[second]
+            yield mistake("wrong_return.order", make(text), one=one, other=other)
 
 
 def _length(value: ast.expr | None) -> int:
@@ -82,19 +65,13 @@ def graph(scope: Scope) -> Iterator[Rewrite]:
         if role == "scores" and "weights" in scope.by_role:
             role = "weights"  # which depend on nothing else
         if role and role != "mask":
-            yield mistake(
-                "detached",
-                put(site_of(site, site.node, "value"), "OLD.detach()"),
-                f"No gradient flows back through the {role}: what they come from is never trained.",
-            )
+            edit = put(site_of(site, site.node, "value"), "OLD.detach()")
+            yield mistake("detached.quantity", edit, role=role)
     for site in scope.of(ast.BinOp):
         if isinstance(site.node.op, ast.Div | ast.Sub) and isinstance(site.node.right, ast.Call):
-            what = "divisor" if isinstance(site.node.op, ast.Div) else "number that is subtracted"
-            yield mistake(
-                "detached",
-                put(site_of(site, site.node, "right"), "OLD.detach()"),
-                f"No gradient flows back through the {what}, which depends on the input as well.",
-            )
+            divides = isinstance(site.node.op, ast.Div)
+            key = "detached.divisor" if divides else "detached.subtracted"
+            yield mistake(key, put(site_of(site, site.node, "right"), "OLD.detach()"))
 
 
 def batch(scope: Scope) -> Iterator[Rewrite]:
@@ -107,17 +84,15 @@ def batch(scope: Scope) -> Iterator[Rewrite]:
         role, value = role_of(site.node.targets[0]), site_of(site, site.node, "value")
         if role in PROJECTIONS:
             text = "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)"
-            sentence = f"The {role} of the first item of the batch stand for those of all items."
-            yield mistake("batch_mixed", put(value, text), sentence)
+            yield mistake("batch_mixed.quantity", put(value, text), role=role)
             text = "(lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(OLD)"
-            sentence = f"The {role} of the first head stand for those of all heads."
-            yield mistake("heads_repeated", put(value, text), sentence)
-    for text, sentence in (
-        ("[:1]", "The first item of the batch stands for all items."),
-        (".mean(0, keepdim=True)", "The items of the batch are averaged."),
+            yield mistake("heads_repeated.quantity", put(value, text), role=role)
+    for text, key in (
+        ("[:1]", "batch_mixed.first"),
+        (".mean(0, keepdim=True)", "batch_mixed.averaged"),
     ):
         same = f"{name} = {name}{text}.expand_as({name}) if {name}.ndim > 2 else {name}"
-        yield mistake("batch_mixed", before(first, same), sentence)
+        yield mistake(key, before(first, same))
 
 
 RULES = (results, forms, graph, batch)

@@ -19,6 +19,13 @@ ROOTS = (0.5, -0.5)
 
 CONSTANT_SIZES = (2, 3, 4, 8, 64)  # that students take from a document for every size
 
+POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
+    ("LEFT / SIZE", "scale_wrong_power.size"),
+    ("LEFT / (SIZE * 0.5)", "scale_wrong_power.half_the_size"),
+    ("LEFT * RIGHT", "scale_wrong_power.larger"),
+    ("(LEFT / SIZE) ** 0.5", "scale_wrong_power.root_of_all"),
+)
+
 
 def scale(scope: Scope) -> Iterator[Rewrite]:
     """The scale of the scores: forgotten, by another size or power, in another place."""
@@ -29,29 +36,8 @@ def scale(scope: Scope) -> Iterator[Rewrite]:
         size = _size(node.right)
         what = scope.phrase(node.left) or "the scores"
         yield mistake("scale_missing", put(site, "LEFT"))
-        yield mistake(
-            "scale_wrong_power",
-            put(site, "LEFT / SIZE", SIZE=size),
-            f"All in all {what} are divided by the size of a key, not by its square root.",
-        )
-        yield mistake(
-            "scale_wrong_power",
-            put(site, "LEFT / (SIZE * 0.5)", SIZE=size),
-            f"All in all {what} are divided by half the size of a key, not by its square root.",
-        )
-        yield mistake(
-            "scale_wrong_power",
-            put(site, "LEFT * RIGHT"),
-            f"The scale makes {what} larger by the square root of the key size, not smaller, which "
-            "makes the softmax sharper.",
-            "Should longer keys make the scores larger?",
-        )
-        yield mistake(
-            "scale_wrong_power",
-            put(site, "(LEFT / SIZE) ** 0.5", SIZE=size),
-            f"The root of {what} is taken as well, and that of a negative number is NaN.",
-            "Of which number alone should the root be taken?",
-        )
+        for text, key in POWERS:
+            yield mistake(key, put(site, text, SIZE=size), what=what)
         yield from _other_sizes(scope, site, what)
         if after := next(scope.calls(SOFTMAX), None):
             root = node.right
@@ -60,35 +46,33 @@ def scale(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _other_sizes(scope: Scope, site: Site, what: str) -> Iterator[Rewrite]:
-    for template, phrase in _sizes(scope):
+    for template, key, words in _sizes(scope):
         edit = put(site, f"LEFT / ({template}) ** 0.5")
-        sentence = f"{what[:1].upper()}{what[1:]} are divided by the square root of {phrase}."
-        question = "How many products does one score add up?"
-        yield mistake("scale_wrong_size", edit, sentence, question, group="scale_wrong_size")
+        yield mistake(key, edit, "scale_wrong_size", what=what, **words)
 
 
-def _sizes(scope: Scope) -> Iterator[tuple[str, str]]:
-    """Yield every size in scope as an expression, and what it is."""
+def _sizes(scope: Scope) -> Iterator[tuple[str, str, dict[str, object]]]:
+    """Yield every size in scope as an expression, the key of its sentence, and words for that."""
     for name in scope.tensors:
-        yield f"{name}.shape[-1]", f"the size of the last axis of `{name}`"
+        yield f"{name}.shape[-1]", "scale_wrong_size.last_axis", {"name": name}
         holds_tokens = not name.startswith("W") and role_of(ast.Name(name)) in {"", *PROJECTIONS}
-        what = "the number of tokens in" if holds_tokens else "the size of axis -2 of"
-        yield f"{name}.shape[-2]", f"{what} `{name}`"
-        yield f"{name}.shape[0]", f"the size of the first axis of `{name}`"
+        key = "scale_wrong_size.tokens_in" if holds_tokens else "scale_wrong_size.axis_before_last"
+        yield f"{name}.shape[-2]", key, {"name": name}
+        yield f"{name}.shape[0]", "scale_wrong_size.first_axis", {"name": name}
     for role in ("queries", "keys", "values"):
         if (local := scope.by_role.get(role)) and local not in scope.tensors:
-            yield f"{local}.shape[-2]", "the number of tokens"
-            yield f"{local}.shape[1]", f"the size of the second axis of the {role}"
+            yield f"{local}.shape[-2]", "scale_wrong_size.tokens", {}
+            yield f"{local}.shape[1]", "scale_wrong_size.second_axis", {"role": role}
     for name in scope.numbers:
-        yield name, f"`{name}`"
+        yield name, "scale_wrong_size.argument", {"name": name}
     if scope.owner is not None:
         for name, layer in _attributes(scope.owner):
             if isinstance(layer, ast.Call) and name_of(layer.func) == "Linear":
-                yield f"self.{name}.out_features", f"the number of features that `{name}` gives"
+                yield f"self.{name}.out_features", "scale_wrong_size.layer", {"layer": name}
             elif isinstance(layer, ast.Name):
-                yield f"self.{name}", f"`{layer.id}`"
+                yield f"self.{name}", "scale_wrong_size.argument", {"name": layer.id}
     for number in CONSTANT_SIZES:
-        yield str(number), f"{number}, whatever a key's size is"
+        yield str(number), "scale_wrong_size.constant", {"size": number}
 
 
 def _attributes(owner: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
@@ -107,21 +91,15 @@ def needless_scale(scope: Scope) -> Iterator[Rewrite]:
         if (scores := input_site(site)) and scope.tensors:
             size = f"{scope.tensors[0]}.shape[-1]"
             for template in (f"OLD / ({size}) ** 0.5", f"OLD / ({size})"):
-                yield mistake("scale_extra", put(scores, template), group="scale_extra")
+                yield mistake("scale_extra", put(scores, template), "scale_extra")
     for site in scope.of(ast.BinOp):
         if isinstance(site.node.op, ast.MatMult):
             what = scope.phrase(site.node) or "the products"
-            sentence = f"Something divides {what} by a size, which the exercise does not ask for."
             if role_of(site.node.left) == "weights":
-                yield mistake(
-                    "wrong_reduction",
-                    put(site, "OLD / LEFT.shape[-1]"),
-                    "The mean of the weighted tokens is taken instead of their sum.",
-                    "What do the weights already sum to?",
-                    group="scale_extra",
-                )
+                edit = put(site, "OLD / LEFT.shape[-1]")
+                yield mistake("wrong_reduction.mean_of_weighted", edit, "scale_extra")
             for template in ("OLD / LEFT.shape[-1] ** 0.5", "OLD / LEFT.shape[-1]"):
-                yield mistake("scale_extra", put(site, template), sentence, group="scale_extra")
+                yield mistake("scale_extra.products", put(site, template), "scale_extra", what=what)
 
 
 def _is_root(node: ast.expr) -> bool:

@@ -17,17 +17,40 @@ from autograder.diagnosis.operators.vocabulary import ORDINALS, counted, role_of
 
 PAIRED = ("Linear", "rand", "randn", "draw", "transpose", "view", "reshape", "softmax")
 JOINED = (  # of a tensor (..., heads, features) whose last two axes must become one
-    ("OBJECT", "The axes of heads and features are not joined to one."),
-    ("OBJECT.mean(-2)", "The results of the heads are averaged."),
-    ("OBJECT.sum(-2)", "The results of the heads are added up."),
-    ("OBJECT[..., 0, :]", "Only the first head's result is left."),
-    ("OBJECT[..., -1, :]", "Only the last head's result is left."),
-    ("OBJECT.flip(-2).flatten(-2)", "The heads are side by side in the reverse order."),
+    ("OBJECT", "heads_mixed.not_joined"),
+    ("OBJECT.mean(-2)", "heads_mixed.mean_left"),
+    ("OBJECT.sum(-2)", "heads_mixed.sum_left"),
+    ("OBJECT[..., 0, :]", "heads_mixed.first_left"),
+    ("OBJECT[..., -1, :]", "heads_mixed.last_left"),
+    ("OBJECT.flip(-2).flatten(-2)", "heads_mixed.joined_in_reverse"),
+    ("OBJECT.transpose(-2, -1).flatten(-2)", "heads_mixed.alternate"),
+    ("OBJECT.transpose(-3, -2).flatten(-3, -2)", "heads_mixed.like_tokens"),
+)
+PARTS = (  # of the result: its place on the first axis
+    ("OLD[0]", 0),
+    ("OLD[1]", 1),
+    ("OLD[-1]", -1),
+    ("OLD[:1]", 0),
+)
+AXES = (  # of size one, too many in the result
+    ("OLD.unsqueeze(0)", "axis_too_many.in_front"),
+    ("OLD.unsqueeze(1)", "axis_too_many.second"),
+    ("OLD.unsqueeze(-1)", "axis_too_many.at_the_end"),
+    ("torch.atleast_2d(OLD)", "axis_too_many.in_front"),
+)
+MIXED = (  # items or heads, of scores or weights
     (
-        "OBJECT.transpose(-2, -1).flatten(-2)",
-        "The features of the heads alternate; those of each must be one block.",
+        "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)",
+        "batch_mixed.quantity",
     ),
-    ("OBJECT.transpose(-3, -2).flatten(-3, -2)", "The heads follow one another like tokens."),
+    (
+        "(lambda t: t.mean(0, keepdim=True).expand_as(t) if t.ndim > 2 else t)(OLD)",
+        "batch_mixed.mean_of_quantity",
+    ),
+    (
+        "(lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(OLD)",
+        "heads_repeated.quantity",
+    ),
 )
 
 
@@ -40,24 +63,22 @@ def new_shapes(scope: Scope) -> Iterator[Rewrite]:
         what = scope.phrase(call.func.value)
         of = f" of {what}" if what else ""
         for first in range(len(call.args) - 1):
-            names = [counted(size) for size in call.args[first : first + 2]]
-            sentence = f"The numbers of {' and of '.join(names)} are exchanged in the shape{of}."
-            sentence = sentence if all(names) else f"Two sizes of the shape{of} are exchanged."
-            yield mistake("sizes_exchanged", Edit(site, partial(_swapped, first)), sentence)
+            one, other = map(counted, call.args[first : first + 2])
+            key = "sizes_exchanged.counts" if one and other else "sizes_exchanged.sizes"
+            edit = Edit(site, partial(_swapped, first))
+            yield mistake(key, edit, of=of, one=one, other=other)
         if _is_product(call):
-            for text, sentence in JOINED:
-                yield mistake("heads_mixed", put(site, text), sentence)
+            for text, key in JOINED:
+                yield mistake(key, put(site, text))
         else:
-            sentence = f"The features{of} are not cut into heads."
-            yield mistake("heads_mixed", put(site, "OBJECT"), sentence)
+            yield mistake("heads_mixed.not_cut", put(site, "OBJECT"), of=of)
     for site in scope.of(ast.Assign):
         value = site.node.value
         if isinstance(value, ast.Tuple) and len(value.elts) == 2:  # noqa: PLR2004  # two to exchange
             edit = put(site_of(site, site.node, "value"), "(OLD[1], OLD[0])")
-            names = [counted(size) for size in getattr(site.node.targets[0], "elts", [None])]
-            sentence = f"The numbers of {' and of '.join(names)} are exchanged."
-            sentence = sentence if all(names) else "Two sizes are exchanged."
-            yield mistake("sizes_exchanged", edit, sentence)
+            one, other = map(counted, (*getattr(site.node.targets[0], "elts", ()), None, None)[:2])
+            key = "sizes_exchanged.two_counts" if one and other else "sizes_exchanged.two_sizes"
+            yield mistake(key, edit, one=one, other=other)
 
 
 def _is_product(call: ast.Call) -> bool:
@@ -81,9 +102,9 @@ def handed_on(scope: Scope) -> Iterator[Rewrite]:
             pair = site.node.args[first : first + 2]
             names = [one.id for one in pair if isinstance(one, ast.Name)]
             if len(names) == len(pair) and {*names} <= {*scope.arguments}:
-                sentence = f"`{names[0]}` and `{names[1]}` are exchanged where they are handed on."
+                one, other = names
                 edit = Edit(site, partial(_swapped, first))
-                yield mistake("arguments_exchanged", edit, sentence)
+                yield mistake("arguments_exchanged.passed", edit, one=one, other=other)
 
 
 def forms_of_results(scope: Scope) -> Iterator[Rewrite]:
@@ -97,25 +118,14 @@ def forms_of_results(scope: Scope) -> Iterator[Rewrite]:
         yield mistake("nothing_returned", make("None"))
         if isinstance(site.node.value, ast.Tuple):
             continue
-        for text, which in (("[0]", 0), ("[1]", 1), ("[-1]", -1), ("[:1]", 0)):
-            sentence = f"Only the {ORDINALS[which]} entry of the result's first axis is returned."
-            yield mistake("part_returned", make(f"OLD{text}"), sentence)
-        for text, where in (
-            ("OLD.unsqueeze(0)", "in front"),
-            ("OLD.unsqueeze(1)", "in the second place"),
-            ("OLD.unsqueeze(-1)", "at the end"),
-            ("torch.atleast_2d(OLD)", "in front"),
-        ):
-            sentence = f"The result has one axis too many, of size one, {where}."
-            yield mistake("axis_too_many", make(text), sentence, group="axis_too_many")
-        sentence = "The result is transposed: its last two axes are exchanged."
-        edit = make("OLD.transpose(-2, -1)")
-        yield mistake("transposed", edit, sentence, group="transposed result")
-        sentence = "The result is transposed: its first two axes are exchanged."
-        edit = make("OLD.transpose(0, 1)")
-        yield mistake("transposed", edit, sentence, group="transposed result")
-        sentence = "The first two axes of the result are one."
-        yield mistake("axes_joined", make("OLD.flatten(0, 1)"), sentence)
+        for text, place in PARTS:
+            yield mistake("part_returned.entry", make(text), which=ORDINALS[place])
+        for text, key in AXES:
+            yield mistake(key, make(text), "axis_too_many")
+        edit, group = make("OLD.transpose(-2, -1)"), "transposed result"
+        yield mistake("transposed.last_two", edit, group)
+        yield mistake("transposed.first_two", make("OLD.transpose(0, 1)"), group)
+        yield mistake("axes_joined.first_two", make("OLD.flatten(0, 1)"))
 
 
 def batch(scope: Scope) -> Iterator[Rewrite]:
@@ -125,24 +135,8 @@ def batch(scope: Scope) -> Iterator[Rewrite]:
         if role not in {"scores", "weights"}:
             continue
         make = partial(put, site_of(site, site.node, "value"))
-        for text, kind, sentence in (
-            (
-                "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)",
-                "batch_mixed",
-                f"The {role} of the first item of the batch stand for those of all items.",
-            ),
-            (
-                "(lambda t: t.mean(0, keepdim=True).expand_as(t) if t.ndim > 2 else t)(OLD)",
-                "batch_mixed",
-                f"The {role} are averaged over the items of the batch.",
-            ),
-            (
-                "(lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(OLD)",
-                "heads_repeated",
-                f"The {role} of the first head stand for those of all heads.",
-            ),
-        ):
-            yield mistake(kind, make(text), sentence, group=sentence.replace("scores", "weights"))
+        for text, key in MIXED:
+            yield mistake(key, make(text), key, role=role)  # of both roles they show the same
 
 
 def one_source(scope: Scope) -> Iterator[Rewrite]:
@@ -151,9 +145,8 @@ def one_source(scope: Scope) -> Iterator[Rewrite]:
     sites = [site for site in scope.of(ast.Name) if site.node.id in names[1:]]
     sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]
     if len(names) > 1 and len({site.node.id for site in sites}) > 1:
-        sentence = f"Only `{names[0]}` counts: it stands in for {_listed(names[1:])} as well."
         edits: list[Edit] = [put(site, names[0]) for site in sites]
-        yield mistake("operand_repeated", edits, sentence)
+        yield mistake("operand_repeated.all", edits, name=names[0], names=_listed(names[1:]))
 
 
 def _listed(names: list[str]) -> str:

@@ -64,18 +64,17 @@ class Rewrite(NamedTuple):
         return frozenset(edit.site.place for edit in self.edits)
 
 
-def mistake(
-    kind: str,
-    edits: Edit | Sequence[Edit],
-    explanation: str = "",
-    question: str = "",
-    group: str = "",
-) -> Rewrite:
-    """Make a rewrite; what is not said is said as of its kind."""
-    words = KINDS[kind]
+def mistake(key: str, edits: Edit | Sequence[Edit], group: str = "", **words: object) -> Rewrite:
+    """Make a rewrite with the sentences that ``kinds.toml`` has at *key*.
+
+    *key* is a kind, or a kind and one of its variants, as in "mask_fill.zero"; *words* fill the
+    placeholders of the sentences.
+    """
+    kind, _, variant = key.partition(".")
+    said = KINDS[kind].wording(variant, words)
     edits = (edits,) if isinstance(edits, Edit) else tuple(edits)
-    text = explanation or words.explanation
-    return Rewrite(kind, text, question or words.question, edits, group or f"{kind} {text}")
+    group = group or f"{kind} {said.explanation}"
+    return Rewrite(kind, said.explanation, said.question, edits, group)
 
 
 def expression(template: str, **parts: Any) -> Any:

@@ -7,15 +7,16 @@ from autograder.diagnosis.operators.naming import (
     name_one,
     name_stopped,
 )
-from autograder.diagnosis.operators.rewrites import Rewrite, mistake
+from autograder.diagnosis.operators.rewrites import Rewrite
 
-SCALE = mistake("scale_missing", (), "Not scaled.", "By what?")
-AXIS = mistake("softmax_axis", (), "Another axis.", "Which axis?")
+SCALE = Rewrite("scale_missing", "Not scaled.", "By what?", (), "scale")
+AXIS = Rewrite("softmax_axis", "Another axis.", "Which axis?", (), "axis")
 
 
 def several(count: int, kind: str = "scale_missing") -> list[Rewrite]:
     """Make mistakes of one kind with different sentences."""
-    return [mistake(kind, (), f"Sentence {number}.", "Why?") for number in range(count)]
+    texts = [f"Sentence {number}." for number in range(count)]
+    return [Rewrite(kind, text, "Why?", (), text) for text in texts]
 
 
 def test_of_each_group_the_first_is_named():
