@@ -6,8 +6,8 @@ an explanation.
 """
 
 from autograder.diagnosis.code_errors import CODE_ERRORS
-from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
 from autograder.diagnosis.operators.answers import refuses
+from autograder.diagnosis.patterns import Pattern, WrongAnswerPattern
 from autograder.diagnosis.shape_errors import SHAPE_ERRORS
 from autograder.sandbox.faults import Raised
 

@@ -13,7 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.course import Stage
-from autograder.diagnosis import conventions, heuristics, misconceptions
+from autograder.diagnosis import misconceptions
+from autograder.diagnosis import patterns as heuristics
+from autograder.diagnosis import signature_mismatch as conventions
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import torch
 from torch import Tensor
 
-from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
+from autograder.diagnosis.patterns import Pattern, WrongAnswerPattern
 from autograder.results import Status
 from autograder.sandbox.faults import Raised
 from autograder.sandbox.protocol import Request, TensorValue

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from autograder.diagnosis import conventions
+from autograder.diagnosis import signature_mismatch as conventions
 from autograder.sandbox.faults import Fault
 from autograder.suite.in_process import LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Student
