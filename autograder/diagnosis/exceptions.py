@@ -6,16 +6,13 @@ an explanation.
 """
 
 from autograder.diagnosis.code_errors import CODE_ERRORS
+from autograder.diagnosis.description import WrongAnswerPattern
 from autograder.diagnosis.operators.answers import refuses
-from autograder.diagnosis.patterns import Pattern, WrongAnswerPattern
+from autograder.diagnosis.patterns import Pattern
 from autograder.diagnosis.shape_errors import SHAPE_ERRORS
 from autograder.sandbox.faults import Raised
 
-REFUSED = WrongAnswerPattern(
-    "refuses_right_arguments",
-    "Your own code raises this ValueError, but the arguments are allowed here.",
-    "Which values does the condition compare, and on which side is the allowed one?",
-)
+REFUSED = WrongAnswerPattern.of("refuses_right_arguments")
 ERROR_TEXTS = (*SHAPE_ERRORS, *CODE_ERRORS)  # the first that fits is meant
 
 

@@ -5,146 +5,39 @@ Beside a check with hidden inputs, a pattern has a sentence that was written bef
 no number of a hidden input, and none that the code chose, can be in it.
 """
 
-import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.results import Diagnosis
+from autograder.diagnosis.description import WrongAnswerPattern
+from autograder.diagnosis.draws import DRAWS, drawn
 from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
 
-SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
 TYPED = 1e-4  # a draw may be typed from a document, which prints four digits
 SMALL = 1e-2  # of smaller numbers no pattern is certain
 MIN_ENTRIES = 4  # fewer could agree by chance
 MAX_HEADS = 4  # 24 orders; trying more takes too long
-TURNS = 4  # a module draws some three matrices; so many draws after a seed are compared
 MAX_DRAWN = 1 << 12  # entries; drawing more with every seed takes too long
 
 STEPS = {  # torch functions by name, and what they do in attention
-    "linear": "a projection",
-    "matmul": "a matrix product",
-    "__matmul__": "a matrix product",
-    "div": "the scaling",
-    "__truediv__": "the scaling",
-    "masked_fill": "the mask",
-    "softmax": "the softmax",
-    "exp": "the exponential",
+    "linear": "intermediate_step.projection",
+    "matmul": "intermediate_step.product",
+    "__matmul__": "intermediate_step.product",
+    "div": "intermediate_step.scaling",
+    "__truediv__": "intermediate_step.scaling",
+    "masked_fill": "intermediate_step.mask",
+    "softmax": "intermediate_step.softmax",
+    "exp": "intermediate_step.exponential",
 }
-POWERS = {0.5: "the root of ", -0.5: "one over the root of ", 1.0: "", -1.0: "one over "}
-SENTENCES = {  # by the name of the pattern, as in `QUESTIONS`; each says what shows, not why
-    "check_missing": "A case that must be refused is not refused.",
-    "input_changed": "Your code writes into the tensor that it was given.",
-    "detached": "No gradient flows from the result back to what it should be computed from.",
-    "no_parameters": "torch finds no parameters in the module: plain tensors, and modules in a "
-    "plain list, are not registered.",
-    "no_buffers": "torch finds no buffers in the module: a plain tensor as an attribute is none.",
-    "axis_missing": "The shape is the right one without {} axis.",
-    "axis_extra": "The shape is the right one with one axis too many{}.",
-    "axis_size": "The {} axis has another size than the exercise asks for.",
-    "axes_swapped": "The sizes of the {} axis and the {} axis are exchanged.",
-    "axes_traded": "The {} axis is {} times as long as it should be, the {} axis as many times too "
-    "short.",
-    "other_dtype": "These are the right values, but in another dtype than the solution's.",
-    "nan_everywhere": "Every row contains NaN.",
-    "nan_first_row": "Only the first row contains NaN.",
-    "nan_last_row": "Only the last row contains NaN.",
-    "infinite": "Some entries are infinite.",
-    "transposed": "These are the right values, transposed: rows and columns are exchanged.",
-    "future_leaks": "Row {} has a weight for the later token {}, where the right one is zero.",
-    "columns_sum_to_one": "Your columns sum to one, your rows don't.",
-    "first_axis_sums_to_one": "Your weights sum to one over the first axis, your rows don't.",
-    "matrix_sums_to_one": "Your weights sum to one over several rows together, not in each row.",
-    "negative_weights": "Some of your weights are negative, and your rows don't sum to one.",
-    "rows_not_normalised": "Your rows don't sum to one.",
-    "constant_factor": "Every entry is the right one times {}.",
-    "rows_equal": "All rows in a matrix of your result are equal; those of the right one are not.",
-    "heads_repeated": "Your result repeats one block of {} columns; the right one does not.",
-    "heads_interleaved": "Your columns are the right ones, interleaved: neighbours of one block "
-    "are apart.",
-    "heads_reordered": "The blocks of columns are right, but in another order.",
-    "rows_shifted": "Each row but one is the right row of the token {} it.",
-    "other_draw": "These are the values of {} with seed {}, the {} draw.",
+POWERS = {
+    0.5: "constant_factor.root",
+    -0.5: "constant_factor.one_over_root",
+    1.0: "constant_factor.size",
+    -1.0: "constant_factor.one_over_size",
 }
-AFTER_STEP = {
-    function: f"The right computation has this result after {step}, before its last step."
-    for function, step in STEPS.items()
-}
-# In place of sentences with words that an answer decides, beside a check with hidden inputs.
-PUBLIC_SENTENCES = {
-    "axis_missing": "The shape is the right one without one axis.",
-    "axis_extra": "The shape is the right one with one axis too many.",
-    "axis_size": "One axis has the wrong size.",
-    "axes_swapped": "The sizes of two axes are swapped.",
-    "axes_traded": "One axis is too long, and another one as many times too short.",
-    "future_leaks": "A row has a weight for a later token, where the right one is zero.",
-    "constant_factor": "Every entry is the right one times the same number.",
-    "heads_repeated": "Your result repeats one block of columns; the right one does not.",
-    "rows_shifted": "Each row but one is the right row of the token before or after it.",
-    "other_draw": "These values come from a draw with a fixed seed, in a certain order.",
-}
-QUESTIONS = {
-    "check_missing": "For which arguments does the docstring ask for a ValueError?",
-    "input_changed": "Which operation works in place: one with += or a name that ends in an "
-    "underscore?",
-    "intermediate_step": "Which step comes next?",
-    "detached": "Where do the values leave torch's graph (.detach(), .data, .item(), no_grad), or "
-    "what does the result not depend on?",
-    "no_parameters": "What turns a tensor into a parameter of its module?",
-    "no_buffers": "Which method keeps a tensor with its module without training it?",
-    "axis_missing": "Which axis should each step keep, and which should it sum over?",
-    "axis_extra": "Which axis should each step keep, and which should it sum over?",
-    "axis_size": "Which axis should each step keep, and which should it sum over?",
-    "axes_swapped": "What does each axis stand for, and which comes first?",
-    "axes_traded": "Along which axis should the parts be put together?",
-    "other_dtype": "Which dtype goes in, and which step changes it?",
-    "nan_everywhere": "Does something multiply 0 by infinity, or divide infinity by infinity?",
-    "nan_first_row": "May a token look at itself, or is every key hidden from the first query?",
-    "nan_last_row": "Which keys does the mask hide from the last query, and which not?",
-    "infinite": "Which step turns minus infinity into a weight of zero, and does it come after?",
-    "transposed": "What should one row hold, and what one column?",
-    "future_leaks": "Which triangle of the scores must be hidden, and does the diagonal belong "
-    "to it?",
-    "columns_sum_to_one": "Over which axis must the weights of one query sum to one?",
-    "first_axis_sums_to_one": "Which axis holds the keys?",
-    "matrix_sums_to_one": "How many queries share one distribution here?",
-    "negative_weights": "Which function turns any scores into positive shares of one?",
-    "rows_not_normalised": "What happens to the weights after they are normalised, or before?",
-    "constant_factor": "Which step multiplies or divides all entries alike, and how often?",
-    "rows_equal": "Which step should make the rows of two tokens differ?",
-    "heads_repeated": "What should differ between these blocks: has each its own parameters?",
-    "heads_interleaved": "Which axis does view or reshape run through fastest?",
-    "heads_reordered": "In which order are the blocks concatenated?",
-    "rows_shifted": "A slice ends before its second number: which tokens does yours take?",
-    "other_draw": "Which seed, which distribution, in which order?",
-}
-
-
-class WrongAnswerPattern(NamedTuple):
-    """What a wrong answer looks like: a short name, a sentence, a question.
-
-    *public* is the sentence for a check with hidden inputs: nothing that the student's code
-    answered decides a word of it. Without it, *sentence* is such a sentence itself.
-    """
-
-    name: str
-    sentence: str
-    question: str
-    public: str = ""
-
-    @classmethod
-    def of(cls, name: str, *words: object) -> "WrongAnswerPattern":
-        """Return the pattern *name*, with *words* in the places that its sentence leaves."""
-        public = PUBLIC_SENTENCES[name] if words else ""
-        return cls(name, SENTENCES[name].format(*words), QUESTIONS[name], public)
-
-    def diagnosis(self, *, shows_values: bool) -> Diagnosis:
-        """Return the diagnosis; *shows_values* says whether no input of the check is hidden."""
-        sentence = self.sentence if shows_values else self.public or self.sentence
-        return Diagnosis(self.name, sentence, self.question)
 
 
 Pattern = WrongAnswerPattern | None
@@ -178,8 +71,7 @@ def matches_intermediate_step(
         return None  # the answer is right: the check failed for another reason
     for function, step in steps:
         if function in STEPS and step.dtype == answer.dtype and _close(answer, step):
-            name = "intermediate_step"
-            return WrongAnswerPattern(name, AFTER_STEP[function], QUESTIONS[name])
+            return WrongAnswerPattern.of(STEPS[function])
     return None
 
 
@@ -260,19 +152,20 @@ def _certain(
 def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Pattern:
     """Name the axis that is missing, extra, swapped, or of the wrong size."""
     if missing := _surplus_axes(expected, answer):
-        which = f"its {_nth(missing[0])}" if len(missing) == 1 else "one"
-        return WrongAnswerPattern.of("axis_missing", which)
+        key = "axis_missing.which" if len(missing) == 1 else "axis_missing"
+        return WrongAnswerPattern.of(key, axis=_nth(missing[0]))
     if extra := _surplus_axes(answer, expected):
-        which = f", the {_nth(extra[0])}" if len(extra) == 1 else ""
-        return WrongAnswerPattern.of("axis_extra", which)
+        key = "axis_extra.which" if len(extra) == 1 else "axis_extra"
+        return WrongAnswerPattern.of(key, axis=_nth(extra[0]))
     if len(answer) != len(expected):
         return None
     wrong = [axis for axis in range(len(expected)) if answer[axis] != expected[axis]]
     if len(wrong) == 1:
-        return WrongAnswerPattern.of("axis_size", _nth(wrong[0]))
+        return WrongAnswerPattern.of("axis_size", axis=_nth(wrong[0]))
     swapped = [answer[axis] for axis in wrong] == [expected[axis] for axis in reversed(wrong)]
     if len(wrong) == 2 and swapped:  # noqa: PLR2004  # two axes
-        return WrongAnswerPattern.of("axes_swapped", *map(_nth, wrong))
+        one, other = map(_nth, wrong)
+        return WrongAnswerPattern.of("axes_swapped", one=one, other=other)
     return _traded(answer, expected, wrong)
 
 
@@ -281,7 +174,8 @@ def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[
     for long, short in itertools.permutations(wrong, 2) if len(wrong) == 2 else ():  # noqa: PLR2004  # two axes
         times, rest = divmod(answer[long], max(expected[long], 1))
         if not rest and times > 1 and answer[short] * times == expected[short]:
-            return WrongAnswerPattern.of("axes_traded", _nth(long), times, _nth(short))
+            words = {"one": _nth(long), "times": times, "other": _nth(short)}
+            return WrongAnswerPattern.of("axes_traded", **words)
     return None
 
 
@@ -317,7 +211,8 @@ def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
     causal = bool((expected[above] == 0).all() and (expected[~above] > 0).all())
     if not causal or not leaks.any():
         return None
-    return WrongAnswerPattern.of("future_leaks", *leaks.nonzero()[0][-2:].tolist())
+    row, token = leaks.nonzero()[0][-2:].tolist()
+    return WrongAnswerPattern.of("future_leaks", row=row, token=token)
 
 
 def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
@@ -344,7 +239,7 @@ def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
     factor = float((answer * expected).sum() / (expected * expected).sum())
     if abs(factor) < APART or not _close(answer / factor, expected):
         return None
-    return WrongAnswerPattern.of("constant_factor", _factor_name(factor, expected.shape))
+    return _factor_pattern(factor, expected.shape)
 
 
 def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
@@ -384,7 +279,7 @@ def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
             found = size > 1 and not any(
                 _neighbours_agree(expected, n) for n in _block_sizes(answer)
             )
-            return WrongAnswerPattern.of("heads_repeated", size) if found else None
+            return WrongAnswerPattern.of("heads_repeated", size=size) if found else None
     return None
 
 
@@ -398,10 +293,13 @@ def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
     if answer.ndim <= 1 or answer.shape[-2] < MIN_ENTRIES:
         return None
     start, end = slice(None, -1), slice(1, None)
-    for rows, source, direction in ((end, start, "before"), (start, end, "after")):
+    for rows, source, key in (
+        (end, start, "rows_shifted.before"),
+        (start, end, "rows_shifted.after"),
+    ):
         mine = answer[..., rows, :]
         if _close(mine, expected[..., source, :]) and _apart(mine, expected[..., rows, :]):
-            return WrongAnswerPattern.of("rows_shifted", direction)
+            return WrongAnswerPattern.of(key)
     return None
 
 
@@ -409,13 +307,12 @@ def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  #
     """Recognise values that torch draws with another seed, distribution or order."""
     if answer.ndim != 2 or not MIN_ENTRIES <= answer.numel() <= MAX_DRAWN:  # noqa: PLR2004  # weight matrices
         return None
-    drawn = _drawn(tuple(answer.shape))
-    found = (answer - drawn).abs() <= TYPED * scale_of(answer)
+    found = (answer - drawn(tuple(answer.shape))).abs() <= TYPED * scale_of(answer)
     places = found.flatten(1).all(1).nonzero()
     if not len(places):
         return None
     seed, name, turn = DRAWS[int(places[0])]
-    return WrongAnswerPattern.of("other_draw", name, seed, _nth(turn))
+    return WrongAnswerPattern.of("other_draw", name=name, seed=seed, turn=_nth(turn))
 
 
 FINITE: tuple[Heuristic, ...] = (  # for results, in the order in which they are tried
@@ -436,41 +333,20 @@ BY_VERB: dict[str, Callable[[Any, Any], Pattern]] = {  # for answers that are di
     "parameters": _parameter_pattern,
     "buffers": _buffer_pattern,
 }
-_DRAWS: dict[str, Callable[..., Tensor]] = {
-    "torch.rand": torch.rand,
-    "torch.randn": torch.randn,
-    "nn.Linear": lambda rows, columns: torch.nn.Linear(columns, rows, bias=False).weight.detach(),
-}
 
 
-DRAWS = tuple(itertools.product(SEEDS, _DRAWS, range(TURNS)))
-
-
-@functools.lru_cache(maxsize=10)  # shapes, each of at most 72 times `MAX_DRAWN` numbers
-def _drawn(shape: tuple[int, ...]) -> Tensor:
-    """Return what each of ``DRAWS`` gives, in their order."""
-    return torch.stack(
-        [one for seed in SEEDS for draw in _DRAWS.values() for one in _turns(seed, draw, shape)]
-    )
-
-
-def _turns(seed: int, draw: Callable[..., Tensor], shape: tuple[int, ...]) -> list[Tensor]:
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` formats stack traces
-        return [draw(*shape).double() for _ in range(TURNS)]
-
-
-def _factor_name(factor: float, shape: Sequence[int]) -> str:
+def _factor_pattern(factor: float, shape: Sequence[int]) -> Pattern:
     """Name *factor*; if it has no name, its digits would reveal values.
 
     In one answer any number may be a size by chance, so that is all that is said.
     """
     for axis in reversed(range(len(shape))):  # the axis of features comes last
-        for power, words in POWERS.items():
+        for power, key in POWERS.items():
             value = shape[axis] ** power
             if shape[axis] > 1 and abs(factor - value) < SAME * value:
-                return f"a number that here is {words}the size of the {_nth(axis)} axis"
-    return "minus one" if abs(factor + 1) < SAME else "one constant"
+                return WrongAnswerPattern.of(key, axis=_nth(axis))
+    minus = abs(factor + 1) < SAME
+    return WrongAnswerPattern.of("constant_factor.minus_one" if minus else "constant_factor")
 
 
 def _surplus_axes(longer: tuple[int, ...], shorter: tuple[int, ...]) -> list[int]:

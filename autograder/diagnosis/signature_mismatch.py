@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 import torch
 from torch import Tensor
 
-from autograder.diagnosis.patterns import Pattern, WrongAnswerPattern
+from autograder.diagnosis.description import WrongAnswerPattern
+from autograder.diagnosis.patterns import Pattern
 from autograder.results import Status
 from autograder.sandbox.faults import Raised
 from autograder.sandbox.protocol import Request, TensorValue
@@ -71,41 +72,37 @@ def _other_arguments(text: str, called: str, arguments: Arguments) -> Pattern:
     if not text.startswith(called) or clash is None:
         return None
     known = arguments(called.removesuffix(".__init__"))
-    if clash["unknown"]:
-        reason = f"does not take {clash['unknown'] if clash['unknown'] in known else 'all of them'}"
-    elif clash["missing"]:
-        needless = [name for name in known if known[name] and f"'{name}'" in clash["missing"]]
-        reason = f"requires {' and '.join(needless) or 'others'}"
-    else:
-        reason = f"takes {'fewer' if clash['fewer'] else 'others'} by position"
+    key, argument = _difference(clash, known)
     names = [f"{name} (optional)" if optional else name for name, optional in known.items()]
     owner, _, method = called.partition(".")
     what = f"The forward of {owner}" if method == "forward" else owner
-    return WrongAnswerPattern(
-        "other_arguments",
-        f"{what} takes {_listed(names)} in this course; yours {reason}.",
-        "Which names do the arguments have in the stub, and in which order?",
-    )
+    return WrongAnswerPattern.of(key, what=what, names=_listed(names), argument=argument)
+
+
+def _difference(clash: re.Match[str], known: Mapping[str, bool]) -> tuple[str, str]:
+    """Return the key of the sentence about *clash*, and the *known* argument in it, if any."""
+    if clash["unknown"] in known:
+        return "other_arguments.keyword", clash["unknown"]
+    if clash["unknown"]:
+        return "other_arguments.keywords", ""
+    if clash["missing"]:
+        needless = [name for name in known if known[name] and f"'{name}'" in clash["missing"]]
+        key = "other_arguments.required" if needless else "other_arguments.others_required"
+        return key, " and ".join(needless)
+    return "other_arguments.fewer" if clash["fewer"] else "other_arguments.places", ""
 
 
 def _other_mask(text: str, exchange: Exchange) -> Pattern:
     """Recognise a mask of numbers that is used as one of booleans, or the other way round."""
     if not OTHER_MASK.search(text):
         return None
-    question = "Which comparison gives True exactly where a key must be hidden?"
     for mask in _masks(exchange.request):
         if _zeros_are_hidden(mask, exchange):
             boolean = mask.dtype is torch.bool
-            one, zero = ("True", "False") if boolean else ("the number 1", "0")
-            sentence = (
-                f"The mask that is passed holds {one} where a key is visible, and {zero} where it "
-                "is hidden."
-            )
-            return WrongAnswerPattern("other_mask", sentence, question)
+            return WrongAnswerPattern.of("other_mask.booleans" if boolean else "other_mask.numbers")
     if not BOOLEANS_NEEDED.search(text):
         return None
-    sentence = "This step needs a mask of booleans, and yours holds numbers."
-    return WrongAnswerPattern("mask_of_numbers", sentence, question)
+    return WrongAnswerPattern.of("mask_of_numbers")
 
 
 def _masks(request: Request) -> Iterator[Tensor]:
@@ -140,12 +137,7 @@ def _other_parameters(request: Request, owner: str) -> Pattern:
     names = list(request.kwargs)
     if request.verb != "load" or not names:
         return None
-    return WrongAnswerPattern(
-        "other_parameters",
-        f"The parameters of {owner} are named {_listed(names)} in this course; torch does not find "
-        "all of them in yours.",
-        "Is each of them a parameter or layer of its own, under the name that the stub gives it?",
-    )
+    return WrongAnswerPattern.of("other_parameters", what=owner, names=_listed(names))
 
 
 def _listed(names: list[str]) -> str:

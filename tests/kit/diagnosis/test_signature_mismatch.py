@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from autograder.diagnosis import signature_mismatch as conventions
+from autograder.diagnosis import signature_mismatch
 from autograder.sandbox.faults import Fault
 from autograder.suite.in_process import LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Student
@@ -51,7 +51,7 @@ def sentence(code: str, check: Callable[[Student], object], owner: str = "Layer"
     with pytest.raises(Fault) as raised:
         check(student)
     exchange = recording.exchanges[len(student.observed)]
-    found = conventions.find_clash(raised.value, exchange, owner, solution.arguments)
+    found = signature_mismatch.find_clash(raised.value, exchange, owner, solution.arguments)
     return found.sentence if found else ""
 
 
