@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from msgspec import field
 
-from autograder.diagnosis.sentences import Entry, Sentence, read_entries, require_placeholders
+from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
 from autograder.results import Diagnosis
 
 PLACEHOLDERS: Final = frozenset(
@@ -14,7 +14,7 @@ PLACEHOLDERS: Final = frozenset(
 )
 
 
-class PatternText(Entry, frozen=True):
+class PatternText(TextEntry, frozen=True):
     """The sentences about one pattern; it needs a *sentence* or *variants*.
 
     *public* is the one beside hidden inputs; *from_solution* says that none is needed, because no

@@ -14,11 +14,11 @@ from msgspec import Meta
 from autograder.diagnosis.description import WrongAnswerPattern
 from autograder.diagnosis.operators.answers import refuses
 from autograder.diagnosis.patterns import Pattern
-from autograder.diagnosis.sentences import Entry, Sentence, read_entries, require_placeholders
+from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
 from autograder.sandbox.faults import Raised
 
 
-class ErrorText(Entry, frozen=True):
+class ErrorText(TextEntry, frozen=True):
     """What a text of an exception means; one of *patterns* matches its start.
 
     *sentence* holds nothing of the text, *shown* the groups of the patterns; without *shown*,

@@ -17,11 +17,11 @@ from autograder.errors import CourseError
 Sentence = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TextEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One table of a file of sentences."""
 
 
-E = TypeVar("E", bound=Entry)
+E = TypeVar("E", bound=TextEntry)
 
 
 def read_entries(path: Path, kind: type[E]) -> Iterator[tuple[str, E]]:

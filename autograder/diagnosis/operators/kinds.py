@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import field
 
 from autograder.diagnosis.operators.vocabulary import capital
-from autograder.diagnosis.sentences import Entry, Sentence, read_entries, require_placeholders
+from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
 from autograder.errors import CourseError
 
 PLACEHOLDERS: Final = frozenset(
@@ -23,7 +23,7 @@ class Wording(NamedTuple):
     question: str
 
 
-class KindOfMistake(Entry, frozen=True):
+class KindOfMistake(TextEntry, frozen=True):
     """The sentences of one kind; those of *variants* have placeholders.
 
     *questions* are those of variants that do not ask the question of the kind. Next to another

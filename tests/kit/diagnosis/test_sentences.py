@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.diagnosis.sentences import Entry, Sentence, read_entries, require_placeholders
+from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
 from autograder.errors import CourseError
 
 
-class Greeting(Entry, frozen=True):
+class Greeting(TextEntry, frozen=True):
     """An entry with one sentence."""
 
     sentence: Sentence
