@@ -20,8 +20,8 @@ from autograder.authoring.mutation import mutants
 from autograder.course import Stage, find_root, handouts, load
 from autograder.diagnosis.fingerprint_matcher import fingerprint_matcher
 from autograder.diagnosis.matcher import Matcher, explain
+from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.diagnosis.observation import Failure, status_of
-from autograder.diagnosis.operators.kinds import KINDS
 from autograder.errors import CourseError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Status

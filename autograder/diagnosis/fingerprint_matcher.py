@@ -14,10 +14,10 @@ from autograder.course import Stage
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.fingerprints import End, Fingerprints, Shown, find, shown_by
 from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.mistakes.kinds import SIZES, WITHOUT_EFFECT
 from autograder.diagnosis.observation import Failure, Match, Observation, is_coincidence
 from autograder.diagnosis.operators.answers import tells
 from autograder.diagnosis.operators.comparison import MAX_SCREENS
-from autograder.diagnosis.operators.kinds import SIZES, WITHOUT_EFFECT
 from autograder.diagnosis.operators.naming import name_one, name_stopped, one_of_each_group
 from autograder.diagnosis.operators.search import Tried
 from autograder.results import Diagnosis

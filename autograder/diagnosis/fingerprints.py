@@ -19,6 +19,7 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.observation import (
     MATCHES,
     UNCOMPARED_VERBS,
@@ -33,7 +34,6 @@ from autograder.diagnosis.operators.answers import (
     quoted_roles,
     refuses,
 )
-from autograder.diagnosis.operators.rewrites import Rewrite
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement, rounded, scale_of

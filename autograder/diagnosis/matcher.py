@@ -18,6 +18,7 @@ from autograder.diagnosis import patterns as heuristics
 from autograder.diagnosis import signature_mismatch as conventions
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.mistakes.vocabulary import alternatives
 from autograder.diagnosis.observation import (
     Failure,
     Match,
@@ -28,7 +29,6 @@ from autograder.diagnosis.observation import (
 from autograder.diagnosis.operators.answers import tells
 from autograder.diagnosis.operators.programs import REFUSED
 from autograder.diagnosis.operators.search import OperatorSearch, Tried
-from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Request

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.course import Course, Grading, Stage
-from autograder.diagnosis.operators.kinds import KINDS
+from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult, SubmissionResult

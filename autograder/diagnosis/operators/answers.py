@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from autograder.diagnosis.mistakes.vocabulary import role_of_name
 from autograder.diagnosis.observation import (
     Failure,
     Observation,
@@ -15,7 +16,6 @@ from autograder.diagnosis.observation import (
     ended_alike,
     step_agreement,
 )
-from autograder.diagnosis.operators.vocabulary import role_of_name
 from autograder.sandbox.faults import Raised
 from autograder.suite.noise import APART, Agreement, scale_of, varies
 

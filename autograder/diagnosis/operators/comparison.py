@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from torch import Tensor
 
+from autograder.diagnosis.mistakes.kinds import SIZES, WITHOUT_EFFECT
 from autograder.diagnosis.observation import (
     Failure,
     Match,
@@ -26,7 +27,6 @@ from autograder.diagnosis.operators.answers import (
     sought,
     tells,
 )
-from autograder.diagnosis.operators.kinds import SIZES, WITHOUT_EFFECT
 from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.programs import Key, Programs, Run, Script
 from autograder.sandbox.faults import Fault, NoGradients, Raised

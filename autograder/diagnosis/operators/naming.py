@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.operators.kinds import KINDS, UNLIKELY
+from autograder.diagnosis.mistakes.kinds import KINDS, UNLIKELY
+from autograder.diagnosis.mistakes.rewriting import Rewrite
+from autograder.diagnosis.mistakes.vocabulary import alternatives
 from autograder.diagnosis.operators.programs import Key
-from autograder.diagnosis.operators.rewrites import Rewrite
-from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
 
 T = TypeVar("T")

@@ -13,28 +13,31 @@ from typing import Any, NamedTuple
 import pytest
 
 from autograder.course import Stage
+from autograder.diagnosis.mistakes import (
+    contracts,
+    heads,
+    masks,
+    modules,
+    on_arguments,
+    on_dropout,
+    on_missing,
+    on_parameters,
+    on_products,
+    on_results,
+    on_shapes,
+    on_softmax,
+    projections,
+    reductions,
+    scores,
+    wrong_steps,
+)
+from autograder.diagnosis.mistakes.kinds import UNLIKELY, wording
+from autograder.diagnosis.mistakes.rewriting import Rewrite
+from autograder.diagnosis.mistakes.scopes import Exercise
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
     Observation,
     step_agreement,
-)
-from autograder.diagnosis.operators import (
-    on_arguments,
-    on_axes,
-    on_contracts,
-    on_dropout,
-    on_extras,
-    on_layers,
-    on_masks,
-    on_missing,
-    on_parameters,
-    on_products,
-    on_projections,
-    on_reductions,
-    on_results,
-    on_scale,
-    on_shapes,
-    on_softmax,
 )
 from autograder.diagnosis.operators.answers import (
     Sample,
@@ -45,9 +48,6 @@ from autograder.diagnosis.operators.answers import (
     sample,
     sought,
 )
-from autograder.diagnosis.operators.kinds import UNLIKELY, wording
-from autograder.diagnosis.operators.rewrites import Rewrite
-from autograder.diagnosis.operators.scopes import Exercise
 from autograder.errors import require_memory
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.tensors import decode
@@ -56,21 +56,21 @@ from autograder.suite.noise import Agreement, is_same
 from autograder.suite.student_proxy import RemoteModule, Student, fault_of
 
 PARTS = (
-    on_scale,
+    scores,
     on_softmax,
-    on_masks,
+    masks,
     on_products,
-    on_projections,
-    on_axes,
+    projections,
+    heads,
     on_results,
-    on_layers,
+    modules,
     on_arguments,
     on_dropout,
-    on_reductions,
-    on_contracts,
+    reductions,
+    contracts,
     on_shapes,
     on_parameters,
-    on_extras,
+    wrong_steps,
     on_missing,
 )
 RULES = tuple(rule for part in PARTS for rule in part.RULES)
@@ -311,7 +311,7 @@ def rewrites_of(exercise: Exercise, words: Words) -> list[Rewrite]:
                 explanation=said.explanation, question=said.question, group=rewrite.kind
             )
             rewrite = reworded if rewrite.kind in words else rewrite  # noqa: PLW2901  # the same
-            found += [rewrite, *on_masks.with_large_fills(scope, rewrite)]
+            found += [rewrite, *masks.with_large_fills(scope, rewrite)]
     return found
 
 

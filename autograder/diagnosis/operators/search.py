@@ -13,11 +13,11 @@ import pytest
 
 from autograder.course import Stage
 from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.mistakes.kinds import require_known
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.operators import naming
 from autograder.diagnosis.operators.answers import refuses
 from autograder.diagnosis.operators.comparison import Comparison
-from autograder.diagnosis.operators.kinds import require_known
 from autograder.diagnosis.operators.naming import Found
 from autograder.diagnosis.operators.pairs import PairSearch
 from autograder.diagnosis.operators.programs import Programs, Run, Script, Solve, Words

@@ -306,7 +306,7 @@ def test_fingerprints_come_from_every_module_that_makes_programs():
     """A sentence or a rule that changes makes them stale; how kinds are searched does not."""
     made_by = {path.name for path in release._rules_of_kinds()}
 
-    assert {"kinds.toml", "on_missing.py", "programs.py", "rewrites.py", "scopes.py"} <= made_by
+    assert {"kinds.toml", "masks.py", "programs.py", "rewriting.py", "vocabulary.py"} <= made_by
     assert not {"comparison.py", "naming.py", "search.py"} & made_by
 
 

@@ -1,5 +1,6 @@
 """Programs that explain failed checks, as diagnoses."""
 
+from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.operators.naming import (
     Found,
     first_of_each_group,
@@ -7,7 +8,6 @@ from autograder.diagnosis.operators.naming import (
     name_one,
     name_stopped,
 )
-from autograder.diagnosis.operators.rewrites import Rewrite
 
 SCALE = Rewrite("scale_missing", "Not scaled.", "By what?", (), "scale")
 AXIS = Rewrite("softmax_axis", "Another axis.", "Which axis?", (), "axis")

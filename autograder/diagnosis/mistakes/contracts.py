@@ -1,0 +1,229 @@
+"""Mistakes in comparisons, slices, checks of arguments, and in what is left unchanged."""
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Site,
+    constant,
+    is_module,
+    leave_out,
+    mistake,
+    name_of,
+    put,
+    site_of,
+)
+from autograder.diagnosis.mistakes.scopes import Scope
+from autograder.diagnosis.mistakes.vocabulary import PROJECTIONS, role_of
+
+COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
+    ast.Lt: ("<=",),
+    ast.LtE: ("<",),
+    ast.Gt: (">=",),
+    ast.GtE: (">",),
+}
+
+BOUNDS = (  # of a slice
+    ("lower", "OLD - 1", "boundary.begins_early"),
+    ("lower", "OLD + 1", "boundary.begins_late"),
+    ("upper", "OLD - 1", "boundary.ends_early"),
+    ("upper", "OLD + 1", "boundary.ends_late"),
+)
+PARTS_OF_A_SLICE = (  # that ends before UPPER
+    ("slice(UPPER - 1, None)", "boundary.rest"),
+    ("slice(UPPER, None)", "boundary.rest"),
+    ("slice(None)", "boundary.everything"),
+    ("slice(max(0, UPPER - 2), UPPER)", "boundary.last_two"),
+    ("slice(UPPER - 1, UPPER)", "boundary.last_one"),
+    ("slice(None, UPPER - 2)", "boundary.ends_two_early"),
+)
+COUNTS = {
+    "arange": (
+        ("FUNC(1, FIRST)", "boundary.first_position"),
+        ("FUNC(FIRST - 1)", "boundary.last_position"),
+        ("FUNC(1, FIRST + 1)", "boundary.positions_from_one"),
+    ),
+    "range": (
+        ("FUNC(1, FIRST)", "boundary.first_repetition"),
+        ("FUNC(FIRST - 1)", "boundary.last_repetition"),
+        ("FUNC(1, FIRST + 1)", "boundary.repetitions_from_one"),
+    ),
+}
+
+IN_PLACE: dict[type[ast.operator], str] = {
+    ast.Div: "div_",
+    ast.Mult: "mul_",
+    ast.Sub: "sub_",
+    ast.Add: "add_",
+}
+
+
+def limits(scope: Scope) -> Iterator[Rewrite]:
+    """Comparisons that are off by one."""
+    for site in scope.of(ast.Compare):
+        if len(site.node.ops) != 1:
+            continue
+        if isinstance(site.holder, ast.Return) and type(site.node.ops[0]) in COMPARISONS:
+            yield mistake("boundary.reversed", Edit(site, _reversed))
+        for symbol in COMPARISONS.get(type(site.node.ops[0]), ()):
+            yield mistake("boundary.limit", put(site, f"LEFT {symbol} RIGHT"))
+
+
+def _reversed(old: ast.Compare) -> ast.expr:
+    return ast.copy_location(ast.Compare(old.comparators[0], old.ops, [old.left]), old)
+
+
+def positions(scope: Scope) -> Iterator[Rewrite]:
+    """Slices and ranges that are off by one."""
+    cut = [one.node for one in scope.of(ast.Subscript) if role_of(one.node.value) == "mask"]
+    of_masks = {id(node) for one in cut for node in ast.walk(one)}  # other parts hide other tokens
+    for site in scope.of(ast.Slice):
+        for part, text, key in BOUNDS:
+            if getattr(site.node, part) is not None:
+                yield mistake(key, put(site_of(site, site.node, part), text))
+        yield from _other_parts(site) if id(site.node) not in of_masks else ()
+    for function, others in COUNTS.items():
+        for site in scope.calls(function):
+            for text, key in others if len(site.node.args) == 1 else ():
+                yield mistake(key, put(site, text))
+
+
+def _other_parts(site: Site) -> Iterator[Rewrite]:
+    """Another part of what is sliced: the rest of it, all of it, or its last entries."""
+    part = site.node
+    if part.lower is None and part.upper is not None:
+        for text, key in PARTS_OF_A_SLICE:
+            yield mistake(key, put(site, text, UPPER=part.upper))
+
+
+def optional_arguments(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments that may be left out, and are used in any case or never."""
+    for site in scope.of(ast.If):
+        match site.node.test:
+            case ast.Compare(ast.Name(name), [ast.IsNot()]) if name in scope.optional:
+                test = site_of(site, site.node, "test")
+                yield mistake("optional_argument.always", constant(test, value=True), name=name)
+                yield mistake("optional_argument.condition", put(test, name), name=name)
+                if role_of(ast.Name(name)) != "mask":  # of that a missing mask is the name
+                    yield mistake("argument_ignored.alone", constant(test, value=False), name=name)
+
+
+def checks(scope: Scope) -> Iterator[Rewrite]:
+    """Checks of arguments that are missing, incomplete or the wrong way round."""
+    for site in scope.of(ast.If):
+        node = site.node
+        if not (node.body and isinstance(node.body[-1], ast.Raise)):
+            continue
+        subject = _subject(scope, node.test)
+        one, many = subject or ("", "values")
+        group, missing = f"check_wrong {subject}", f"check_missing {subject}"
+        key = "check_missing.value" if subject else "check_missing"
+        yield mistake(key, leave_out(site), missing, what=one)
+        test = site_of(site, node, "test")
+        yield mistake("check_wrong.refused", constant(test, value=True), group, what=many)
+        yield mistake("check_wrong.reversed", put(test, "not (OLD)"), group, what=many)
+        for other in scope.calls("any", "all"):
+            if other.node is node.test and isinstance(other.node.func, ast.Attribute):
+                yield mistake("check_wrong.condition", put(other, "OBJECT"))
+        for other in scope.of((ast.BoolOp, ast.BinOp)):
+            inside = any(item is other.node for item in ast.walk(node.test))
+            if inside and isinstance(getattr(other.node, "op", None), ast.BitOr | ast.Or):
+                for index in (0, 1):
+                    edit = Edit(other, partial(_part, index))
+                    yield mistake("check_missing.some", edit, missing, what=many)
+
+
+def _subject(scope: Scope, test: ast.expr) -> tuple[str, str] | None:
+    """Say what *test* is about, one and many: values or sizes of arguments, or what they hold."""
+    names = [node.id for node in ast.walk(test) if isinstance(node, ast.Name)]
+    for name in names:
+        if name in scope.arguments:
+            return f"value of `{name}`", f"values of `{name}`"
+    for source in filter(None, map(scope.sources.get, names)):
+        for node in ast.walk(source):
+            if isinstance(node, ast.Name) and node.id in scope.arguments:
+                what = "size" if ".shape" in ast.unparse(source) else "value"
+                return f"{what} of `{node.id}`", f"{what}s of `{node.id}`"
+    return None
+
+
+def _part(index: int, old: ast.BoolOp | ast.BinOp) -> ast.expr:
+    return old.values[index] if isinstance(old, ast.BoolOp) else (old.left, old.right)[index]
+
+
+def effects(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments that are changed, and statements without effect."""
+    for site in scope.of(ast.BinOp):
+        left, name = site.node.left, IN_PLACE.get(type(site.node.op))
+        if isinstance(left, ast.Name) and left.id in scope.tensors and name:
+            edit, group = put(site, f"LEFT.{name}(RIGHT)"), f"{left.id} is overwritten"
+            yield mistake("in_place.argument", edit, group, name=left.id)
+    for site in scope.of(ast.Expr):
+        if isinstance(site.node.value, ast.Call) and not scope.is_constructor:
+            call = site.node.value
+            target = call.func.value if isinstance(call.func, ast.Attribute) else None
+            name = name_of(target) if target is not None and not is_module(target) else ""
+            key = "step_missing.unchanged" if name else "step_missing"
+            yield mistake(key, leave_out(site), name=name)
+            yield from _sources(scope, site)
+
+
+def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """Another of the parallel attributes stands in an argument of *call*, or two are exchanged."""
+    found = [one for one in _parallel(scope) if _inside(one, scope) is site.node]
+    yield from _targets(scope, site)
+    others = [one for one in _parallel(scope) if _inside(one, scope) is not site.node]
+    for one in found:
+        for name in sorted({other.node.attr for other in others} - {one.node.attr}):
+            was, edit = one.node.attr, put(one, f"OBJECT.{name}")
+            yield mistake("projection_exchanged.attribute", edit, name=name, right=was)
+            for other in others:
+                if other.node.attr == name and name > was:
+                    edits = (edit, put(other, f"OBJECT.{was}"))
+                    yield mistake("projection_exchanged.names", edits, one=was, other=name)
+
+
+def _targets(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """Another of the parallel attributes is written in the place of that of *site*."""
+    target = _written(site)
+    before = (one for one in scope.of(ast.Expr) if one.node.lineno < site.node.lineno)
+    others = filter(None, map(_written, before))  # of a later one nothing is seen
+    for name in sorted({other.node.attr for other in others}) if target else ():
+        if target is not None and target.node.attr != name:
+            edit, was = put(target, f"OBJECT.{name}"), target.node.attr
+            yield mistake("projection_exchanged.written_twice", edit, name=name, right=was)
+
+
+def _written(site: Site) -> Site | None:
+    """Return the place of the projection's attribute that the statement at *site* writes into."""
+    func = getattr(site.node.value, "func", None)
+    target = getattr(func, "value", None)
+    if isinstance(target, ast.Attribute) and role_of(ast.Name(target.attr)) in PROJECTIONS:
+        return Site(func, "value", site.depth + 2)
+    return None
+
+
+def _parallel(scope: Scope) -> list[Site]:
+    """List the attributes that are arguments of statements, each a projection's."""
+    return [
+        one
+        for one in scope.of(ast.Attribute)
+        if role_of(ast.Name(one.node.attr)) in PROJECTIONS and _inside(one, scope) is not None
+    ]
+
+
+def _inside(site: Site, scope: Scope) -> ast.Expr | None:
+    """Return the statement in whose arguments the node at *site* stands."""
+    for other in scope.of(ast.Expr):
+        call = other.node.value
+        if isinstance(call, ast.Call) and any(
+            node is site.node for arg in call.args for node in ast.walk(arg)
+        ):
+            return other.node  # type: ignore[no-any-return]  # a place holds any node
+    return None
+
+
+RULES = (limits, positions, optional_arguments, checks, effects)
