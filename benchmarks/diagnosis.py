@@ -29,7 +29,7 @@ from autograder.authoring.mutation import mutants
 from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis.matcher import MisconceptionMatcher, channel_of, explain
 from autograder.diagnosis.misconceptions import read
-from autograder.diagnosis.mistakes.scopes import Exercise
+from autograder.diagnosis.mistakes.rewriting import Exercise
 from autograder.diagnosis.observation import Failure
 from autograder.errors import CourseError
 from autograder.grading.grade import grade, grade_one

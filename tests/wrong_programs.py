@@ -3,7 +3,7 @@
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.mistakes.scopes import Exercise
+from autograder.diagnosis.mistakes.rewriting import Exercise
 from autograder.diagnosis.operators.programs import rewrites_of
 
 

@@ -1,12 +1,14 @@
-"""Mistakes in comparisons, slices, checks of arguments, and in what is left unchanged."""
+"""Mistakes in arguments and results: defaults, limits, checks, and what is returned."""
 
 import ast
 from collections.abc import Iterator
 from functools import partial
+from itertools import combinations
 
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
+    Scope,
     Site,
     constant,
     is_module,
@@ -16,8 +18,11 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
-from autograder.diagnosis.mistakes.scopes import Scope
-from autograder.diagnosis.mistakes.vocabulary import PROJECTIONS, role_of
+from autograder.diagnosis.mistakes.vocabulary import ORDINALS, PROJECTIONS, role_of
+
+DRAWS = ("rand", "randn")
+
+COMMON_SIZES = (3, 4, 8, 16)
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.Lt: ("<=",),
@@ -32,6 +37,7 @@ BOUNDS = (  # of a slice
     ("upper", "OLD - 1", "boundary.ends_early"),
     ("upper", "OLD + 1", "boundary.ends_late"),
 )
+
 PARTS_OF_A_SLICE = (  # that ends before UPPER
     ("slice(UPPER - 1, None)", "boundary.rest"),
     ("slice(UPPER, None)", "boundary.rest"),
@@ -40,6 +46,7 @@ PARTS_OF_A_SLICE = (  # that ends before UPPER
     ("slice(UPPER - 1, UPPER)", "boundary.last_one"),
     ("slice(None, UPPER - 2)", "boundary.ends_two_early"),
 )
+
 COUNTS = {
     "arange": (
         ("FUNC(1, FIRST)", "boundary.first_position"),
@@ -59,6 +66,143 @@ IN_PLACE: dict[type[ast.operator], str] = {
     ast.Sub: "sub_",
     ast.Add: "add_",
 }
+
+PARTS = (  # of the result: its place on the first axis
+    ("OLD[0]", 0),
+    ("OLD[1]", 1),
+    ("OLD[-1]", -1),
+    ("OLD[:1]", 0),
+)
+
+AXES = (  # of size one, too many in the result
+    ("OLD.unsqueeze(0)", "axis_too_many.in_front"),
+    ("OLD.unsqueeze(1)", "axis_too_many.second"),
+    ("OLD.unsqueeze(-1)", "axis_too_many.at_the_end"),
+    ("torch.atleast_2d(OLD)", "axis_too_many.in_front"),
+)
+
+
+def results(scope: Scope) -> Iterator[Rewrite]:
+    """What is returned: an earlier step, several values, another dtype, cut from the graph."""
+    if scope.is_constructor:
+        return
+    for site in scope.of(ast.Return):
+        value = site.node.value
+        if value is None:
+            continue
+        make = partial(put, site_of(site, site.node, "value"))
+        final = role_of(value)
+        for role, name in scope.by_role.items():
+            if role not in {final, "mask"} and name not in scope.tensors:
+                yield mistake("wrong_return.earlier", make(name), role=role)
+                yield mistake("wrong_return.as_well", make(f"(OLD, {name})"), role=role)
+        for name in scope.tensors:
+            yield mistake("wrong_return.argument", make(name), name=name)
+        for dtype in ("float64", "float32", "int64", "bool"):
+            yield mistake("dtype.other", make(f"OLD.to(torch.{dtype})"), "dtype", dtype=dtype)
+        yield mistake("detached.result", make("OLD.detach()"), "result")
+
+
+def forms(scope: Scope) -> Iterator[Rewrite]:
+    """The form of the result: True and False exchanged, several results in another order."""
+    for site in scope.of(ast.Return):
+        value = site.node.value
+        make = partial(put, site_of(site, site.node, "value"))
+        if isinstance(value, ast.Compare):
+            yield mistake("mask_inverted.booleans", make("~(OLD)"))
+        for first, second in combinations(range(_length(value)), 2):
+            order = list(range(_length(value)))
+            order[first], order[second] = order[second], order[first]
+            text = f"({', '.join(f'OLD[{index}]' for index in order)})"
+            one, other = ORDINALS[first], ORDINALS[second]
+            yield mistake("wrong_return.order", make(text), one=one, other=other)
+
+
+def _length(value: ast.expr | None) -> int:
+    return len(value.elts) if isinstance(value, ast.Tuple) else 0
+
+
+def graph(scope: Scope) -> Iterator[Rewrite]:
+    """A quantity that is cut from the graph on its way to the result."""
+    if scope.is_constructor:
+        return
+    for site in scope.of(ast.Assign):
+        role = role_of(site.node.targets[0])
+        if role == "scores" and "weights" in scope.by_role:
+            role = "weights"  # which depend on nothing else
+        if role and role != "mask":
+            edit = put(site_of(site, site.node, "value"), "OLD.detach()")
+            yield mistake("detached.quantity", edit, role=role)
+    for site in scope.of(ast.BinOp):
+        if isinstance(site.node.op, ast.Div | ast.Sub) and isinstance(site.node.right, ast.Call):
+            divides = isinstance(site.node.op, ast.Div)
+            key = "detached.divisor" if divides else "detached.subtracted"
+            yield mistake(key, put(site_of(site, site.node, "right"), "OLD.detach()"))
+
+
+def arguments(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments that have no effect, and defaults that differ."""
+    defaults = scope.node.args.defaults
+    names = [arg.arg for arg in scope.node.args.args][len(scope.node.args.args) - len(defaults) :]
+    for index, (name, default) in enumerate(zip(names, defaults, strict=True)):
+        if not isinstance(default, ast.Constant):
+            continue
+        for value in (*_other_values(default.value), *_other_sizes(default.value)):
+            edit = constant(Site(defaults, index, 1), value)
+            group = f"default of {name}"
+            yield mistake("default_changed.argument", edit, group, name=name)
+        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
+        for value in (default.value, *_other_values(default.value)):
+            if loads and default.value is not None:
+                edits = [constant(site, value) for site in loads]
+                group = f"{name} is {value}"
+                yield mistake("argument_ignored.constant", edits, group, name=name)
+    yield from _handed_on(scope)
+    for site in scope.of(ast.IfExp):
+        tested = [node.id for node in ast.walk(site.node.test) if isinstance(node, ast.Name)]
+        if tested and tested[0] in scope.arguments:
+            for part in (site.node.body, site.node.orelse):
+                edit = put(site, "PART", PART=part)
+                yield mistake("argument_ignored.constant", edit, name=tested[0])
+            parts = {"A": site.node.orelse, "T": site.node.test, "B": site.node.body}
+            swap = put(site, "A if T else B", **parts)
+            yield mistake("check_wrong.cases", swap, name=tested[0])
+
+
+def _handed_on(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments that are not handed on, so that another function takes its own default."""
+    for site in scope.of(ast.Call):
+        args = site.node.args
+        for count in range(1, len(args)):
+            last = args[-count]
+            if not isinstance(last, ast.Name) or last.id not in scope.arguments:
+                break
+            less = partial(_with_fewer, count)
+            yield mistake("argument_ignored.not_passed", Edit(site, less), name=last.id)
+    for name in scope.numbers:
+        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
+        if scope.is_constructor and "dropout" in name and loads and not any(scope.calls("Dropout")):
+            edits = [constant(site, 0.0) for site in loads]
+            yield mistake("argument_ignored.dropout", edits, "nothing is dropped", name=name)
+
+
+def _with_fewer(count: int, old: ast.Call) -> ast.expr:
+    new = ast.Call(old.func, old.args[:-count], old.keywords)
+    return ast.copy_location(new, old)
+
+
+def _other_values(value: object) -> tuple[object, ...]:
+    if isinstance(value, bool):
+        return (not value,)
+    if isinstance(value, int):
+        return (value + 1, value - 1)
+    if isinstance(value, str) and value in DRAWS:
+        return (DRAWS[1 - DRAWS.index(value)],)
+    return ()
+
+
+def _other_sizes(value: object) -> tuple[object, ...]:
+    return COMMON_SIZES if isinstance(value, int) and not isinstance(value, bool) else ()
 
 
 def limits(scope: Scope) -> Iterator[Rewrite]:
@@ -226,4 +370,22 @@ def _inside(site: Site, scope: Scope) -> ast.Expr | None:
     return None
 
 
-RULES = (limits, positions, optional_arguments, checks, effects)
+def forms_of_results(scope: Scope) -> Iterator[Rewrite]:
+    """Nothing is returned, a part of the result, or the result in another shape."""
+    if scope.is_constructor:
+        return
+    for site in scope.of(ast.Return):
+        if site.node.value is None:
+            continue
+        make = partial(put, site_of(site, site.node, "value"))
+        yield mistake("nothing_returned", make("None"))
+        if isinstance(site.node.value, ast.Tuple):
+            continue
+        for text, place in PARTS:
+            yield mistake("part_returned.entry", make(text), which=ORDINALS[place])
+        for text, key in AXES:
+            yield mistake(key, make(text), "axis_too_many")
+        edit, group = make("OLD.transpose(-2, -1)"), "transposed result"
+        yield mistake("transposed.last_two", edit, group)
+        yield mistake("transposed.first_two", make("OLD.transpose(0, 1)"), group)
+        yield mistake("axes_joined.first_two", make("OLD.flatten(0, 1)"))

@@ -1,23 +1,33 @@
-"""Mistakes in axes: not exchanged, only cut anew, or heads put together along another one."""
+"""Mistakes in heads, in the axes of new shapes, and between the items of a batch."""
 
 import ast
 from collections.abc import Iterator
 from functools import partial
 
 from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
     Rewrite,
+    Scope,
+    before,
     input_site,
     mistake,
     name_of,
     option,
     put,
     site_of,
+    swapped,
     transposed,
 )
-from autograder.diagnosis.mistakes.scopes import Scope
-from autograder.diagnosis.mistakes.vocabulary import ORDINALS, axis_of, role_of
+from autograder.diagnosis.mistakes.vocabulary import (
+    ORDINALS,
+    PROJECTIONS,
+    axis_of,
+    counted,
+    role_of,
+)
 
 OTHER_AXES = ((0, 1), (1, 2), (0, 2), (1, 3), (2, 3), (-2, -1))
+
 TOGETHER = (  # of the results H of heads, which must be concatenated along the axis D
     ("torch.stack(H, dim=0)", "concat_axis.own_axis"),
     ("torch.stack(H, dim=1)", "concat_axis.own_axis"),
@@ -30,6 +40,32 @@ TOGETHER = (  # of the results H of heads, which must be concatenated along the 
     ("torch.cat([H[-1]] * len(H), dim=D)", "heads_repeated.last"),
     ("H[0]", "heads_mixed.first"),
     ("H[-1]", "heads_mixed.last"),
+)
+
+JOINED = (  # of a tensor (..., heads, features) whose last two axes must become one
+    ("OBJECT", "heads_mixed.not_joined"),
+    ("OBJECT.mean(-2)", "heads_mixed.mean_left"),
+    ("OBJECT.sum(-2)", "heads_mixed.sum_left"),
+    ("OBJECT[..., 0, :]", "heads_mixed.first_left"),
+    ("OBJECT[..., -1, :]", "heads_mixed.last_left"),
+    ("OBJECT.flip(-2).flatten(-2)", "heads_mixed.joined_in_reverse"),
+    ("OBJECT.transpose(-2, -1).flatten(-2)", "heads_mixed.alternate"),
+    ("OBJECT.transpose(-3, -2).flatten(-3, -2)", "heads_mixed.like_tokens"),
+)
+
+MIXED = (  # items or heads, of scores or weights
+    (
+        "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)",
+        "batch_mixed.quantity",
+    ),
+    (
+        "(lambda t: t.mean(0, keepdim=True).expand_as(t) if t.ndim > 2 else t)(OLD)",
+        "batch_mixed.mean_of_quantity",
+    ),
+    (
+        "(lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(OLD)",
+        "heads_repeated.quantity",
+    ),
 )
 
 
@@ -103,4 +139,66 @@ def heads(scope: Scope) -> Iterator[Rewrite]:
             yield mistake(key, put(site, text, H=parts, D=dim))
 
 
-RULES = (axes, heads)
+def new_shapes(scope: Scope) -> Iterator[Rewrite]:
+    """A new shape whose sizes stand in another order, or that is not taken."""
+    for site in scope.calls("view", "reshape"):
+        call = site.node
+        if not isinstance(call.func, ast.Attribute):
+            continue
+        what = scope.phrase(call.func.value)
+        of = f" of {what}" if what else ""
+        for first in range(len(call.args) - 1):
+            one, other = map(counted, call.args[first : first + 2])
+            key = "sizes_exchanged.counts" if one and other else "sizes_exchanged.sizes"
+            edit = Edit(site, partial(swapped, first))
+            yield mistake(key, edit, of=of, one=one, other=other)
+        if _is_product(call):
+            for text, key in JOINED:
+                yield mistake(key, put(site, text))
+        else:
+            yield mistake("heads_mixed.not_cut", put(site, "OBJECT"), of=of)
+    for site in scope.of(ast.Assign):
+        value = site.node.value
+        if isinstance(value, ast.Tuple) and len(value.elts) == 2:  # noqa: PLR2004  # two to exchange
+            edit = put(site_of(site, site.node, "value"), "(OLD[1], OLD[0])")
+            one, other = map(counted, (*getattr(site.node.targets[0], "elts", ()), None, None)[:2])
+            key = "sizes_exchanged.two_counts" if one and other else "sizes_exchanged.two_sizes"
+            yield mistake(key, edit, one=one, other=other)
+
+
+def _is_product(call: ast.Call) -> bool:
+    """Whether the last size of a new shape is that of heads and features together."""
+    last = call.args[-1] if call.args else None
+    return isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mult)
+
+
+def scores_of_one_item(scope: Scope) -> Iterator[Rewrite]:
+    """Scores and weights of one item, or of one head, that stand for all; or their mean."""
+    for site in scope.of(ast.Assign):
+        role = role_of(site.node.targets[0])
+        if role not in {"scores", "weights"}:
+            continue
+        make = partial(put, site_of(site, site.node, "value"))
+        for text, key in MIXED:
+            yield mistake(key, make(text), key, role=role)  # of both roles they show the same
+
+
+def one_item(scope: Scope) -> Iterator[Rewrite]:
+    """Items of a batch that are not independent."""
+    if scope.is_constructor or not scope.tensors:
+        return
+    name = scope.tensors[0]
+    first = scope.start
+    for site in scope.of(ast.Assign):
+        role, value = role_of(site.node.targets[0]), site_of(site, site.node, "value")
+        if role in PROJECTIONS:
+            text = "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)"
+            yield mistake("batch_mixed.quantity", put(value, text), role=role)
+            text = "(lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(OLD)"
+            yield mistake("heads_repeated.quantity", put(value, text), role=role)
+    for text, key in (
+        ("[:1]", "batch_mixed.first"),
+        (".mean(0, keepdim=True)", "batch_mixed.averaged"),
+    ):
+        same = f"{name} = {name}{text}.expand_as({name}) if {name}.ndim > 2 else {name}"
+        yield mistake(key, before(first, same))

@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from autograder.diagnosis.mistakes.on_softmax import SOFTMAX
 from autograder.diagnosis.mistakes.rewriting import (
     Rewrite,
+    Scope,
     Site,
     input_site,
     mistake,
@@ -15,7 +15,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
-from autograder.diagnosis.mistakes.scopes import Scope
+from autograder.diagnosis.mistakes.scores import SOFTMAX
 from autograder.diagnosis.mistakes.vocabulary import role_of
 
 TRIANGLES = ("tril", "triu")
@@ -173,6 +173,3 @@ def with_large_fills(scope: Scope, rewrite: Rewrite) -> Iterator[Rewrite]:
     if fills and rewrite.kind in HIDES_ALL:
         edits = [put(site, "-1e9") for site in fills]
         yield rewrite._replace(edits=(*rewrite.edits, *edits))
-
-
-RULES = (needless_mask, mask, triangle)

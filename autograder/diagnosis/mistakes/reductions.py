@@ -8,6 +8,7 @@ from autograder.diagnosis.mistakes.masks import is_triangle
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
+    Scope,
     constant,
     input_site,
     leave_out,
@@ -17,7 +18,6 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     restate,
 )
-from autograder.diagnosis.mistakes.scopes import Scope
 from autograder.diagnosis.mistakes.vocabulary import ORDINALS, axis_of, other_axes
 
 REDUCTIONS = ("sum", "mean", "amax", "max", "prod")
@@ -151,6 +151,3 @@ def shares(scope: Scope) -> Iterator[Rewrite]:
         what = f"`{name}`" if name in scope.argument_names else "another one"
         yield mistake("wrong_operation.undivided_size", put(site, "LEFT"), what=what)
         yield mistake("wrong_operation.multiplied_size", put(site, "LEFT * RIGHT"), what=what)
-
-
-RULES = (reductions, operations, shares)

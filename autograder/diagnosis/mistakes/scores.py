@@ -1,19 +1,25 @@
-"""Mistakes in the scale of the scores."""
+"""Mistakes in the scores and the softmax: scale, axis, exponentials, weights."""
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
-from autograder.diagnosis.mistakes.on_softmax import SOFTMAX
 from autograder.diagnosis.mistakes.rewriting import (
     Rewrite,
+    Scope,
     Site,
     input_site,
+    is_module,
     mistake,
     name_of,
+    option,
     put,
+    site_of,
 )
-from autograder.diagnosis.mistakes.scopes import Scope
-from autograder.diagnosis.mistakes.vocabulary import PROJECTIONS, role_of
+from autograder.diagnosis.mistakes.vocabulary import (
+    PROJECTIONS,
+    role_of,
+)
 
 ROOTS = (0.5, -0.5)
 
@@ -24,6 +30,33 @@ POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
     ("LEFT / (SIZE * 0.5)", "scale_wrong_power.half_the_size"),
     ("LEFT * RIGHT", "scale_wrong_power.larger"),
     ("(LEFT / SIZE) ** 0.5", "scale_wrong_power.root_of_all"),
+)
+
+SOFTMAX = "softmax"
+
+OTHERS_THAN_SOFTMAX = (
+    ("X", "softmax_missing.scores"),
+    ("torch.sigmoid(X)", "softmax_missing.sigmoid"),
+    ("torch.log_softmax(X, dim=D)", "softmax_missing.logarithms"),
+    ("(lambda s: s / s.sum(dim=D, keepdim=True))(X)", "softmax_missing.without_exponential"),
+    ("torch.exp(X)", "softmax_missing.without_sum"),
+    (
+        "torch.nn.functional.one_hot(X.argmax(dim=D), X.shape[D]).to(X.dtype)",
+        "softmax_missing.largest_score",
+    ),
+)
+
+AXES = (
+    ("-2", "softmax_axis.queries"),
+    ("0", "softmax_axis.first"),
+    ("1", "softmax_axis.second"),
+)
+
+SHIFTS = (  # LEFT are the scores from which their maximum must be subtracted
+    ("LEFT", "softmax_unstable.not_shifted"),
+    ("LEFT - LEFT.max()", "softmax_unstable.one_maximum"),
+    ("LEFT - LEFT.mean()", "softmax_unstable.mean"),
+    ("LEFT / LEFT.abs().max()", "softmax_unstable.divided"),
 )
 
 
@@ -123,4 +156,68 @@ def _size(node: ast.expr) -> ast.expr:
     return node
 
 
-RULES = (scale, needless_scale)
+def softmax(scope: Scope) -> Iterator[Rewrite]:
+    """The softmax: over another axis, twice, or something else in its place."""
+    for site in scope.calls(SOFTMAX):
+        scores, dim = input_site(site), option(site.node, "dim", 1)
+        if scores is None or dim is None:
+            continue
+        make = partial(put, site, X=scores, D=dim)
+        for axis, key in AXES:
+            yield mistake(key, make(f"torch.softmax(X, dim={axis})"), "softmax_axis")
+        template = "(lambda s: torch.softmax(s.flatten(), dim=0).reshape(s.shape))(X)"
+        yield mistake("softmax_axis.together", make(template))
+        for template, key in OTHERS_THAN_SOFTMAX:
+            yield mistake(key, make(template))
+        yield mistake("softmax_twice", put(site, "torch.softmax(OLD, dim=D)", D=dim))
+
+
+def stable_softmax(scope: Scope) -> Iterator[Rewrite]:
+    """The shift that keeps exponentials finite: forgotten, or that of all slices together."""
+    for site in scope.of(ast.BinOp):
+        node = site.node
+        if isinstance(node.op, ast.Sub) and isinstance(node.right, ast.Call):
+            name = name_of(node.right.func)
+            inner = node.right.func
+            if name not in {"amax", "max"} or is_module(getattr(inner, "value", inner)):
+                continue
+            for text, key in SHIFTS:
+                yield mistake(key, put(site, text))
+
+
+def weights(scope: Scope) -> Iterator[Rewrite]:
+    """Weights that come in and are changed, or that do not count."""
+    for site in scope.of(ast.Name):
+        arrives = site.node.id in scope.tensors and role_of(site.node) == "weights"
+        if not arrives or not isinstance(site.node.ctx, ast.Load):
+            continue
+        for text, key in (
+            ("torch.softmax(OLD, dim=-1)", "softmax_twice.weights"),
+            ("(OLD / OLD.sum(dim=-1, keepdim=True))", "softmax_twice.sum"),
+            ("torch.full_like(OLD, 1 / OLD.shape[-1])", "weights_equal"),
+        ):
+            yield mistake(key, put(site, text))
+    for site in scope.calls(SOFTMAX):
+        yield mistake("weights_equal", put(site, "torch.full_like(OLD, 1 / OLD.shape[-1])"))
+
+
+def exponentials(scope: Scope) -> Iterator[Rewrite]:
+    """Exponentials of a softmax that is written out: left out, of another base or sign."""
+    for site in scope.calls("exp"):
+        for text, key in (
+            ("2 ** FIRST", "softmax_missing.powers_of_two"),
+            ("FUNC(-(FIRST))", "sign_reversed"),
+            ("FIRST", "softmax_missing.no_exponentials"),
+        ):
+            yield mistake(key, put(site, text))
+    for name, value in scope.locals.items():
+        if not (isinstance(value, ast.Call) and name_of(value.func) == "exp" and value.args):
+            continue
+        for site in scope.of(ast.Name):
+            if site.node.id == name and isinstance(site.node.ctx, ast.Load):
+                edit = put(site, "EXPONENT", EXPONENT=value.args[0])
+                yield mistake("softmax_missing.one_place", edit, "scores for exponentials")
+    for site in scope.calls(SOFTMAX):
+        if site.node.args:
+            argument = site_of(site, site.node.args, 0)
+            yield mistake("sign_reversed", put(argument, "-(OLD)"))

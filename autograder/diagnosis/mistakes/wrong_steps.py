@@ -1,34 +1,47 @@
-"""Steps that the exercise does not ask for, and sizes that do not come from the input."""
+"""Steps that are missing, or that the exercise does not ask for, and wrong sizes."""
 
 import ast
 from collections.abc import Iterator
 from functools import partial
 
-from autograder.diagnosis.mistakes.on_softmax import SOFTMAX
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
+    Scope,
     Site,
     constant,
+    input_site,
+    leave_out,
     mistake,
     name_of,
+    option,
     put,
     site_of,
+    statement,
 )
-from autograder.diagnosis.mistakes.scopes import Scope
+from autograder.diagnosis.mistakes.scores import SOFTMAX
 from autograder.diagnosis.mistakes.vocabulary import (
     COUNTED,
     ORDINALS,
+    PROJECTIONS,
     axis_of,
     other_axes,
     role_of,
 )
 
 FIXED_SIZES = (2, 3, 4, 6, 8)  # those of the documents, and common choices
+
 FIXED_SHARES = (0.5, 0.1, 0.2)
+
 FIXED_AXES = (-1, 0, 1)
+
 DIGITS = (4, 3, 2)
+
 UNIT = "torch.nn.functional.normalize"
+
+CONVERSIONS = ("as_tensor", "tensor", "stack")
+
+SUMS = ("sum", "mean")  # a maximum may keep all axes
 
 
 def extra_steps(scope: Scope) -> Iterator[Rewrite]:
@@ -76,44 +89,6 @@ def lengths(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("wrong_reduction.other", mean, old="sum", new="mean")
 
 
-def weights(scope: Scope) -> Iterator[Rewrite]:
-    """Weights that come in and are changed, or that do not count."""
-    for site in scope.of(ast.Name):
-        arrives = site.node.id in scope.tensors and role_of(site.node) == "weights"
-        if not arrives or not isinstance(site.node.ctx, ast.Load):
-            continue
-        for text, key in (
-            ("torch.softmax(OLD, dim=-1)", "softmax_twice.weights"),
-            ("(OLD / OLD.sum(dim=-1, keepdim=True))", "softmax_twice.sum"),
-            ("torch.full_like(OLD, 1 / OLD.shape[-1])", "weights_equal"),
-        ):
-            yield mistake(key, put(site, text))
-    for site in scope.calls(SOFTMAX):
-        yield mistake("weights_equal", put(site, "torch.full_like(OLD, 1 / OLD.shape[-1])"))
-
-
-def exponentials(scope: Scope) -> Iterator[Rewrite]:
-    """Exponentials of a softmax that is written out: left out, of another base or sign."""
-    for site in scope.calls("exp"):
-        for text, key in (
-            ("2 ** FIRST", "softmax_missing.powers_of_two"),
-            ("FUNC(-(FIRST))", "sign_reversed"),
-            ("FIRST", "softmax_missing.no_exponentials"),
-        ):
-            yield mistake(key, put(site, text))
-    for name, value in scope.locals.items():
-        if not (isinstance(value, ast.Call) and name_of(value.func) == "exp" and value.args):
-            continue
-        for site in scope.of(ast.Name):
-            if site.node.id == name and isinstance(site.node.ctx, ast.Load):
-                edit = put(site, "EXPONENT", EXPONENT=value.args[0])
-                yield mistake("softmax_missing.one_place", edit, "scores for exponentials")
-    for site in scope.calls(SOFTMAX):
-        if site.node.args:
-            argument = site_of(site, site.node.args, 0)
-            yield mistake("sign_reversed", put(argument, "-(OLD)"))
-
-
 def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
     """Arguments in whose place the same number always stands."""
     for name in (one for one in scope.plain if one not in scope.optional):
@@ -156,4 +131,98 @@ def _from_axis(scope: Scope, edit: Edit, size: ast.Subscript, axis: int, what: s
     return mistake("size_of_another_axis.read", edit, **words)
 
 
-RULES = (extra_steps, lengths, weights, exponentials, fixed_sizes, other_sizes)
+def values(scope: Scope) -> Iterator[Rewrite]:
+    """Steps without which a later one finds no value."""
+    known = set(scope.arguments)
+    for site in scope.of(ast.Assign):
+        target = site.node.targets[0]
+        if not isinstance(target, ast.Name | ast.Tuple):
+            continue
+        names = {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+        if not names & known:
+            yield from _without(scope, site)
+        known |= names
+
+
+def _without(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """The step at *site* is left out, if a name says what does not exist then."""
+    step, edit = site.node, leave_out(site)
+    role = role_of(step.targets[0])
+    if getattr(step.targets[0], "id", "") == "exponentials":
+        role = "exponentials"
+    shapes = [
+        node
+        for node in ast.walk(step.value)
+        if isinstance(node, ast.Attribute) and node.attr == "shape"
+    ]
+    if role == "mask":
+        yield mistake("value_missing.mask", edit)
+    elif role:
+        yield mistake("value_missing.quantity", edit, role=role)
+    elif shapes:
+        what = scope.phrase(shapes[0].value)
+        yield mistake("value_missing.size", edit, of=f" of {what}" if what else "")
+
+
+def axes(scope: Scope) -> Iterator[Rewrite]:
+    """A softmax, or a sum that keeps its axis, without the axis."""
+    for site in scope.calls(SOFTMAX):
+        if scores := input_site(site):
+            yield mistake("axis_missing.softmax", put(site, "torch.softmax(X)", X=scores))
+    for site in scope.calls(*SUMS):
+        name, source = name_of(site.node.func), input_site(site)
+        kept = option(site.node, "keepdim", 2) is not None
+        if source and kept and option(site.node, "dim", 1) is not None:
+            edit = put(site, f"X.{name}(keepdim=True)", X=source)
+            yield mistake("axis_missing.kept", edit, what=name)
+
+
+def stored(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments of a constructor that the module does not keep."""
+    for site in scope.of(ast.Assign) if scope.is_constructor else ():
+        match site.node:
+            case ast.Assign([ast.Attribute(ast.Name("self"))], ast.Name(name)):
+                yield mistake("not_stored.argument", leave_out(site), name=name)
+
+
+def exchanged(scope: Scope) -> Iterator[Rewrite]:
+    """Two arguments of torch's functions that are exchanged."""
+    for site in scope.calls("masked_fill"):
+        if len(site.node.args) > 1:
+            edit = put(site, "OBJECT.masked_fill(SECOND, FIRST)")
+            yield mistake("arguments_exchanged.masked_fill", edit)
+    for site in scope.calls("register_buffer"):
+        yield mistake("arguments_exchanged.buffer", put(site, "FUNC(SECOND, FIRST)"))
+
+
+def conversions(scope: Scope) -> Iterator[Rewrite]:
+    """An argument that is not made a tensor; a layer that is not called; results never stored."""
+    for site in scope.of(ast.Assign):
+        match site.node:
+            case ast.Assign([ast.Name(name)], ast.Call(func)) if (
+                name in scope.arguments and name_of(func) in CONVERSIONS
+            ):
+                yield mistake("step_missing.conversion", leave_out(site), name=name)
+            case ast.Assign([ast.Subscript()]):
+                yield mistake("step_missing.never_filled", leave_out(site))
+    for site in scope.of(ast.Call):
+        layer = site.node.func
+        own = isinstance(layer, ast.Attribute) and ast.unparse(layer.value) == "self"
+        if own and role_of(site.node) in PROJECTIONS:
+            words = {"layer": layer.attr, "role": role_of(site.node)}
+            yield mistake("step_missing.layer_call", put(site, "FUNC"), **words)
+
+
+def without_gradients(scope: Scope) -> Iterator[Rewrite]:
+    """Parameters that are overwritten where torch records gradients."""
+    for site in scope.of(ast.With):
+        yield mistake("in_place.parameters", _without_block(site))
+
+
+def _without_block(site: Site) -> Edit:
+    def make(old: ast.With) -> ast.stmt:
+        new = statement("if True:\n    pass")
+        new.body = old.body
+        return new  # type: ignore[no-any-return]  # an if
+
+    return Edit(site, make)

@@ -13,27 +13,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from autograder.course import Stage
-from autograder.diagnosis.mistakes import (
-    contracts,
-    heads,
-    masks,
-    modules,
-    on_arguments,
-    on_dropout,
-    on_missing,
-    on_parameters,
-    on_products,
-    on_results,
-    on_shapes,
-    on_softmax,
-    projections,
-    reductions,
-    scores,
-    wrong_steps,
-)
+from autograder.diagnosis.mistakes import masks
 from autograder.diagnosis.mistakes.kinds import UNLIKELY, wording
-from autograder.diagnosis.mistakes.rewriting import Rewrite
-from autograder.diagnosis.mistakes.scopes import Exercise
+from autograder.diagnosis.mistakes.rewriting import Exercise, Rewrite
+from autograder.diagnosis.mistakes.rules import RULES
 from autograder.diagnosis.observation import (
     UNCOMPARED_VERBS,
     Observation,
@@ -55,25 +38,6 @@ from autograder.suite.in_process import Exchange, LocalChannel
 from autograder.suite.noise import Agreement, is_same
 from autograder.suite.student_proxy import RemoteModule, Student, fault_of
 
-PARTS = (
-    scores,
-    on_softmax,
-    masks,
-    on_products,
-    projections,
-    heads,
-    on_results,
-    modules,
-    on_arguments,
-    on_dropout,
-    reductions,
-    contracts,
-    on_shapes,
-    on_parameters,
-    wrong_steps,
-    on_missing,
-)
-RULES = tuple(rule for part in PARTS for rule in part.RULES)
 MAX_TABLES = 200  # of samples, each of at most some hundred programs
 UNCOMPARED = "new"  # a verb whose answer says nothing
 PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there

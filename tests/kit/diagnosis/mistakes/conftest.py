@@ -1,34 +1,49 @@
 """Builders for tests of rules: what they make of code, and an exercise that is rewritten."""
 
 import ast
+import difflib
 from types import ModuleType
 
 import pytest
 
-from autograder.diagnosis.mistakes.rewriting import Edit, Rewrite, Site, mistake
-from autograder.diagnosis.mistakes.scopes import Exercise
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Exercise,
+    Rewrite,
+    Scope,
+    Site,
+    mistake,
+)
+from autograder.diagnosis.mistakes.rules import RULES
 from tests.kit.diagnosis.operators.conftest import grader, one_thread, write_stage  # noqa: F401  # fixtures
 
 
-def kinds_of(rules: ModuleType, code: str) -> set[str]:
-    """Return the kinds that *rules* make of the exercise `wanted` in *code*; all compile."""
-    return {rewrite.kind for rewrite in _rewrites(rules, code)}
+def made_by(rules: ModuleType, code: str) -> dict[str, str]:
+    """Return what *rules* make of the exercise `wanted` in *code*; all compile.
 
-
-def sentences_of(rules: ModuleType, code: str) -> set[str]:
-    """Return the explanations of what *rules* make of the exercise `wanted` in *code*."""
-    return {rewrite.explanation for rewrite in _rewrites(rules, code)}
-
-
-def _rewrites(rules: ModuleType, code: str) -> list[Rewrite]:
-    """Return what *rules* make of the exercise `wanted` in *code*; all compile."""
+    By sentence: the lines that differ in the first program of which it is said.
+    """
     exercise = Exercise(code, "wanted", ["wanted"])
-    found = [
-        rewrite for scope in exercise.scopes for rule in rules.RULES for rewrite in rule(scope)
-    ]
-    for rewrite in found:
-        exercise.compile([rewrite], "mistake.py")
-    return found
+    right = exercise.text([]).splitlines()
+    made: dict[str, str] = {}
+    for scope in exercise.scopes:
+        for rewrite in _rewrites(rules, scope):
+            exercise.compile([rewrite], "mistake.py")
+            compared = difflib.ndiff(right, exercise.text([rewrite]).splitlines())
+            lines = [line[2:].strip() for line in compared if line.startswith("+")]
+            made.setdefault(rewrite.explanation, "; ".join(lines))
+    return made
+
+
+def as_made(text: str) -> dict[str, str]:
+    """Read sentences, each above the lines of its program, as ``made_by`` returns them."""
+    lines = text.strip().splitlines()
+    return {one: line.strip() for one, line in zip(lines[::2], lines[1::2], strict=True)}
+
+
+def _rewrites(rules: ModuleType, scope: Scope) -> list[Rewrite]:
+    own = [rule for rule in RULES if rule.__module__ == rules.__name__]
+    return [rewrite for rule in own for rewrite in rule(scope)]
 
 
 WANTED = '''

@@ -3,9 +3,16 @@
 import pytest
 
 from autograder.diagnosis.mistakes import reductions
-from tests.kit.diagnosis.mistakes.conftest import kinds_of, sentences_of
+from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
 
-F = "def wanted(x: Tensor, n: int):\n"
+DIVIDED = """
+def wanted(x: Tensor):
+    return x / x.sum(dim=-1, keepdim=True)
+"""
+MEAN = """
+def wanted(x: Tensor):
+    return x.mean(dim=0)
+"""
 LOOP = """
 def wanted(x: Tensor, n: int):
     total = 0.0
@@ -13,33 +20,67 @@ def wanted(x: Tensor, n: int):
         total += x[: i + 1]
     return total * x
 """
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        pytest.param(
-            F + "    return x / x.sum(dim=-1, keepdim=True)\n", {"wrong_divisor"}, id="division"
-        ),
-        pytest.param(
-            F + "    return x.mean(dim=0)\n", {"wrong_axis", "wrong_reduction"}, id="mean"
-        ),
-        pytest.param(LOOP, {"wrong_reduction", "wrong_operation"}, id="loop"),
-    ],
+SHARED = """
+def wanted(x: Tensor, heads: int):
+    return x.view(heads, 12 // heads)
+"""
+MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
+    pytest.param(
+        DIVIDED,
+        """
+The divisor is taken along the first axis, not along the last axis.
+    return x / x.sum(dim=0, keepdim=True)
+What must be normalised is not divided.
+    return x
+""",
+        id="divided",
+    ),
+    pytest.param(
+        MEAN,
+        """
+The mean is taken along the second axis, not along the first axis.
+    return x.mean(dim=1)
+No mean is taken.
+    return x
+A sum stands where a mean must be.
+    return x.sum(dim=0)
+""",
+        id="mean",
+    ),
+    pytest.param(
+        LOOP,
+        """
+A sum stands where a product must be.
+    return total + x
+Only the last term is kept: the terms are not added up.
+    total = x[:i + 1]
+""",
+        id="loop",
+    ),
+    pytest.param(
+        SHARED,
+        """
+A size is not divided by `heads`.
+    return x.view(heads, 12)
+""",
+        id="shared",
+    ),
 )
-def test_a_step_has_its_kinds_of_mistake(code: str, expected: set[str]):
-    """Each rule fits a step of the solution, and every program that it makes compiles."""
-    assert expected <= kinds_of(reductions, code)
 
 
-def test_an_axis_is_said_by_its_place():
-    """The axis that is right is no mistake."""
-    said = sentences_of(reductions, F + "    return x.mean(dim=0)\n")
-
-    assert "The mean is taken along the last axis, not along the first axis." in said
-    assert "The mean is taken along the first axis, not along the first axis." not in said
+@pytest.mark.parametrize(("code", "made"), MADE)
+def test_a_step_has_its_mistakes(code: str, made: str):
+    """Each has its sentence and its program."""
+    assert as_made(made).items() <= made_by(reductions, code).items()
 
 
 def test_other_code_has_none():
     """No rule fits what it does not know."""
-    assert kinds_of(reductions, "def wanted(n: int):\n    pass\n") == set()
+    assert made_by(reductions, "def wanted(n: int):\n    pass\n") == {}
+
+
+def test_the_axis_that_is_right_is_no_mistake():
+    """Only other axes are tried."""
+    assert "The mean is taken along the first axis, not along the first axis." not in made_by(
+        reductions, MEAN
+    )
