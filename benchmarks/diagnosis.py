@@ -30,8 +30,8 @@ from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis.diagnostician import diagnose
 from autograder.diagnosis.live import LiveSource, channel_of
 from autograder.diagnosis.misconceptions import read
+from autograder.diagnosis.mistakes.rewriting import Exercise
 from autograder.diagnosis.observation import Failure
-from autograder.diagnosis.operators.scopes import Exercise
 from autograder.errors import CourseError
 from autograder.grading.grade import grade, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites

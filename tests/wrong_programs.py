@@ -3,8 +3,8 @@
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.operators.programs import rewrites_of
-from autograder.diagnosis.operators.scopes import Exercise
+from autograder.diagnosis.mistakes.rewriting import Exercise
+from autograder.diagnosis.programs import rewrites_of
 
 
 def with_misconception(stage: Stage, text: str, name: str) -> str:

@@ -32,8 +32,8 @@ from autograder.diagnosis.fingerprints import (
 )
 from autograder.diagnosis.live import Run, channel_of
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.operators.programs import Programs
-from autograder.diagnosis.operators.rewrites import Rewrite
+from autograder.diagnosis.mistakes.rewriting import Rewrite
+from autograder.diagnosis.programs import Programs
 from autograder.errors import CourseError
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel

@@ -15,9 +15,9 @@ import torch
 from autograder.authoring.fingerprinting import Kind, kinds_of
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints
+from autograder.diagnosis.answers import tells
 from autograder.diagnosis.fingerprints import PASSES, Fingerprints, Shown
-from autograder.diagnosis.operators.answers import tells
-from autograder.diagnosis.operators.programs import ALL
+from autograder.diagnosis.programs import ALL
 from autograder.diagnosis.ranking import FailedCheck, Ranking
 from autograder.diagnosis.recorded import RecordedEvidence
 from autograder.grading.suite_runner import SuiteRunner, open_suites

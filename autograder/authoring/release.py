@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from autograder.authoring import lab_notebook, public_suite, stubs
 from autograder.course import GUIDE, Course, Stage
-from autograder.diagnosis import operators
+from autograder.diagnosis import mistakes
 from autograder.disk import replace_file
 from autograder.errors import CourseError
 
@@ -26,7 +26,6 @@ Known = TypeVar("Known")
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
 RECORDS_VERSION = 12  # add one when the same sources would give another record or fingerprints
-SEARCHES = {"answers", "comparison", "naming", "pairs", "search"}  # of kinds: they make no program
 
 
 def plan(course: Course) -> dict[Path, bytes]:
@@ -211,8 +210,9 @@ def sources_digest(stage: Stage) -> str:
 
 def _rules_of_kinds() -> list[Path]:
     """List the modules that make the programs with one kind of mistake, and their sentences."""
-    modules = Path(operators.__file__).parent.glob("*.py")
-    return sorted(path for path in modules if path.stem not in SEARCHES)
+    folder = Path(mistakes.__file__).parent
+    files = sorted(path for path in folder.iterdir() if path.suffix in {".py", ".toml"})
+    return [*files, folder.with_name("operators") / "programs.py"]
 
 
 def _recorded_digest(path: Path) -> str:

@@ -1,22 +1,55 @@
 """Explains exceptions of Python and torch by what their texts say, mostly by the shapes in play.
 
-Beside checks with hidden inputs stands a sentence of the table alone; elsewhere it may repeat sizes
-and names of the text. The tests provoke every text, so that no new version of torch silently loses
-an explanation.
+A check with hidden inputs shows a sentence of ``error_texts.toml`` alone; elsewhere it may repeat
+sizes and names of the text. The tests provoke every text, so that no new version of torch silently
+loses an explanation.
 """
 
-from autograder.diagnosis.code_errors import CODE_ERRORS
-from autograder.diagnosis.heuristics import Pattern, WrongAnswerPattern
-from autograder.diagnosis.operators.answers import refuses
-from autograder.diagnosis.shape_errors import SHAPE_ERRORS
+import re
+from pathlib import Path
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from autograder.diagnosis.answers import refuses
+from autograder.diagnosis.description import WrongAnswerPattern
+from autograder.diagnosis.patterns import Pattern
+from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
 from autograder.sandbox.faults import Raised
 
-REFUSED = WrongAnswerPattern(
-    "refuses_right_arguments",
-    "Your own code raises this ValueError, but the arguments are allowed here.",
-    "Which values does the condition compare, and on which side is the allowed one?",
-)
-ERROR_TEXTS = (*SHAPE_ERRORS, *CODE_ERRORS)  # the first that fits is meant
+
+class ErrorText(TextEntry, frozen=True):
+    """What a text of an exception means; one of *patterns* matches its start.
+
+    *sentence* holds nothing of the text, *shown* the groups of the patterns; without *shown*,
+    *sentence* is used everywhere.
+    """
+
+    patterns: Annotated[tuple[str, ...], Meta(min_length=1)]
+    sentence: Sentence
+    question: Sentence
+    shown: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError``, which the reader of the file expects."""
+        try:
+            groups = self.pattern.groupindex
+        except re.error as error:
+            msg = f"wrong pattern: {error}"
+            raise ValueError(msg) from error
+        require_placeholders((self.sentence, self.question), ())
+        require_placeholders((self.shown,), groups)
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """One pattern for all; ``re`` keeps what it compiled."""
+        return re.compile("|".join(self.patterns))
+
+
+REFUSED = WrongAnswerPattern.of("refuses_right_arguments")
+ERROR_TEXTS: Final = tuple(
+    read_entries(Path(__file__).with_name("error_texts.toml"), ErrorText)
+)  # with their names; the first that fits is meant
 
 
 def explain_exception(error: BaseException | None) -> Pattern:
@@ -25,11 +58,11 @@ def explain_exception(error: BaseException | None) -> Pattern:
         return None
     if refuses(error):
         return REFUSED
-    for row in ERROR_TEXTS:
+    for name, row in ERROR_TEXTS:
         if found := row.pattern.match(error.text):
-            shown = row.shown.format(**found.groupdict())
+            shown = row.shown.format_map(found.groupdict())
             return WrongAnswerPattern(
-                row.name, shown or row.sentence, row.question, public=row.sentence
+                name, shown or row.sentence, row.question, public=row.sentence
             )
     return None
 

@@ -19,6 +19,12 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograder.diagnosis.answers import (
+    is_specific,
+    may_share_step,
+    quoted_roles,
+    refuses,
+)
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
     MATCHES,
@@ -27,12 +33,6 @@ from autograder.diagnosis.observation import (
     Observation,
     message_without_numbers,
     status_of,
-)
-from autograder.diagnosis.operators.answers import (
-    is_specific,
-    may_share_step,
-    quoted_roles,
-    refuses,
 )
 from autograder.results import title_of
 from autograder.sandbox.faults import NoGradients, Raised

@@ -11,18 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from autograder.course import Stage
-from autograder.diagnosis import conventions, heuristics, misconceptions
-from autograder.diagnosis.exceptions import explain_exception
-from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.naming import Mistake
-from autograder.diagnosis.observation import (
-    Failure,
-    Match,
-    Observation,
-    compare,
-    does_not_end,
-)
-from autograder.diagnosis.operators.answers import (
+from autograder.diagnosis import misconceptions, patterns, signature_mismatch
+from autograder.diagnosis.answers import (
     entries,
     in_other_words,
     is_specific,
@@ -32,9 +22,19 @@ from autograder.diagnosis.operators.answers import (
     sought,
     tells,
 )
-from autograder.diagnosis.operators.kinds import require_known
-from autograder.diagnosis.operators.pairs import PairSearch
-from autograder.diagnosis.operators.programs import REFUSED, Programs, Script
+from autograder.diagnosis.exceptions import explain_exception
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.mistakes.kinds import require_known
+from autograder.diagnosis.naming import Mistake
+from autograder.diagnosis.observation import (
+    Failure,
+    Match,
+    Observation,
+    compare,
+    does_not_end,
+)
+from autograder.diagnosis.pairs import PairSearch
+from autograder.diagnosis.programs import REFUSED, Programs, Script
 from autograder.diagnosis.ranking import (
     Candidate,
     End,
@@ -180,7 +180,7 @@ class LiveSource:
             pattern = _describe_answer(seen, script.solved, script.exchanges)
         return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
 
-    def _describe_fault(self, seen: Observation, script: Script) -> heuristics.Pattern:
+    def _describe_fault(self, seen: Observation, script: Script) -> patterns.Pattern:
         """Say which convention the request that was not answered follows."""
         if len(seen.answers) >= len(script.exchanges):
             return None
@@ -192,7 +192,7 @@ class LiveSource:
             if isinstance(answer, RemoteModule)
         }
         owner = created.get(exchange.request.handle, exchange.request.name)
-        return conventions.find_clash(seen.error, exchange, owner, self._solution.arguments)
+        return signature_mismatch.find_clash(seen.error, exchange, owner, self._solution.arguments)
 
 
 class LiveEvidence:
@@ -342,23 +342,23 @@ def _computes(requests: Sequence[Request]) -> bool:
 
 def _describe_answer(
     seen: Observation, solved: Observation, exchanges: Sequence[Exchange]
-) -> heuristics.Pattern:
+) -> patterns.Pattern:
     """Compare the last answer with the solution's answer to the same request."""
     last = len(seen.answers) - 1
     if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
-        return heuristics.NOT_REFUSED
+        return patterns.NOT_REFUSED
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:
         return None
     (verb, answer), (_, expected) = seen.answers[last], solved.answers[last]
     steps = exchanges[last].tensors
     changes = seen.changed_inputs and not solved.changed_inputs
-    changed = heuristics.INPUT_CHANGED if changes else None
-    if heuristics.drops_at_random(steps):
+    changed = patterns.INPUT_CHANGED if changes else None
+    if patterns.drops_at_random(steps):
         return changed
     return (
-        heuristics.find_pattern(answer, expected, verb)
+        patterns.find_pattern(answer, expected, verb)
         or changed
-        or heuristics.matches_intermediate_step(answer, expected, steps)
+        or patterns.matches_intermediate_step(answer, expected, steps)
     )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from autograder.diagnosis.operators.kinds import KINDS, UNLIKELY
-from autograder.diagnosis.operators.vocabulary import alternatives
+from autograder.diagnosis.mistakes.kinds import KINDS, UNLIKELY
+from autograder.diagnosis.mistakes.vocabulary import alternatives
 from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # in one sentence; more would be no help

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
+from autograder.diagnosis.mistakes.kinds import SIZES
 from autograder.diagnosis.naming import Mistake, name_alike, name_each, name_same_error
 from autograder.diagnosis.observation import Match, is_coincidence
-from autograder.diagnosis.operators.kinds import SIZES
 from autograder.results import Diagnosis
 from autograder.suite.checks import Layer
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from autograder.course import Stage
+from autograder.diagnosis.answers import entries, tells
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.fingerprints import Fingerprints, Shown, find, shown_by
 from autograder.diagnosis.live import is_raised
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match, Observation
-from autograder.diagnosis.operators.answers import entries, tells
 from autograder.diagnosis.ranking import (
     Candidate,
     End,

@@ -22,7 +22,7 @@ from autograder.results import Audit, Results, Settings, SubmissionResult
 from autograder.submission import Submission
 
 KIT = Path(__file__).parents[1]
-_KIT_FILES = frozenset({".py", ".ini"})  # templates change pages, and no grade
+_KIT_FILES = frozenset({".py", ".ini", ".toml"})  # templates change pages, and no grade
 _INSTALLED = (".dist-info", ".egg-info")  # folders whose names hold a package and its version
 _CACHES = frozenset({"__pycache__", ".ipynb_checkpoints"})
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograder.authoring.garbage import Composition, composition
 from autograder.course import Course, Grading, Stage
-from autograder.diagnosis.operators.kinds import KINDS
+from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult, SubmissionResult

@@ -13,7 +13,7 @@ import pytest
 
 from autograder import course as courses
 from autograder.diagnosis import misconceptions
-from autograder.diagnosis.operators.kinds import KINDS
+from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.results import SubmissionResult
 from autograder.submission import Code, Submission
 from tests.e2e.conftest import GradeClass

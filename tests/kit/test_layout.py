@@ -13,9 +13,6 @@ TESTS_WITHOUT_MODULE = {
     "test_layout.py": "tests the folders",
 }
 MODULES_WITHOUT_TEST = {
-    "diagnosis/code_errors.py": "a table; test_exceptions.py provokes each of its texts",
-    "diagnosis/error_texts.py": "a row of the tables; test_exceptions.py provokes each of them",
-    "diagnosis/shape_errors.py": "a table; test_exceptions.py provokes each of its texts",
     "gradebook/exchange.py": "tests/e2e/test_exchange.py plays the whole exchange",
 }
 

@@ -304,10 +304,22 @@ def test_fingerprints_are_built_once_and_released(tiny):
 
 def test_fingerprints_come_from_every_module_that_makes_programs():
     """A sentence or a rule that changes makes them stale; how kinds are searched does not."""
-    made_by = {path.stem for path in release._rules_of_kinds()}
+    made_by = {path.name for path in release._rules_of_kinds()}
 
-    assert {"kinds", "on_missing", "programs", "rewrites", "scopes", "vocabulary"} <= made_by
-    assert not {"comparison", "naming", "search"} & made_by
+    assert {"kinds.toml", "masks.py", "programs.py", "rewriting.py", "vocabulary.py"} <= made_by
+    assert not {"comparison.py", "naming.py", "search.py"} & made_by
+
+
+def test_fingerprints_are_stale_when_a_sentence_changes(tiny, tmp_path, monkeypatch):
+    """They hold the sentences of kinds of mistake, which are not in a module."""
+    release.build(tiny)
+    (kinds,) = (path for path in release._rules_of_kinds() if path.name == "kinds.toml")
+    reworded = tmp_path / kinds.name
+    reworded.write_text(kinds.read_text().replace("another dtype", "a different dtype"))
+    files = [reworded if path == kinds else path for path in release._rules_of_kinds()]
+    monkeypatch.setattr(release, "_rules_of_kinds", lambda: files)
+
+    assert tiny.stages[0].fingerprints in release.stale(tiny)
 
 
 @pytest.mark.parametrize("changed", ["solution", "misconceptions", "hidden_suite", "documented"])

@@ -1,4 +1,4 @@
-"""Error carried forward: which mistakes are certain, and the programs that have them."""
+"""Error carried forward: the programs that have a mistake, and what they show."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder.diagnosis.carry_forward import CarryForward, certain_mistakes, with_mistakes
+from autograder.diagnosis.carry_forward import CarryForward, with_mistakes
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.errors import CourseError
-from autograder.results import Diagnosis, Status
+from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.static_names import definitions, parse
 from autograder.suite.checks import WrongAnswer
@@ -37,26 +37,6 @@ def mistake(name: str, *ties: str) -> Misconception:
 def wrong(answer: object, status: Status = Status.WRONG_VALUE) -> Observation:
     """What a check showed that failed after *answer*."""
     return Observation((("call", answer),), WrongAnswer(status, "It is wrong."))
-
-
-@pytest.mark.parametrize(
-    ("named", "certain"),
-    [
-        pytest.param((), (), id="nothing"),
-        pytest.param(("squares", "squares"), ("squares",), id="one"),
-        pytest.param(("squares / cubes",), (), id="either-or"),
-        pytest.param(("squares", "cubes"), (), id="two-mistakes"),
-        pytest.param(("powers / squares",), ("squares", "powers"), id="tied"),
-        pytest.param(("transposed",), (), id="heuristic"),
-    ],
-)
-def test_one_mistake_is_certain(named: tuple[str, ...], certain: tuple[str, ...]):
-    """Several are no certainty, unless no answer can distinguish them."""
-    bank = (mistake("squares", "powers"), mistake("powers", "squares"), mistake("cubes"))
-    diagnoses = [Diagnosis(name, "It is wrong.", "Why?") for name in named]
-
-    assert tuple(item.id for item in certain_mistakes(bank, "double", diagnoses)) == certain
-    assert certain_mistakes(bank, "Scale", diagnoses) == ()
 
 
 def test_a_right_program_gets_the_mistake_of_the_solution(tmp_path: Path):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from autograder.course import Course
-from autograder.diagnosis.diagnostician import diagnose
+from autograder.diagnosis.diagnostician import Diagnosed, diagnose
 from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.results import Diagnosis
@@ -83,6 +83,12 @@ class Grader:
         self, result: str, *checks: Callable[[Student], None], layers: dict[str, str] | None = None
     ) -> Explained:
         """Grade a `double` that returns *result*, and name its mistake."""
+        return dict(self.diagnose(result, *checks, layers=layers).diagnoses)
+
+    def diagnose(
+        self, result: str, *checks: Callable[[Student], None], layers: dict[str, str] | None = None
+    ) -> Diagnosed:
+        """Grade a `double` that returns *result*; return also the programs behind its mistake."""
         text = f"import torch\n\n\ndef double(x):\n    return {result}\n"
         channel = LocalChannel("student", text.encode())
         layers = layers or {}
@@ -100,7 +106,7 @@ class Grader:
         self.runs.clear()
         failures = [Failure(item, observation) for item, observation in seen if observation.error]
         passed = [item for item, observation in seen if not observation.error]
-        return dict(diagnose(self.source, "double", failures, passed).diagnoses)
+        return diagnose(self.source, "double", failures, passed)
 
 
 @pytest.fixture
@@ -248,6 +254,23 @@ def test_the_text_of_an_exception_alone_is_no_diagnosis(make_grader):
     found = make_grader("needs_a_matrix").explain("x.view(2, 3) + x")
 
     assert {item.misconception for item in found.values()} == {"view_of_another_size"}
+
+
+@pytest.mark.parametrize(
+    ("known", "certain"),
+    [
+        pytest.param(("squares", "cubes"), ("squares",), id="one"),
+        pytest.param(("cubes",), (), id="nothing"),
+        pytest.param(("squares", "multiplies_by_itself"), (), id="either-or"),
+    ],
+)
+def test_one_mistake_is_certain(make_grader, known: tuple[str, ...], certain: tuple[str, ...]):
+    """Several are not, unless no answer can distinguish them: none is carried forward."""
+    grader = make_grader(*known)
+    found = grader.diagnose("x ** 2 + 0 * x").explanation
+    named = grader.source.mistakes("double", found) if found.diagnoses else ()
+
+    assert tuple(one.id for one in named if one.id in WRONGS) == certain
 
 
 def test_an_unknown_mistake_is_described_by_heuristics(make_grader):

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 import torch
 
-from autograder.diagnosis.exceptions import ERROR_TEXTS, explain_exception
+from autograder.diagnosis.exceptions import ERROR_TEXTS, ErrorText, explain_exception
 from autograder.sandbox.faults import Fault, Raised
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Student
@@ -208,20 +209,15 @@ def test_an_exception_is_explained(name: str, statement: str, part: str):
     assert found is not None
     assert found.name == name
     assert part in found.sentence
-    assert (found.name, found.public) in {(row.name, row.sentence) for row in ERROR_TEXTS}
+    assert (found.name, found.public) in {(name, row.sentence) for name, row in ERROR_TEXTS}
     assert found.question.endswith("?")
 
 
 def alternatives() -> Iterator[tuple[str, str]]:
-    """Yield each alternative of each row's pattern, with the row's name."""
-    for row in ERROR_TEXTS:
-        depth, start, text = 0, 0, row.pattern.pattern
-        for index, sign in enumerate(re.sub(r"\\.|\[\^?.[^]]*\]", lambda m: "x" * len(m[0]), text)):
-            depth += (sign == "(") - (sign == ")")
-            if sign == "|" and depth == 0:
-                yield row.name, text[start:index]
-                start = index + 1
-        yield row.name, text[start:]
+    """Yield each pattern, with the name of its entry."""
+    for name, row in ERROR_TEXTS:
+        for pattern in row.patterns:
+            yield name, pattern
 
 
 def test_every_text_is_provoked():
@@ -233,9 +229,29 @@ def test_every_text_is_provoked():
     assert unseen == []
 
 
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        pytest.param({"patterns": []}, "length >= 1", id="no-pattern"),
+        pytest.param({"patterns": ["("]}, "wrong pattern: ", id="wrong-pattern"),
+        pytest.param({"sentence": "It is {a}."}, "unknown placeholder {a}", id="hidden"),
+        pytest.param({"shown": "It is {b}."}, "unknown placeholder {b}", id="shown"),
+        pytest.param({"hint": "It is."}, "unknown field `hint`", id="key"),
+        pytest.param({"question": ""}, "length >= 1", id="no-question"),
+    ],
+)
+def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
+    """What a sentence shows are groups of its patterns."""
+    right = {"patterns": ["of (?P<a>.)"], "sentence": "It is.", "question": "Why?"}
+
+    assert msgspec.convert(right | {"shown": "It is {a}."}, ErrorText).shown
+    with pytest.raises(msgspec.ValidationError, match=re.escape(reason)):
+        msgspec.convert(right | table, ErrorText)
+
+
 def test_hidden_sentences_hold_nothing_of_the_text():
     """They have no place for words, and no size."""
-    sentences = [row.sentence for row in ERROR_TEXTS]
+    sentences = [row.sentence for _, row in ERROR_TEXTS]
 
     assert not [text for text in sentences if "{" in text or re.search(r"[2-9]", text)]
 

@@ -74,11 +74,11 @@ def test_release_keeps_what_kinds_of_mistake_show(known):
         for number in one.of
         if number >= count
     }
-    wordings = {number: known.rewrite(number) for number in failing}
+    mistakes = [known.mistake(number) for number in failing]
 
     assert known.programs.count(fingerprints.PASSES) == len(known.programs) - len(failing)
-    assert {one.kind for one in wordings.values()} >= {"wrong_operation", "wrong_return"}
-    assert not any(one.edits for one in wordings.values())
+    assert {one.id for one in mistakes} >= {"wrong_operation", "wrong_return"}
+    assert not any(one.written for one in mistakes)
 
 
 def test_a_file_is_read_as_it_was_written(known):
@@ -182,11 +182,11 @@ def test_exceptions_of_kinds_are_compared_by_the_quantities_of_the_line(known, s
     assert found.get(first, Match.NO) is match
 
 
-def test_kinds_refuse_in_their_own_words(known):
-    """A misconception must have the same words, a program with a kind of mistake need not."""
+def test_programs_refuse_in_their_own_words(known):
+    """The texts of two refusals need not agree."""
     kept = fingerprints.shown_by(Observation((), refused("lengths differ"))).end
     first = len(known.mistakes)
-    one = fingerprints.Print(0, (), (0, first))
+    one = fingerprints.Print(0, (), (first,))
     known = replace(known, ends=(kept,), prints={"check": (one,)})
 
     found = known.matching("check", fingerprints.shown_by(Observation((), refused("other words"))))

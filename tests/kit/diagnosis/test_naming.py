@@ -69,7 +69,9 @@ def test_an_unlikely_kind_is_not_said_beside_a_likely_one():
 
 def test_of_code_that_refuses_a_wrong_refusal_is_said():
     """Just that is certain, whatever the reason is."""
-    refusal = SCALE._replace(id="check_wrong", explanation="Refused.", title="Refused", group="refused")
+    refusal = SCALE._replace(
+        id="check_wrong", explanation="Refused.", title="Refused", group="refused"
+    )
     named = name_same_error([SCALE, refusal], refused=True)
 
     assert named is not None

@@ -88,7 +88,7 @@ def test_isolation_and_submission_are_in_the_key(two: Course):
     assert len({key(two), key(two, "process"), key(two, digest="other"), undiagnosed}) == 4
 
 
-@pytest.mark.parametrize("kind", ["package", "source"])
+@pytest.mark.parametrize("kind", ["package", "source", "sentences"])
 def test_the_kit_and_what_is_installed_are_in_the_key(
     kind: str, two: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -99,6 +99,7 @@ def test_the_kit_and_what_is_installed_are_in_the_key(
     before = key(two)
     (tmp_path / "torch-9.dist-info").mkdir() if kind == "package" else None
     (tmp_path / "kit" / "grade.py").touch() if kind == "source" else None
+    (tmp_path / "kit" / "kinds.toml").touch() if kind == "sentences" else None
 
     assert key(two) != before
 

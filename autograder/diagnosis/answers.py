@@ -1,0 +1,238 @@
+"""What an answer says: whether enough that agreement is no chance, and whether two are alike."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from autograder.diagnosis.mistakes.vocabulary import role_of_name
+from autograder.diagnosis.observation import (
+    Failure,
+    Observation,
+    does_not_end,
+    ended_alike,
+    step_agreement,
+)
+from autograder.sandbox.faults import Raised
+from autograder.suite.noise import APART, Agreement, scale_of, varies
+
+SAMPLES = 4  # entries of a tensor that are compared first: most answers differ in all of them
+OF_NUMPY = {torch.float16, torch.float32, torch.float64}  # which takes a sample in half the time
+SPECIFIC = re.compile(r"\d|'|buffer|Variable|got \(")  # in the text of an exception: a size, a name
+MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
+
+
+class Sample(NamedTuple):
+    """A few numbers of an answer, and its scale, which show that another one differs."""
+
+    shape: tuple[Any, ...]
+    numbers: tuple[float, ...]
+    scale: float = 1.0
+
+
+class Form(NamedTuple):
+    """The shape of a tensor, and a byte for each entry that says whether it is NaN, if one is."""
+
+    shape: tuple[int, ...]
+    nan: bytes
+
+
+class Sought(NamedTuple):
+    """What a program must show: answers, samples of them, and how the check ended."""
+
+    answers: tuple[tuple[str, Any], ...]
+    samples: tuple[Sample | None, ...]
+    error: BaseException | None
+
+
+def sought(observation: Observation) -> Sought:
+    """Return what a program must show that explains *observation*."""
+    samples = tuple(sample(answer) for _, answer in observation.answers)
+    return Sought(observation.answers, samples, observation.error)
+
+
+def sample(answer: Any) -> Sample | None:
+    """Return a few numbers of a tensor, or of a dictionary of tensors; else ``None``."""
+    if isinstance(answer, dict):
+        parts = {name: part for name in sorted(answer) if (part := sample(answer[name]))}
+        numbers = tuple(number for part in parts.values() for number in part.numbers)
+        scale = max((part.scale for part in parts.values()), default=1.0)
+        return Sample(tuple((name, part.shape) for name, part in parts.items()), numbers, scale)
+    if not isinstance(answer, Tensor) or not answer.is_floating_point() or not answer.numel():
+        return None
+    exact = answer.detach() if answer.dtype in OF_NUMPY else answer.detach().double()
+    step = max(1, (answer.numel() - 1) // (SAMPLES - 1))
+    numbers = tuple(exact.numpy().ravel()[::step].tolist())
+    return Sample(tuple(answer.shape), numbers, scale_of(exact))
+
+
+def differ(left: Sample | None, right: Sample | None) -> bool:
+    """Whether the numbers alone show that two answers are different; NaN shows nothing."""
+    if left is None or right is None:
+        return False
+    if left.shape != right.shape:
+        return True
+    pairs = zip(left.numbers, right.numbers, strict=False)
+    certain = APART * max(left.scale, right.scale)
+    return any(abs(one - other) > certain for one, other in pairs)
+
+
+class SampleTable:
+    """The samples of many programs' answers, by the places of the programs that gave one.
+
+    What has no sample is not what has one: neither a tensor of numbers nor a dictionary.
+    """
+
+    def __init__(self, samples: Mapping[int, Sample | None]) -> None:
+        places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        numbers: dict[tuple[Any, ...], list[tuple[float, ...]]] = defaultdict(list)
+        scales: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+        for place, one in samples.items():
+            if one is not None:
+                places[one.shape].append(place)
+                numbers[one.shape].append(one.numbers)
+                scales[one.shape].append(one.scale)
+        self._places = places
+        self._numbers = {
+            shape: torch.tensor(rows, dtype=torch.double) for shape, rows in numbers.items()
+        }
+        self._scales = {shape: torch.tensor(some)[:, None] for shape, some in scales.items()}
+
+    def like(self, wanted: Sample) -> list[int]:
+        """List the places of the answers that *wanted* does not differ from, in their order."""
+        known = self._numbers.get(wanted.shape)
+        if known is None:
+            return []
+        right = torch.tensor(wanted.numbers, dtype=torch.double)
+        certain = APART * self._scales[wanted.shape].clamp(min=wanted.scale)
+        apart = ((known - right).abs() > certain).any(dim=1)  # NaN is not
+        places = self._places[wanted.shape]
+        return [places[row] for row in (~apart).nonzero().flatten().tolist()]
+
+
+def last_answer(failure: Failure) -> Any:
+    """Return the last answer of the student's code in a failed check."""
+    return failure.observation.answers[-1][1]
+
+
+def tells(answer: Any) -> bool:
+    """Whether *answer* holds enough different finite numbers that agreement is no chance."""
+    match answer:
+        case Tensor():
+            numbers = answer.detach().flatten()
+            finite = numbers[numbers.isfinite()]
+            return len(finite) >= MIN_ENTRIES and varies(finite)
+        case dict():
+            return any(map(tells, answer.values()))
+        case list() | tuple():
+            return any(map(tells, answer))
+    return False
+
+
+def same_answers(seen: Observation, solved: Observation) -> bool:
+    """Whether all answers are the solution's: the check failed for something beside them."""
+    if len(seen.answers) > len(solved.answers):
+        return False
+    pairs = zip(seen.answers, solved.answers, strict=False)
+    return all(
+        verb == right[0] and step_agreement(verb, answer, right[1], right) is Agreement.SAME
+        for (verb, answer), right in pairs
+    )
+
+
+def form_of(answer: Any) -> Any:
+    """Return the form of *answer*, which can be the key of a table: types, shapes, NaN."""
+    match answer:
+        case Tensor():
+            nan = answer.detach().isnan()
+            return Form(tuple(answer.shape), nan.numpy().tobytes() if nan.any() else b"")
+        case dict():
+            return tuple((key, form_of(answer[key])) for key in sorted(answer))
+    return None if answer is None else type(answer)
+
+
+def has_form(answer: Any, form: Any) -> bool:
+    """Whether *answer* has *form*; it may lack NaN, but not have it elsewhere."""
+    mine = form_of(answer)
+    match mine, form:
+        case Form(), Form():
+            return mine.shape == form.shape and _within(mine.nan, form.nan)
+        case (Form(), tuple()) | (tuple(), Form()):  # a tensor, and parameters by name
+            return False
+        case tuple(), tuple():
+            wanted = dict(form)
+            return all(has_form(answer[key], wanted[key]) for key in answer.keys() & wanted.keys())
+    return None in (mine, form) or mine == form  # of no gradient there is no form
+
+
+def _within(places: bytes, others: bytes) -> bool:
+    return not places or int.from_bytes(places) & ~int.from_bytes(others) == 0
+
+
+def entries(answer: Any) -> int:
+    """Count the numbers of *answer*."""
+    return answer.numel() if isinstance(answer, Tensor) else 1
+
+
+def refuses(error: BaseException | None) -> bool:
+    """Whether a ``raise ValueError`` in the code itself ended it, as its quoted line says."""
+    if not isinstance(error, Raised) or error.kind != "ValueError":
+        return False
+    return error.refusal and ": raise " in error.message.partition("\n")[0]
+
+
+def is_specific(error: BaseException | None) -> bool:
+    """Whether an end says more than that it is an exception of some type.
+
+    Its text does, that it is a refusal, and that the code does not end.
+    """
+    return (
+        refuses(error)
+        or does_not_end(error)
+        or bool(SPECIFIC.search(str(getattr(error, "text", ""))))
+    )
+
+
+def same_end(left: BaseException | None, right: BaseException | None) -> bool:
+    """Whether two runs ended alike, if each may use its own words."""
+    return ended_alike(left, right) or in_other_words(left, right)
+
+
+def in_other_words(left: BaseException | None, right: BaseException | None) -> bool:
+    """Whether both refuse, or both lack the same quantity: its name in the code is free."""
+    missing = _missing_role(left)
+    return (refuses(left) and refuses(right)) or (bool(missing) and missing == _missing_role(right))
+
+
+def _missing_role(error: BaseException | None) -> str:
+    """Return what has no value where it is used, if an exception says so and its name tells."""
+    if isinstance(error, Raised) and error.kind in {"NameError", "UnboundLocalError"}:
+        found = re.search(r"'(\w+)'", error.text)
+        return role_of_name(found[1]) if found else ""
+    return ""
+
+
+def may_be_same_line(left: BaseException | None, right: BaseException | None) -> bool:
+    """Whether the lines that two exceptions quote can be about the same step.
+
+    Names of quantities decide: a product of weights and values is none of queries and keys. A line
+    without such a name may be any.
+    """
+    return may_share_step(quoted_roles(left), quoted_roles(right))
+
+
+def may_share_step(mine: Collection[str], theirs: Collection[str]) -> bool:
+    """Whether two lines that name these quantities can be about the same step."""
+    return not mine or not theirs or not set(mine).isdisjoint(theirs)
+
+
+def quoted_roles(error: BaseException | None) -> set[str]:
+    """Return the quantities that the line which an exception quotes names."""
+    quoted = str(getattr(error, "message", "")).partition("\n")[0].partition(": ")[2]
+    if quoted.startswith('"'):
+        return set()  # a line of a docstring: the step was made by a rewrite, which has no line
+    step = quoted.partition(" = ")[2] or quoted  # what is computed, not what it is called
+    return {role for name in re.findall(r"\w+", step) if (role := role_of_name(name))}

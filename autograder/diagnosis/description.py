@@ -1,0 +1,70 @@
+"""The sentences about a wrong answer that no mistake explains, from ``patterns.toml``."""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from msgspec import field
+
+from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
+from autograder.results import Diagnosis
+
+PLACEHOLDERS: Final = frozenset(
+    {"argument", "axis", "name", "names", "one", "other", "row", "seed", "size"}
+    | {"times", "token", "turn", "what"}
+)
+
+
+class PatternText(TextEntry, frozen=True):
+    """The sentences about one pattern; it needs a *sentence* or *variants*.
+
+    *public* is the one beside hidden inputs; *from_solution* says that none is needed, because no
+    word comes from the student's answer.
+    """
+
+    question: Sentence
+    sentence: str = ""
+    public: str = ""
+    from_solution: bool = False
+    variants: dict[str, Sentence] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError``, which the reader of the file expects."""
+        sentences = [*filter(None, [self.sentence]), *self.variants.values()]
+        require_placeholders(sentences, PLACEHOLDERS)
+        require_placeholders((self.question, self.public), ())
+        if not sentences:
+            msg = "missing required field `sentence`, or `variants`"
+            raise ValueError(msg)
+        words = self.variants or "{" in self.sentence
+        if words and not (self.public or self.from_solution):
+            msg = "missing required field `public`, since the answer decides the sentence"
+            raise ValueError(msg)
+
+
+PATTERNS: Final = dict(read_entries(Path(__file__).with_name("patterns.toml"), PatternText))
+
+
+class WrongAnswerPattern(NamedTuple):
+    """What a wrong answer looks like: a short name, a sentence, a question.
+
+    *public* is the sentence for a check with hidden inputs: nothing that the student's code
+    answered decides a word of it. Without it, *sentence* is such a sentence itself.
+    """
+
+    name: str
+    sentence: str
+    question: str
+    public: str = ""
+
+    @classmethod
+    def of(cls, key: str, **words: object) -> "WrongAnswerPattern":
+        """Return the pattern at *key*, its name or its name and a variant, as in "a.b"."""
+        name, _, variant = key.partition(".")
+        text = PATTERNS[name]
+        sentence = text.variants[variant] if variant else text.sentence
+        return cls(name, sentence.format_map(words), text.question, text.public)
+
+    def diagnosis(self, *, shows_values: bool) -> Diagnosis:
+        """Return the diagnosis; *shows_values* says whether no input of the check is hidden."""
+        sentence = self.sentence if shows_values else self.public or self.sentence
+        return Diagnosis(self.name, sentence, self.question)

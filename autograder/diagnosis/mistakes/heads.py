@@ -1,0 +1,204 @@
+"""Mistakes in heads, in the axes of new shapes, and between the items of a batch."""
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Scope,
+    before,
+    input_site,
+    mistake,
+    name_of,
+    option,
+    put,
+    site_of,
+    swapped,
+    transposed,
+)
+from autograder.diagnosis.mistakes.vocabulary import (
+    ORDINALS,
+    PROJECTIONS,
+    axis_of,
+    counted,
+    role_of,
+)
+
+OTHER_AXES = ((0, 1), (1, 2), (0, 2), (1, 3), (2, 3), (-2, -1))
+
+TOGETHER = (  # of the results H of heads, which must be concatenated along the axis D
+    ("torch.stack(H, dim=0)", "concat_axis.own_axis"),
+    ("torch.stack(H, dim=1)", "concat_axis.own_axis"),
+    ("torch.stack(H, dim=-1)", "concat_axis.own_axis"),
+    ("sum(H)", "heads_mixed.added"),
+    ("sum(H) / len(H)", "heads_mixed.averaged"),
+    ("torch.cat(H[::-1], dim=D)", "heads_mixed.reversed"),
+    ("torch.stack(H, dim=-1).flatten(-2)", "heads_mixed.interleaved"),
+    ("torch.cat([H[0]] * len(H), dim=D)", "heads_repeated.first"),
+    ("torch.cat([H[-1]] * len(H), dim=D)", "heads_repeated.last"),
+    ("H[0]", "heads_mixed.first"),
+    ("H[-1]", "heads_mixed.last"),
+)
+
+JOINED = (  # of a tensor (..., heads, features) whose last two axes must become one
+    ("OBJECT", "heads_mixed.not_joined"),
+    ("OBJECT.mean(-2)", "heads_mixed.mean_left"),
+    ("OBJECT.sum(-2)", "heads_mixed.sum_left"),
+    ("OBJECT[..., 0, :]", "heads_mixed.first_left"),
+    ("OBJECT[..., -1, :]", "heads_mixed.last_left"),
+    ("OBJECT.flip(-2).flatten(-2)", "heads_mixed.joined_in_reverse"),
+    ("OBJECT.transpose(-2, -1).flatten(-2)", "heads_mixed.alternate"),
+    ("OBJECT.transpose(-3, -2).flatten(-3, -2)", "heads_mixed.like_tokens"),
+)
+
+MIXED = (  # items or heads, of scores or weights
+    (
+        "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)",
+        "batch_mixed.quantity",
+    ),
+    (
+        "(lambda t: t.mean(0, keepdim=True).expand_as(t) if t.ndim > 2 else t)(OLD)",
+        "batch_mixed.mean_of_quantity",
+    ),
+    (
+        "(lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(OLD)",
+        "heads_repeated.quantity",
+    ),
+)
+
+
+def axes(scope: Scope) -> Iterator[Rewrite]:
+    """Axes that are not exchanged, only cut anew, or exchanged with others."""
+    for site in scope.of((ast.Call, ast.Attribute)):
+        tensor = transposed(site.node)
+        if tensor is None or scope.is_constructor:
+            continue
+        what = scope.phrase(tensor)
+        of = f" of {what}" if what else ""
+        make = partial(put, site)
+        two = f"{_pair(site.node)}{of}"
+        yield mistake("transposed.not_exchanged", make("OBJECT"), what=two)
+        yield mistake("reshaped.only", make("OBJECT.reshape(OLD.shape)"), what=two)
+        for axes in OTHER_AXES:
+            edit = make("OBJECT.transpose({}, {})".format(*axes))
+            one, other = (ORDINALS[axis] for axis in axes)
+            group = f"other axes {of}"
+            yield mistake("transposed.other_axes", edit, group, of=of, one=one, other=other)
+    for site in scope.of(ast.Assign):
+        value = site.node.value
+        if transposed(value) is not None and _is_cut(transposed(value)):
+            what = role_of(site.node.targets[0]) or "features"
+            uncut = put(site_of(site, site.node, "value"), "CUT", CUT=value.func.value.func.value)
+            yield mistake("heads_mixed.not_split", uncut, what=what)
+    swaps = [site for site in scope.calls("transpose") if _is_cut(site.node.func.value)]
+    if len(swaps) > 1:
+        all_cut = [put(site, "OBJECT.reshape(OLD.shape)") for site in swaps]
+        yield mistake("reshaped.heads", all_cut)
+    for site in scope.calls("view", "reshape"):
+        if site.node.args and isinstance(site.node.args[-1], ast.BinOp):
+            alternating = put(site_of(site, site.node.func, "value"), "OLD.transpose(-2, -1)")
+            yield mistake("heads_mixed.alternate", alternating)
+        if len(site.node.args) == 4:  # noqa: PLR2004  # items, tokens, heads, features
+            parts = dict(zip("ABCD", site.node.args, strict=True))
+            cut = put(site, "OBJECT.view(A, B, D, C).transpose(-1, -2)", **parts)
+            yield mistake("reshaped.neighbours", cut, "interleaved heads")
+
+
+def _pair(node: ast.expr) -> str:
+    """Say which two axes are exchanged: of a matrix, or of what the two numbers name."""
+    match node:
+        case ast.Call(ast.Attribute(), [one, other]) if {axis_of(one)[:3], axis_of(other)[:3]} == {
+            "the"
+        }:
+            first = axis_of(one).removesuffix(" axis")
+            return f"{first} and {axis_of(other)}"
+        case ast.Attribute():
+            return "the two axes"
+    return "the axes of tokens and features"
+
+
+def _is_cut(node: ast.expr | None) -> bool:
+    """Whether *node* is a tensor in a new shape."""
+    return isinstance(node, ast.Call) and name_of(node.func) in {"view", "reshape"}
+
+
+def heads(scope: Scope) -> Iterator[Rewrite]:
+    """The results of heads, put together."""
+    for site in scope.calls("cat", "concat"):
+        parts = input_site(site)
+        dim = option(site.node, "dim", 1)
+        if parts is None or dim is None:
+            continue
+        for axis in (0, 1, -2):
+            edit = put(site, f"torch.cat(H, dim={axis})", H=parts)
+            words = {"axis": ORDINALS[axis], "right": axis_of(dim)}
+            yield mistake("concat_axis.other_axis", edit, "concat_axis", **words)
+        for text, key in TOGETHER:
+            yield mistake(key, put(site, text, H=parts, D=dim))
+
+
+def new_shapes(scope: Scope) -> Iterator[Rewrite]:
+    """A new shape whose sizes stand in another order, or that is not taken."""
+    for site in scope.calls("view", "reshape"):
+        call = site.node
+        if not isinstance(call.func, ast.Attribute):
+            continue
+        what = scope.phrase(call.func.value)
+        of = f" of {what}" if what else ""
+        for first in range(len(call.args) - 1):
+            one, other = map(counted, call.args[first : first + 2])
+            key = "sizes_exchanged.counts" if one and other else "sizes_exchanged.sizes"
+            edit = Edit(site, partial(swapped, first))
+            yield mistake(key, edit, of=of, one=one, other=other)
+        if _is_product(call):
+            for text, key in JOINED:
+                yield mistake(key, put(site, text))
+        else:
+            yield mistake("heads_mixed.not_cut", put(site, "OBJECT"), of=of)
+    for site in scope.of(ast.Assign):
+        value = site.node.value
+        if isinstance(value, ast.Tuple) and len(value.elts) == 2:  # noqa: PLR2004  # two to exchange
+            edit = put(site_of(site, site.node, "value"), "(OLD[1], OLD[0])")
+            one, other = map(counted, (*getattr(site.node.targets[0], "elts", ()), None, None)[:2])
+            key = "sizes_exchanged.two_counts" if one and other else "sizes_exchanged.two_sizes"
+            yield mistake(key, edit, one=one, other=other)
+
+
+def _is_product(call: ast.Call) -> bool:
+    """Whether the last size of a new shape is that of heads and features together."""
+    last = call.args[-1] if call.args else None
+    return isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mult)
+
+
+def scores_of_one_item(scope: Scope) -> Iterator[Rewrite]:
+    """Scores and weights of one item, or of one head, that stand for all; or their mean."""
+    for site in scope.of(ast.Assign):
+        role = role_of(site.node.targets[0])
+        if role not in {"scores", "weights"}:
+            continue
+        make = partial(put, site_of(site, site.node, "value"))
+        for text, key in MIXED:
+            yield mistake(key, make(text), key, role=role)  # of both roles they show the same
+
+
+def one_item(scope: Scope) -> Iterator[Rewrite]:
+    """Items of a batch that are not independent."""
+    if scope.is_constructor or not scope.tensors:
+        return
+    name = scope.tensors[0]
+    first = scope.start
+    for site in scope.of(ast.Assign):
+        role, value = role_of(site.node.targets[0]), site_of(site, site.node, "value")
+        if role in PROJECTIONS:
+            text = "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)"
+            yield mistake("batch_mixed.quantity", put(value, text), role=role)
+            text = "(lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(OLD)"
+            yield mistake("heads_repeated.quantity", put(value, text), role=role)
+    for text, key in (
+        ("[:1]", "batch_mixed.first"),
+        (".mean(0, keepdim=True)", "batch_mixed.averaged"),
+    ):
+        same = f"{name} = {name}{text}.expand_as({name}) if {name}.ndim > 2 else {name}"
+        yield mistake(key, before(first, same))

@@ -1,0 +1,175 @@
+"""Mistakes in masks: what they hide, when, and with which value."""
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Rewrite,
+    Scope,
+    Site,
+    input_site,
+    mistake,
+    name_of,
+    option,
+    put,
+    site_of,
+)
+from autograder.diagnosis.mistakes.scores import SOFTMAX
+from autograder.diagnosis.mistakes.vocabulary import role_of
+
+TRIANGLES = ("tril", "triu")
+
+HIDES_ALL = {"softmax_axis", "mask_shifted", "mask_inverted", "mask_axis"}
+
+HIDING = ("float('-inf')", "-1e9")  # where a row is hidden altogether, they show different things
+
+FILLS = {
+    "-20.0": "mask_fill.low",
+    "-10.0": "mask_fill.low",
+    "0.0": "mask_fill.zero",
+    "0.001": "mask_fill.nearly_zero",
+    "1e9": "mask_fill.large",
+    "-1.0": "mask_fill.small_negative",
+    "float('inf')": "mask_fill.infinity",
+}
+
+SHIFTS = (  # of the diagonal of a lower triangle
+    (1, "mask_shifted.one_later"),
+    (-1, "mask_shifted.without_itself"),
+    (2, "mask_shifted.two_later"),
+    (-2, "mask_shifted.without_two"),
+)
+
+
+def needless_mask(scope: Scope) -> Iterator[Rewrite]:
+    """A causal mask where the exercise asks for none."""
+    if any(True for method in scope.methods for _ in method.calls(*TRIANGLES)):
+        return
+    for site in scope.calls(SOFTMAX):
+        if scores := input_site(site):
+            text = "(lambda s: s.masked_fill(torch.ones_like(s).triu(1) == 1, float('-inf')))(OLD)"
+            yield mistake("mask_extra.later", put(scores, text))
+
+
+def mask(scope: Scope) -> Iterator[Rewrite]:
+    """The filling of hidden scores: forgotten, late, inverted, with another value."""
+    for site in scope.calls("masked_fill"):
+        scores, hidden = input_site(site), option(site.node, "mask", 1)
+        if scores is None or hidden is None:
+            continue
+        fill = partial(put, site, X=scores, M=hidden)
+        yield mistake("mask_missing", fill("X"))
+        for value in HIDING:
+            text = f"X.masked_fill(~(M), {value})"
+            yield mistake("mask_inverted", fill(text), "mask_inverted")
+        for value, key in FILLS.items():
+            yield mistake(key, fill(f"X.masked_fill(M, {value})"))
+        yield from _sums(scope, site, scores, hidden)
+        turned = fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))")
+        yield mistake("mask_axis", turned, "mask_inverted")  # of a triangle it is the other
+        yield mistake("batch_mixed.mask", fill("X.masked_fill((M)[:1], float('-inf'))"))
+        if isinstance(scores.node, ast.Name) and scores.node.id in scope.tensors:
+            edit = fill("X.masked_fill_(M, float('-inf'))")
+            yield mistake("in_place.argument", edit, name=scores.node.id)
+        if after := next(scope.calls(SOFTMAX), None):
+            yield from _late_masks(scope, site, after, hidden)
+    yield from _new_axes(scope)
+
+
+def _new_axes(scope: Scope) -> Iterator[Rewrite]:
+    """A mask, or what it is made from, with its new axis in another place, or with none."""
+    for site in scope.calls("unsqueeze") if not scope.is_constructor else ():
+        is_mask = role_of(site.node.func.value) == "mask"
+        if is_mask:
+            yield mistake("mask_axis", put(site, "OBJECT.unsqueeze(-1)"))
+        what = "the mask" if is_mask else scope.phrase(site.node.func.value) or "a tensor"
+        yield mistake("mask_axis.no_new_axis", put(site, "OBJECT"), what=what)
+        yield mistake("mask_axis.in_front", put(site, "OBJECT.unsqueeze(0)"), what=what)
+
+
+def _sums(scope: Scope, site: Site, scores: Site, hidden: ast.expr) -> Iterator[Rewrite]:
+    """A mask that is added, or multiplied by infinity; one that is not the caller's."""
+    fill = partial(put, site, X=scores, M=hidden)
+    mask = hidden.left if isinstance(hidden, ast.Compare) else hidden
+    yield mistake("mask_fill.added", put(site, "X + A", X=scores, A=mask))
+    yield mistake("mask_fill.times_infinity", fill("X + (M) * float('-inf')"))
+    if isinstance(mask, ast.Name) and mask.id in scope.tensors:
+        text = "(lambda s: s.masked_fill(torch.ones_like(s).tril() == 0, float('-inf')))(X)"
+        yield mistake("argument_ignored.mask", fill(text), name=mask.id)
+
+
+def _late_masks(scope: Scope, site: Site, after: Site, hidden: ast.expr) -> Iterator[Rewrite]:
+    test = _condition(scope, site)
+    for value, key in (
+        ("0.0", "mask_after_softmax"),
+        ("float('-inf')", "mask_after_softmax.infinity"),
+    ):
+        text = f"OLD.masked_fill(M, {value})"
+        if test is not None:
+            text = f"({text} if TEST else OLD)"
+        late = put(after, text, M=hidden, TEST=test)
+        yield mistake(key, (put(site, "OBJECT"), late))
+
+
+def _condition(scope: Scope, site: Site) -> ast.expr | None:
+    """Return the condition under which the node at *site* runs."""
+    for other in scope.of(ast.If):
+        if any(node is site.node for part in other.node.body for node in ast.walk(part)):
+            return other.node.test  # type: ignore[no-any-return]  # a place holds any node
+    return None
+
+
+def triangle(scope: Scope) -> Iterator[Rewrite]:
+    """The triangle of a causal mask: shifted, the other one, or none."""
+    for site in scope.calls(*TRIANGLES):
+        call = site.node
+        ones, diagonal = input_site(site), option(call, "diagonal", 1)
+        if ones is None:
+            continue
+        lower = name_of(call.func) == "tril"
+        at = ast.literal_eval(diagonal) if isinstance(diagonal, ast.Constant) else 0
+        make = partial(put, site, X=ones)
+        for more, key in SHIFTS:
+            yield mistake(key, make(f"X.{name_of(call.func)}({at + more})"))
+        other = "triu" if lower else "tril"
+        for shift in dict.fromkeys((-at, 1 - at if lower else at - 1, at)):
+            edit = make(f"X.{other}({shift})")
+            yield mistake("mask_inverted.triangle", edit, "mask_inverted")
+        nothing, everything = ("X", "torch.zeros_like(X)")[:: 1 if lower else -1]
+        yield mistake("mask_missing", make(nothing))
+        yield mistake("mask_extra.all", make(everything))
+        only = "X.tril().triu()" if lower else "X - X.tril().triu()"
+        yield mistake("mask_extra.all_but_itself", make(only))
+        if lower:
+            yield from _forms(site)
+    for site in scope.of(ast.Return):
+        if isinstance(site.node.value, ast.Compare):
+            yield from _forms(site_of(site, site.node, "value"))
+    for site in scope.of(ast.BinOp):
+        if isinstance(site.node.op, ast.Mult) and is_triangle(site.node.right):
+            yield mistake("mask_missing", put(site, "LEFT"))
+
+
+def _forms(site: Site) -> Iterator[Rewrite]:
+    """A mask of zeros and minus infinity, or one that is mirrored."""
+    text = "torch.zeros((OLD).shape).masked_fill((OLD) == 0, float('-inf'))"
+    yield mistake("mask_form", put(site, text))
+    yield mistake("mask_inverted.mirrored", put(site, "(OLD).flip(-1)"))
+
+
+def is_triangle(node: ast.expr) -> bool:
+    """Whether *node* is a tensor of which one triangle is kept."""
+    return isinstance(node, ast.Call) and name_of(node.func) in TRIANGLES
+
+
+def with_large_fills(scope: Scope, rewrite: Rewrite) -> Iterator[Rewrite]:
+    """Fill with a large number instead of infinity as well: alone, that is right too.
+
+    With some mistakes, all that a softmax sees is hidden; only then do the two differ.
+    """
+    calls = [site for other in scope.methods for site in other.calls("masked_fill")]
+    fills = [site_of(site, site.node.args, 1) for site in calls if len(site.node.args) > 1]
+    if fills and rewrite.kind in HIDES_ALL:
+        edits = [put(site, "-1e9") for site in fills]
+        yield rewrite._replace(edits=(*rewrite.edits, *edits))

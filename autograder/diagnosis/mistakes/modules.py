@@ -1,0 +1,353 @@
+"""Mistakes in what a constructor makes: parameters, layers, buffers, dropout."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Scope,
+    Site,
+    before,
+    is_module,
+    leave_out,
+    mistake,
+    name_of,
+    put,
+    restate,
+    site_of,
+)
+from autograder.diagnosis.mistakes.vocabulary import role_of
+
+SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
+
+DRAWS = ("rand", "randn")
+
+CREATES = ("Linear", "Parameter", *DRAWS, "draw")
+
+MAX_ORDERED = 3  # all orders of more are too many; then only pairs are exchanged
+
+NAMES = {"rand": "uniform", "randn": "normal"}
+
+BIAS = {  # by whether an argument decides about it, and whether several layers are meant
+    (False, False): "bias_wrong.layer",
+    (False, True): "bias_wrong.layers",
+    (True, False): "argument_ignored.bias_of_layer",
+    (True, True): "argument_ignored.bias_of_layers",
+}
+
+BUFFERS = (  # in the place of a buffer V
+    ("V", "parameter_kind.no_buffer"),
+    ("torch.nn.Parameter(V * 1.0)", "parameter_kind.buffer_trained"),
+    ("torch.nn.Parameter(V * 1.0, requires_grad=False)", "parameter_kind.buffer_frozen"),
+)
+
+DRAWN = ("rand", "randn", "draw")
+
+
+def order(scope: Scope) -> Iterator[Rewrite]:
+    """Parameters that are created in another order."""
+    created = [site for site in scope.of(ast.Assign) if _creates(site.node.value)]
+    created = [site for site in created if site.holder is scope.node.body and _drawn_name(site)]
+    names = [_drawn_name(site) for site in created]
+    for wanted in _orders(len(created)):
+        listed = ", ".join(f"`{names[index]}`" for index in wanted)
+        edits = [
+            restate(site, "NEW", NEW=created[index].node)
+            for site, index in zip(created, wanted, strict=True)
+            if site is not created[index]
+        ]
+        yield mistake("creation_order.listed", edits, names=listed)
+
+
+def _orders(count: int) -> Iterator[Sequence[int]]:
+    right = tuple(range(count))
+    if count <= MAX_ORDERED:
+        yield from (one for one in permutations(right) if one != right)
+        return
+    for one in permutations(right):
+        moved = [index for index in right if one[index] != index]
+        if len(moved) == 2 or one == right[::-1] or one == (right[-1], *right[:-1]):  # noqa: PLR2004  # a pair
+            yield one
+
+
+def _creates(value: ast.expr) -> bool:
+    return any(
+        isinstance(node, ast.Call) and name_of(node.func) in CREATES for node in ast.walk(value)
+    )
+
+
+def _drawn_name(site: Site) -> str:
+    target = site.node.targets[0]
+    return name_of(target) if isinstance(target, ast.Attribute | ast.Name) else ""
+
+
+def draws(scope: Scope) -> Iterator[Rewrite]:
+    """Parameters that are drawn from another distribution, in other shapes, or by another seed."""
+    for name, other in (DRAWS, DRAWS[::-1]):
+        sites = list(scope.of(ast.Attribute))
+        found = [site for site in sites if site.node.attr == name and is_module(site.node.value)]
+        for text, key in (
+            (f"torch.{other}", "distribution.other"),
+            ("torch.zeros", "distribution.zeros"),
+            ("torch.ones", "distribution.ones"),
+            ("(lambda *s: 2 * torch.rand(*s) - 1)", "distribution.symmetric"),
+            ("(lambda *s: 0.02 * torch.randn(*s))", "distribution.narrow"),
+        ):
+            if found:
+                edits = [put(site, text) for site in found]
+                yield mistake(key, edits, other=NAMES[other])
+    if scope.is_constructor or any(map(_creates, scope.locals.values())):
+        yield from _seeds(scope, "seeded_inside.once")
+    elif scope.owner is not None:
+        yield from _seeds(scope, "seeded_inside.each_call")
+
+
+def _seeds(scope: Scope, key: str) -> Iterator[Rewrite]:
+    for seed in SEEDS:
+        first = scope.start if not scope.is_constructor else scope.after_super
+        yield mistake(key, before(first, f"torch.default_generator.manual_seed({seed})"))
+    drawn = [site for site in scope.of(ast.Assign) if _creates(site.node.value)]
+    for seed in SEEDS if len(drawn) > 1 else ():
+        text = f"torch.default_generator.manual_seed({seed})"
+        edits = [before(site, text) for site in drawn]
+        yield mistake("seeded_inside.each_parameter", edits)
+
+
+def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
+    """A parameter, a buffer and a plain tensor that stand in for one another."""
+    parameters = list(scope.calls("Parameter"))
+    if parameters:
+        frozen = any(
+            keyword.arg == "requires_grad" for site in parameters for keyword in site.node.keywords
+        )
+        key = "parameter_kind.trained" if frozen else "parameter_kind.frozen"
+        text = f"torch.nn.Parameter(FIRST, requires_grad={frozen})"
+        yield mistake(key, [put(site, text) for site in parameters])
+        yield mistake("parameter_kind.plain", [put(site, "FIRST") for site in parameters])
+    for site in scope.of(ast.Expr):
+        call = site.node.value
+        if isinstance(call, ast.Call) and name_of(call.func) == "register_buffer":
+            first, value = call.args
+            name = first.value if isinstance(first, ast.Constant) else ""
+            if not isinstance(name, str) or not name:
+                continue
+            for text, key in BUFFERS:
+                edit = restate(site, f"self.{name} = {text}", V=value)
+                yield mistake(key, edit, name=name)
+    yield from _modules(scope)
+
+
+def _modules(scope: Scope) -> Iterator[Rewrite]:
+    """Modules that torch does not find, that are one and the same, or that are frozen."""
+    for site in scope.calls("ModuleList"):
+        yield mistake("parameter_kind.heads", put(site, "FIRST"))
+    for site in scope.of(ast.ListComp):
+        if scope.is_constructor:
+            same = put(site, "[E] * len(R)", E=site.node.elt, R=site.node.generators[0].iter)
+            yield mistake("heads_repeated.module", same)
+    layers = list(scope.calls("Linear"))
+    if layers:
+        edits = [put(site, "OLD.requires_grad_(False)") for site in layers]
+        yield mistake("parameter_kind.layers_frozen", edits)
+
+
+def biases_and_sizes(scope: Scope) -> Iterator[Rewrite]:
+    """Layers with a bias that they must not have, without one, or with exchanged sizes."""
+    layers = list(scope.calls("Linear"))
+    biased = [site for site in layers if any(one.arg == "bias" for one in site.node.keywords)]
+    plain = [site for site in layers if site not in biased]
+    ignored = [
+        one.value.id
+        for site in biased
+        for one in site.node.keywords
+        if isinstance(one.value, ast.Name)
+    ]
+    for value, how in (("True", "a bias"), ("False", "no bias")):
+        for some in (biased, plain, *([site] for site in layers)):
+            usable = [site for site in some if len(site.node.args) > 1]
+            if not usable:
+                continue
+            edits = [put(site, f"torch.nn.Linear(FIRST, SECOND, bias={value})") for site in usable]
+            group = f"{ignored[0]} is {value}" if ignored and some is biased else ""
+            ignores = ignored and some[0] in biased
+            key = BIAS[bool(ignores), len(some) > 1]
+            words = {"layer": _layer_name(scope, some[0]), "how": how, "name": (*ignored, "")[0]}
+            yield mistake(key, edits, group, **words)
+    if usable := [site for site in layers if len(site.node.args) > 1]:
+        edits = [
+            put(site_of(site, site.node.args, index), "NEW", NEW=site.node.args[1 - index])
+            for site in usable
+            for index in (0, 1)
+        ]
+        yield mistake("wrong_size.layers", edits)
+
+
+def _layer_name(scope: Scope, site: Site) -> str:
+    for other in scope.of(ast.Assign):
+        if other.node.value is site.node:
+            return _drawn_name(other)
+    return "A layer"
+
+
+def dropout(scope: Scope) -> Iterator[Rewrite]:
+    """Dropout: missing, always on, on something else, or without the new scale."""
+    for site in scope.of(ast.Call):
+        call = site.node
+        if "dropout" not in name_of(call.func).lower() or not call.args:
+            continue
+        if scope.is_constructor:
+            keep = put(site_of(site, call.args, 0), "1 - OLD")
+            yield mistake("dropout_not_rescaled.kept", keep)
+            continue
+        drop = put(site, "FIRST")
+        yield mistake("dropout_missing", drop, "nothing is dropped")
+        again = f"torch.nn.functional.dropout(FIRST, {ast.unparse(call.func)}.p, training=True)"
+        yield mistake("dropout_always", put(site, again))
+        kept = f"OLD * (1 - {ast.unparse(call.func)}.p if self.training else 1)"
+        yield mistake("dropout_not_rescaled", put(site, kept))
+        yield from _misplaced(scope, call, drop)
+
+
+def _misplaced(scope: Scope, call: ast.Call, drop: Edit) -> Iterator[Rewrite]:
+    for place, key, role in _places(scope):
+        edits = (drop, put(place, "DROP(OLD)", DROP=call.func))
+        yield mistake(key, edits, f"dropout on {role}", role=role)
+
+
+def _places(scope: Scope) -> Iterator[tuple[Site, str, str]]:
+    """Yield what else dropout may be applied to."""
+    for softmax in scope.calls("softmax"):
+        if softmax.node.args:
+            place = site_of(softmax, softmax.node.args, 0)
+            yield place, "dropout_misplaced.before_softmax", "scores"
+    for filled in scope.calls("masked_fill"):
+        place = site_of(filled, filled.node.func, "value")
+        yield place, "dropout_misplaced.before_mask", "scores"
+    for result in scope.of(ast.Return):
+        if result.node.value is not None:
+            place = site_of(result, result.node, "value")
+            yield place, "dropout_misplaced.result", "result"
+    for step in scope.of(ast.Assign):
+        role = role_of(step.node.targets[0])
+        if role in {"queries", "keys", "values", "context vectors", "scores"}:
+            yield site_of(step, step.node, "value"), "dropout_misplaced.quantity", role
+
+
+def missing(scope: Scope) -> Iterator[Rewrite]:
+    """A parameter that is not created, or under the name of another one."""
+    created = _created(scope) if scope.is_constructor else []
+    names = {name for name, _ in created}
+    for name, site in created:
+        yield mistake("parameter_missing.not_created", leave_out(site), name=name)
+        for other in sorted(names - {name}):
+            edit = restate(site, f"self.{other} = NEW", NEW=site.node.value)
+            yield mistake("parameter_missing.set_twice", edit, name=name, other=other)
+    for site in scope.of(ast.Expr):
+        if scope.is_constructor and name_of(getattr(site.node.value, "func", site.node.value)) == (
+            "register_buffer"
+        ):
+            name = ast.literal_eval(site.node.value.args[0])
+            yield mistake("parameter_missing.buffer", leave_out(site), name=name)
+
+
+def _created(scope: Scope) -> list[tuple[str, Site]]:
+    """List the parameters, layers and modules that the constructor sets, by name."""
+    found = []
+    for site in scope.of(ast.Assign):
+        target, calls = site.node.targets[0], ast.walk(site.node.value)
+        makes = any(isinstance(one, ast.Call) and _is_made(one) for one in calls)
+        if isinstance(target, ast.Attribute) and makes:
+            found.append((target.attr, site))
+    return found
+
+
+def _is_made(call: ast.Call) -> bool:
+    return name_of(call.func) in {*CREATES, "Dropout", "ModuleList"}
+
+
+def single(scope: Scope) -> Iterator[Rewrite]:
+    """One parameter or layer that is drawn, shaped or frozen otherwise than the others."""
+    for name, site in _drawn(scope):
+        inside = {id(node) for node in ast.walk(site.node.value)}
+        for part in (one for one in scope.sites if id(one.node) in inside):
+            yield from _otherwise(part, name)
+        yield from _frozen(site, name)
+
+
+def _drawn(scope: Scope) -> Iterator[tuple[str, Site]]:
+    for site in scope.of(ast.Assign):
+        calls = (one for one in ast.walk(site.node.value) if isinstance(one, ast.Call))
+        if any(name_of(one.func) in CREATES for one in calls):
+            yield name_of(site.node.targets[0]), site
+
+
+def _otherwise(part: Site, name: str) -> Iterator[Rewrite]:
+    """Change one part of the value that the parameter *name* gets."""
+    node = part.node
+    if isinstance(node, ast.Attribute) and node.attr in NAMES and is_module(node.value):
+        other = next(one for one in NAMES if one != node.attr)
+        edit = put(part, f"torch.{other}")
+        yield mistake("distribution.parameter", edit, name=name, other=NAMES[other])
+    if not isinstance(node, ast.Call):
+        return
+    made = name_of(node.func)
+    if made in {"Linear", *DRAWN} and len(node.args) > 1:
+        rest = "".join(f", {one.arg}={ast.unparse(one.value)}" for one in node.keywords)
+        edit = put(part, f"FUNC(SECOND, FIRST{rest})")
+        yield mistake("wrong_size.parameter", edit, name=name)
+    if made in DRAWN and len(node.args) > 1:
+        edit = put(part, "FUNC(SECOND, FIRST).T")
+        yield mistake("draw_transposed.parameter", edit, name=name)
+    if made == "Parameter":
+        frozen = any(one.arg == "requires_grad" for one in node.keywords)
+        key = "parameter_kind.one_trained" if frozen else "parameter_kind.one_frozen"
+        text = f"{ast.unparse(node.func)}(FIRST, requires_grad={frozen})"
+        yield mistake(key, put(part, text), name=name)
+
+
+def _frozen(site: Site, name: str) -> Iterator[Rewrite]:
+    value = site.node.value
+    if isinstance(value, ast.Call) and name_of(value.func) == "Linear":
+        edit = put(site_of(site, site.node, "value"), "OLD.requires_grad_(False)")
+        yield mistake("parameter_kind.one_frozen", edit, name=name)
+
+
+def all_drawn(scope: Scope) -> Iterator[Rewrite]:
+    """Parameters that are drawn together in another way."""
+    sites = [site for site in scope.calls(*DRAWN) if site.node.args]
+    if len(sites) > 1 and all(len(site.node.args) > 1 for site in sites):
+        edits = [put(site, "FUNC(SECOND, FIRST).T") for site in sites]
+        yield mistake("draw_transposed.parameters", edits)
+        edits = [put(site, "FUNC(SECOND, FIRST)") for site in sites]
+        yield mistake("wrong_size.parameters", edits)
+    if len(sites) > 1:
+        count = len(sites)
+        shape = ", ".join(map(ast.unparse, sites[0].node.args))
+        shape = shape if len(sites[0].node.args) > 1 else f"*{shape}"
+        first = f"(_drawn := FUNC({count}, {shape}))[0]"
+        texts = [first, *(f"_drawn[{index}]" for index in range(1, count))]
+        edits = [put(site, text) for site, text in zip(sites, texts, strict=True)]
+        yield mistake("draw_at_once", edits)
+
+
+def stored_weights(scope: Scope) -> Iterator[Rewrite]:
+    """The weight of a layer, used as it is stored, or without its bias."""
+    if scope.is_constructor or scope.owner is None:
+        return
+    layers = [site for site in scope.of(ast.Call) if _is_layer(site.node)]
+    alone = [[site] for site in layers]
+    for some in (*alone, layers) if len(layers) > 1 else alone:
+        several, name = len(some) > 1, name_of(some[0].node.func)
+        edits = [put(site, "FIRST @ FUNC.weight") for site in some]
+        key = "stored_weight.layers" if several else "stored_weight.layer"
+        yield mistake(key, edits, layer=name)
+        edits = [put(site, "FIRST @ FUNC.weight.T") for site in some]
+        key = "bias_wrong.unused_biases" if several else "bias_wrong.unused_bias"
+        yield mistake(key, edits, layer=name)
+
+
+def _is_layer(call: ast.Call) -> bool:
+    own = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "self"
+    return own and len(call.args) == 1 and "dropout" not in name_of(call.func).lower()

@@ -1,0 +1,245 @@
+"""Mistakes in queries, keys and values, and in their products."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import combinations
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Scope,
+    Site,
+    mistake,
+    name_of,
+    put,
+    swapped,
+    transposed,
+)
+from autograder.diagnosis.mistakes.vocabulary import (
+    PROJECTIONS,
+    is_parameter,
+    role_of,
+)
+
+FEATURES = "features compared with features"  # a group of mistakes
+
+MIXED = (  # of weights and the tokens that they mix
+    ("LEFT.unsqueeze(-1) * RIGHT", "wrong_reduction.not_summed"),
+    ("(LEFT.unsqueeze(-1) * RIGHT).sum(-1)", "wrong_axis.over_features"),
+    ("RIGHT[LEFT.argmax(-1)]", "wrong_reduction.largest_weight"),
+    ("LEFT @ RIGHT + 1", "wrong_reduction.starts_at_one"),
+)
+
+USED_FOR = {  # another quantity is used where this one must be
+    "queries": "projection_exchanged.for_queries",
+    "keys": "projection_exchanged.for_keys",
+    "values": "projection_exchanged.for_values",
+}
+
+PAIRED = ("Linear", "rand", "randn", "draw", "transpose", "view", "reshape", "softmax")
+
+
+def products(scope: Scope) -> Iterator[Rewrite]:
+    """A matrix product: operands exchanged, repeated, transposed, or not added up."""
+    for site in scope.of(ast.BinOp):
+        node = site.node
+        if not isinstance(node.op, ast.MatMult):
+            continue
+        left, right = role_of(node.left), role_of(node.right)
+        make = partial(put, site)
+        if transposed(node.right) is not None:
+            edit = make("OLD.transpose(-2, -1)")
+            yield mistake("transposed.scores", edit, "exchange queries keys")
+            yield from _repeated(scope, site)
+        elif left == "weights":
+            yield mistake("transposed.weights", make("LEFT.transpose(-2, -1) @ RIGHT"))
+        else:
+            key = "transposed.quantity" if right else "transposed.factor"
+            what = scope.phrase(node.right) or "the second factor"
+            yield mistake(key, make("LEFT @ RIGHT.transpose(-2, -1)"), what=what)
+        yield from _other_products(scope, site)
+        yield mistake("wrong_reduction.entries", make("LEFT * RIGHT"))
+        if right:
+            continue
+        yield mistake("wrong_axis", make("(LEFT * RIGHT).sum(-1)"), "wrong_axis product")
+
+
+def _is_named_otherwise(site: Site) -> bool:
+    """Whether one factor alone is what other rules return, or project."""
+    if role_of(site.node.left) == "weights":
+        return isinstance(site.holder, ast.Return)
+    return bool(role_of(site.node.right))
+
+
+def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """The factors in the other order, only one of them, or their products not added up."""
+    make = partial(put, site)
+    left = scope.phrase(site.node.left) or "the first factor"
+    turned = transposed(site.node.right)
+    right = scope.phrase(turned or site.node.right) or "the second factor"
+    if right != left:
+        key, group = ("factors_exchanged.order", "")
+        if turned is not None:
+            key, group = "factors_exchanged.features", FEATURES
+        yield mistake(key, make("RIGHT @ LEFT"), group, one=left, other=right)
+        if turned is not None or not _is_named_otherwise(site):
+            key = "step_missing.product_of" if left.startswith("`") else "step_missing.product"
+            yield mistake(key, make("LEFT"), one=left, other=right)
+    if turned is not None:
+        text = "LEFT.transpose(-2, -1) @ RIGHT.transpose(-2, -1)"
+        yield mistake("wrong_axis.features", make(text), FEATURES)
+        text = "LEFT.unsqueeze(-2) * RIGHT.transpose(-2, -1).unsqueeze(-3)"
+        yield mistake("wrong_reduction.one_by_one", make(text))
+        for name in scope.tensors:
+            if not role_of(ast.Name(name)):
+                text = f"{name} @ {name}.transpose(-2, -1)"
+                yield mistake("projection_missing.compared", make(text), name=name)
+    if role_of(site.node.left) == "weights":
+        for text, key in MIXED:
+            yield mistake(key, make(text), what=right.removeprefix("the "))
+    elif turned is None:
+        yield mistake("wrong_axis.products", make("(LEFT * RIGHT).sum(0)"))
+
+
+def _repeated(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    left = scope.phrase(site.node.left) or "the vectors"
+    right = scope.phrase(transposed(site.node.right)) or "the vectors"
+    if left == right:
+        return
+    for template, what, other in (
+        ("LEFT @ LEFT.transpose(-2, -1)", left, right),
+        ("RIGHT.transpose(-2, -1) @ RIGHT", right, left),
+    ):
+        group = f"{what} for {other}".replace("the ", "")
+        yield mistake("operand_repeated.compared", put(site, template), group, what=what)
+
+
+def projections(scope: Scope) -> Iterator[Rewrite]:
+    """One of queries, keys and values used for another, or the inputs for one of them."""
+    if scope.is_constructor:
+        return
+    shapes = {id(site.node.value) for site in scope.of(ast.Attribute) if site.node.attr == "shape"}
+    tensors = {str(role): name for role, name in scope.by_role.items() if role in PROJECTIONS}
+    names = (*scope.tensors, *scope.locals)
+    matrices = {role_of(ast.Name(name)): name for name in names if is_parameter(name)}
+    for site in scope.of(ast.Name):
+        role = role_of(site.node)
+        known = matrices if is_parameter(site.node.id) else tensors
+        loaded = isinstance(site.node.ctx, ast.Load) and id(site.node) not in shapes
+        if role not in known or not loaded:
+            continue
+        others = [(other, name) for other, name in known.items() if other != role]
+        for other, name in others:
+            yield mistake(USED_FOR[role], put(site, name), f"{other} for {role}", other=other)
+        inputs = [name for name in scope.tensors if not role_of(ast.Name(name))]
+        for name in inputs if known[role] not in scope.tensors else ():
+            edit, group = put(site, name), f"inputs for {role}"
+            yield mistake("projection_missing.inputs", edit, group, name=name, role=role)
+
+
+def layers(scope: Scope) -> Iterator[Rewrite]:
+    """A layer that is skipped, or exchanged with another one; another input of a layer."""
+    if scope.is_constructor or scope.owner is None:
+        return
+    found = [site for site in _uses_of_layers(scope) if role_of(site.node) in PROJECTIONS]
+    for one, other in combinations(found, 2):
+        roles = role_of(one.node), role_of(other.node)
+        if roles[0] != roles[1]:
+            edits = (put(one, "NEW", NEW=other.node), put(other, "NEW", NEW=one.node))
+            yield _exchange(edits, *roles)
+            yield from _other_layers(scope, one, other)
+    for site in scope.of(ast.Call):
+        call = site.node
+        own = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "self"
+        if own and len(call.args) == 1 and "dropout" not in name_of(call.func).lower():
+            role = role_of(call)
+            name = name_of(call.func)
+            key, group = "layer_unused.layer", ""
+            if role in PROJECTIONS:
+                key, group = "projection_missing.layer", f"inputs for {role}"
+            yield mistake(key, put(site, "FIRST"), group, layer=name, role=role)
+    yield from _other_inputs(scope)
+
+
+def _other_layers(scope: Scope, one: Site, other: Site) -> Iterator[Rewrite]:
+    """One of two layers makes both quantities, from different inputs."""
+    calls = {id(site.node.func): site.node.args for site in scope.of(ast.Call)}
+    given = [ast.unparse(calls.get(id(site.node), [])) for site in (one, other)]
+    if given[0] == given[1]:
+        return  # then one quantity is used for the other
+    for site, instead in ((one, other), (other, one)):
+        used, unused = name_of(instead.node), name_of(site.node)
+        words = {"layer": used, "other": unused, "role": role_of(site.node)}
+        edit = put(site, "NEW", NEW=instead.node)
+        yield mistake("projection_exchanged.one_layer", edit, **words)
+
+
+def _exchange(edits: Sequence[Edit], one: str, other: str) -> Rewrite:
+    """Two projections, exchanged by *edits*."""
+    group = f"exchange {' '.join(sorted((one, other), reverse=True))}"
+    if {one, other} == {"queries", "keys"}:
+        return mistake("projection_exchanged.queries_and_keys", edits, group)
+    return mistake("projection_exchanged.quantities", edits, group, one=one, other=other)
+
+
+def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
+    """Another argument goes into a projection."""
+    tensors = [name for name in scope.tensors if name not in scope.optional]
+    for site in scope.of(ast.Name):
+        if site.node.id not in tensors or not isinstance(site.node.ctx, ast.Load):
+            continue
+        for name in tensors:
+            right = site.node.id
+            if name != right:
+                group = f"operand_repeated {name} {right}"
+                edit = put(site, name)
+                yield mistake("operand_repeated.argument", edit, group, name=name, right=right)
+
+
+def inputs(scope: Scope) -> Iterator[Rewrite]:
+    """Two arguments that are exchanged."""
+    for one, other in combinations(scope.tensors, 2):
+        sites = [site for site in scope.of(ast.Name) if site.node.id in {one, other}]
+        sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]
+        edits = [put(site, other if site.node.id == one else one) for site in sites]
+        if {site.node.id for site in sites} == {one, other}:
+            roles = [role_of(ast.Name(name)) for name in (one, other)]
+            if all(roles):
+                yield _exchange(edits, *roles)
+            else:
+                yield mistake("projection_exchanged.names", edits, one=one, other=other)
+
+
+def _uses_of_layers(scope: Scope) -> Iterator[Site]:
+    for site in scope.of(ast.Attribute):
+        if ast.unparse(site.node.value) == "self" and isinstance(site.node.ctx, ast.Load):
+            yield site
+
+
+def handed_on(scope: Scope) -> Iterator[Rewrite]:
+    """Two arguments that are exchanged where they are handed on."""
+    for site in scope.of(ast.Call):
+        if name_of(site.node.func) in PAIRED:
+            continue  # other rules say what such calls mean
+        for first in range(len(site.node.args) - 1):
+            pair = site.node.args[first : first + 2]
+            names = [one.id for one in pair if isinstance(one, ast.Name)]
+            if len(names) == len(pair) and {*names} <= {*scope.arguments}:
+                one, other = names
+                edit = Edit(site, partial(swapped, first))
+                yield mistake("arguments_exchanged.passed", edit, one=one, other=other)
+
+
+def one_source(scope: Scope) -> Iterator[Rewrite]:
+    """One argument that stands for all the others."""
+    names = [name for name in scope.tensors if name not in scope.optional]
+    sites = [site for site in scope.of(ast.Name) if site.node.id in names[1:]]
+    sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]
+    if len(names) > 1 and len({site.node.id for site in sites}) > 1:
+        edits: list[Edit] = [put(site, names[0]) for site in sites]
+        yield mistake("operand_repeated.all", edits, name=names[0], names=_listed(names[1:]))
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(f"`{name}`" for name in names)

@@ -1,0 +1,153 @@
+"""Mistakes in sums, means and maxima, and in how two numbers are combined."""
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from autograder.diagnosis.mistakes.masks import is_triangle
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Scope,
+    constant,
+    input_site,
+    leave_out,
+    mistake,
+    name_of,
+    option,
+    put,
+    restate,
+)
+from autograder.diagnosis.mistakes.vocabulary import ORDINALS, axis_of, other_axes
+
+REDUCTIONS = ("sum", "mean", "amax", "max", "prod")
+
+OTHERS = {
+    "sum": ("mean",),
+    "mean": ("sum", "amax"),
+    "amax": ("amin", "mean"),
+    "max": ("min",),
+}
+
+AXES = {  # by whether something is divided by it: along another axis, over all, without its axis
+    False: ("wrong_axis.reduction", "wrong_axis.everything", "wrong_axis.lost"),
+    True: ("wrong_divisor.axis", "wrong_divisor.everything", "wrong_divisor.lost"),
+}
+
+OPERATIONS: dict[type[ast.operator], dict[str, str]] = {
+    ast.Add: {
+        "LEFT - RIGHT": "wrong_operation.difference_for_sum",
+        "LEFT": "wrong_operation.no_second_term",
+    },
+    ast.Sub: {"LEFT + RIGHT": "wrong_operation.sum_for_difference"},
+    ast.Mult: {
+        "LEFT + RIGHT": "wrong_operation.sum_for_product",
+        "LEFT": "wrong_operation.no_second_factor",
+        "LEFT / RIGHT": "wrong_operation.quotient_for_product",
+    },
+}
+
+OTHER_DIVISORS = (  # than the sum; the second place is for its axis, and whether that is kept
+    ("X.amax({})", "wrong_divisor.largest"),
+    ("X.abs().sum({})", "wrong_divisor.absolute"),
+    ("X.shape[-1]", "wrong_divisor.count"),
+    ("X.norm()", "wrong_divisor.length"),
+)
+
+QUOTIENTS = (  # in the place of LEFT / RIGHT
+    ("LEFT", "wrong_divisor.none"),
+    ("LEFT * RIGHT", "wrong_divisor.product"),
+    ("LEFT / LEFT", "wrong_divisor.itself"),
+    ("torch.softmax(LEFT, dim=-1)", "wrong_divisor.softmax"),
+)
+
+WORDS = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
+
+
+def reductions(scope: Scope) -> Iterator[Rewrite]:
+    """Sums and means: along another axis, over everything, without the axis, or another one."""
+    divisors = {id(node) for site in scope.of(ast.BinOp) for node in _divisor(site.node)}
+    for site in scope.calls(*REDUCTIONS):
+        call = site.node
+        source = input_site(site)
+        name = name_of(call.func)
+        if source is None or not isinstance(call.func, ast.Attribute) or name in scope.locals:
+            continue
+        dim = option(call, "dim", 1)
+        divides = id(call) in divisors
+        other_axis, everything, other_shape = AXES[divides]
+        what = "divisor" if divides else {"sum": "sum", "mean": "mean"}.get(name, "maximum")
+        keeps = ", keepdim=True" if any(one.arg == "keepdim" for one in call.keywords) else ""
+        make = partial(put, site, X=source, D=dim)
+        if dim is not None:
+            for axis in other_axes(dim, (0, 1, -1, -2, 2)):
+                edit = make(f"X.{name}(dim={axis}{keeps})")
+                words = {"what": what, "axis": ORDINALS[axis], "right": axis_of(dim)}
+                yield mistake(other_axis, edit, other_axis, **words)
+            if not divides:
+                yield mistake("step_missing.reduction", make("X"), what=what)
+            yield mistake(everything, make(f"X.{name}()"), what=what)
+            if keeps:
+                yield mistake(other_shape, make(f"X.{name}(dim=D)"), what=what)
+        yield from _other_divisors(make, name, dim, keeps) if divides or name == "mean" else ()
+        for other in OTHERS.get(name, ()):
+            text = f"X.{other}(dim=D{keeps})" if dim is not None else f"X.{other}()"
+            old, new = WORDS.get(name, name), WORDS.get(other, other)
+            key = "wrong_divisor.other" if divides else "wrong_reduction.other"
+            yield mistake(key, make(text), old=old, new=new)
+
+
+def _other_divisors(
+    make: Callable[[str], Edit], name: str, dim: ast.expr | None, keeps: str
+) -> Iterator[Rewrite]:
+    """Something else than the sum that divides; *keeps* is the option that keeps the axis."""
+    along = f"dim=D{keeps}" if dim is not None else ""
+    if name == "mean":
+        if dim is not None:
+            yield mistake("wrong_divisor.one_less", make("X.sum(dim=D) / (X.shape[D] - 1)"))
+        return
+    for text, key in OTHER_DIVISORS:
+        yield mistake(key, make(text.format(along)))
+
+
+def _divisor(node: ast.BinOp) -> Iterator[ast.expr]:
+    if isinstance(node.op, ast.Div):
+        yield node.right
+
+
+def operations(scope: Scope) -> Iterator[Rewrite]:
+    """Two numbers that are combined by another operation, or of which one has no effect."""
+    slices = [site.node for site in scope.of(ast.Slice)]
+    bounds = {id(bound) for one in slices for bound in (one.lower, one.upper)}  # see `positions`
+    for site in scope.of(ast.BinOp):
+        node = site.node
+        divides = isinstance(node.op, ast.Div) and isinstance(node.right, ast.Call | ast.Name)
+        if divides and "sqrt" not in ast.unparse(node.right):
+            for text, key in QUOTIENTS:
+                yield mistake(key, put(site, text))
+        elif isinstance(node.op, ast.Div):
+            yield mistake("wrong_operation.rounded_down", put(site, "LEFT // RIGHT"))
+        known = id(node) in bounds or is_triangle(node.right)  # other rules say what these hide
+        others = OPERATIONS.get(type(node.op), {}) if not known else {}
+        for template, key in others.items():
+            yield mistake(key, put(site, template))
+    for site in scope.of(ast.AugAssign):
+        parts = {"T": site.node.target, "V": site.node.value}
+        yield mistake("wrong_reduction.last_term", restate(site, "T = V", **parts))
+        yield mistake("wrong_reduction.no_term", leave_out(site))
+        yield mistake("wrong_reduction.multiplied", restate(site, "T *= V", **parts))
+    for site in scope.of(ast.Constant):
+        if isinstance(site.node.value, float) and isinstance(site.holder, ast.Assign):
+            more = constant(site, site.node.value + 1)
+            yield mistake("wrong_reduction.start", more)
+
+
+def shares(scope: Scope) -> Iterator[Rewrite]:
+    """A size that is not divided by another one, or multiplied by it."""
+    for site in scope.of(ast.BinOp):
+        if not isinstance(site.node.op, ast.FloorDiv):
+            continue
+        name = name_of(site.node.right)
+        what = f"`{name}`" if name in scope.argument_names else "another one"
+        yield mistake("wrong_operation.undivided_size", put(site, "LEFT"), what=what)
+        yield mistake("wrong_operation.multiplied_size", put(site, "LEFT * RIGHT"), what=what)

@@ -1,0 +1,397 @@
+"""Mistakes as rewrites of the syntax tree of an exercise: made, applied, compiled and undone."""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from types import CodeType
+from typing import Any, NamedTuple
+
+from autograder.diagnosis.mistakes.kinds import KINDS
+from autograder.diagnosis.mistakes.vocabulary import is_parameter, role_of
+
+Make = Callable[[Any], Any]
+TRANSPOSES = ("transpose", "permute", "swapaxes", "t")
+PLAIN = {"int", "float"}  # annotations of arguments that are numbers
+TENSOR = "Tensor"  # in the annotation of an argument
+FUNCTION = ast.FunctionDef
+START = 3  # as deep as a statement of a method; edits inside it come first
+
+
+class Site(NamedTuple):
+    """A place in the tree: an attribute of a node, or an index of a list."""
+
+    holder: Any
+    key: Any
+    depth: int
+
+    @property
+    def node(self) -> Any:
+        """What stands there now."""
+        if isinstance(self.holder, list):
+            return self.holder[self.key]
+        return getattr(self.holder, self.key)
+
+    def put(self, new: Any) -> None:
+        """Put *new* there."""
+        if isinstance(self.holder, list):
+            self.holder[self.key] = new
+        else:
+            setattr(self.holder, self.key, new)
+
+    @property
+    def place(self) -> tuple[int, Any]:
+        """What two edits of the same place have in common."""
+        return id(self.holder), self.key
+
+
+class Edit(NamedTuple):
+    """A new node for a place, made of the one that stands there."""
+
+    site: Site
+    make: Make
+
+
+class Rewrite(NamedTuple):
+    """A mistake: what it is, what a student reads, and the edits that make it.
+
+    Of those that fit equally well and have the same *group*, only the first is said.
+    """
+
+    kind: str
+    explanation: str
+    question: str
+    edits: tuple[Edit, ...]
+    group: str
+
+    @property
+    def places(self) -> frozenset[tuple[int, Any]]:
+        """The places that it changes."""
+        return frozenset(edit.site.place for edit in self.edits)
+
+
+def mistake(key: str, edits: Edit | Sequence[Edit], group: str = "", **words: object) -> Rewrite:
+    """Make a rewrite with the sentences that ``kinds.toml`` has at *key*.
+
+    *key* is a kind, or a kind and one of its variants, as in "mask_fill.zero"; *words* fill the
+    placeholders of the sentences.
+    """
+    kind, _, variant = key.partition(".")
+    said = KINDS[kind].wording(variant, words)
+    edits = (edits,) if isinstance(edits, Edit) else tuple(edits)
+    group = group or f"{kind} {said.explanation}"
+    return Rewrite(kind, said.explanation, said.question, edits, group)
+
+
+def expression(template: str, **parts: Any) -> Any:
+    """Parse *template* with nodes in the place of names."""
+    return _Fill(parts).visit(ast.parse(template, mode="eval").body)
+
+
+def statement(template: str, **parts: Any) -> Any:
+    """Parse one statement with nodes in the place of names; a name alone may be a statement."""
+    return _Fill(parts).visit(ast.parse(template).body[0])
+
+
+def put(site: Site, template: str, **parts: Any) -> Edit:
+    """Replace the node at *site* by *template*, in which names stand for nodes.
+
+    OLD is the node itself; LEFT and RIGHT are its operands, FIRST and SECOND its arguments, FUNC is
+    what it calls and OBJECT that on which a method is called. Each of *parts* is a node, or the
+    place of one, which is read when the edit is applied.
+    """
+
+    def make(old: Any) -> Any:
+        now = {name: part.node if isinstance(part, Site) else part for name, part in parts.items()}
+        return expression(template, **_parts(old), **now)
+
+    return Edit(site, make)
+
+
+def restate(site: Site, template: str, **parts: Any) -> Edit:
+    """Replace the statement at *site* by *template*, in which OLD is the statement itself."""
+    return Edit(site, lambda old: statement(template, **{"OLD": old, **parts}))
+
+
+def before(site: Site, text: str) -> Edit:
+    """Run *text* before the statement at *site*."""
+
+    def make(old: ast.stmt) -> ast.stmt:
+        new = ast.parse(f"if True:\n    {text}").body[0]
+        new.body.append(old)  # type: ignore[attr-defined]  # an if has a body
+        return new
+
+    return Edit(site, make)
+
+
+def constant(site: Site, value: object) -> Edit:
+    """Replace the node at *site* by a constant."""
+    return put(site, repr(value))
+
+
+def leave_out(site: Site) -> Edit:
+    """Do nothing in the place of the statement at *site*."""
+    return restate(site, "pass")
+
+
+def _parts(node: Any) -> dict[str, Any]:
+    """Name the parts of *node*."""
+    found = {"OLD": node}
+    match node:
+        case ast.BinOp(left, _, right):
+            found |= {"LEFT": left, "RIGHT": right}
+        case ast.Compare(left, _, [right]):
+            found |= {"LEFT": left, "RIGHT": right}
+        case ast.Call(func, args):
+            found |= {"FUNC": func} | dict(zip(("FIRST", "SECOND"), args, strict=False))
+            if isinstance(func, ast.Attribute):
+                found["OBJECT"] = func.value
+        case ast.Attribute(value):
+            found["OBJECT"] = value
+    return found
+
+
+class _Fill(ast.NodeTransformer):
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self._parts = parts
+
+    def visit_Name(self, node: ast.Name) -> Any:  # the name that ast calls
+        return self._parts.get(node.id, node)
+
+    def visit_Expr(self, node: ast.Expr) -> Any:  # also the name that ast calls
+        new = self.visit(node.value)
+        return new if isinstance(new, ast.stmt) else ast.copy_location(ast.Expr(new), node)
+
+
+def name_of(node: ast.expr) -> str:
+    """Return the last part of a dotted name."""
+    match node:
+        case ast.Attribute(_, name) | ast.Name(name):
+            return name
+    return ""
+
+
+def is_module(node: ast.expr) -> bool:
+    """Whether *node* is torch or one of its packages, so that a call on it is no method."""
+    return ast.unparse(node) in {"torch", "nn", "F", "nn.functional", "torch.nn.functional", "math"}
+
+
+def site_of(parent: Site, holder: Any, key: Any) -> Site:
+    """Return a place within the node at *parent*."""
+    return Site(holder, key, parent.depth + 1)
+
+
+def input_site(site: Site) -> Site | None:
+    """Return the place of the tensor that the call at *site* works on."""
+    call = site.node
+    if isinstance(call.func, ast.Attribute) and not is_module(call.func.value):
+        return site_of(site, call.func, "value")
+    return site_of(site, call.args, 0) if call.args else None
+
+
+def option(call: ast.Call, name: str, position: int) -> ast.expr | None:
+    """Return the argument *name* of *call*, which may stand at *position* (from the tensor on)."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if isinstance(call.func, ast.Attribute) and not is_module(call.func.value):
+        position -= 1
+    return call.args[position] if 0 <= position < len(call.args) else None
+
+
+def transposed(node: ast.expr | None) -> ast.expr | None:
+    """Return the tensor of which *node* is the transposed one."""
+    match node:
+        case ast.Attribute(tensor, "T" | "mT"):
+            return tensor
+        case ast.Call(ast.Attribute(tensor, name)) if name in TRANSPOSES:
+            return tensor
+    return None
+
+
+def swapped(first: int, old: ast.Call) -> ast.expr:
+    """Return a call with two neighbouring arguments exchanged, from *first* on."""
+    args = list(old.args)
+    args[first], args[first + 1] = args[first + 1], args[first]
+    return ast.copy_location(ast.Call(old.func, args, old.keywords), old)
+
+
+class Scope:
+    """A function of the solution: its places, arguments, and what its names stand for.
+
+    *methods* are it and the other methods of its class.
+    """
+
+    def __init__(self, node: FUNCTION, sites: Sequence[Site], owner: ast.ClassDef | None) -> None:
+        self.node = node
+        self.owner = owner
+        self.methods: list[Scope] = [self]
+        self.sites = sites
+        arguments = [arg for arg in (*node.args.posonlyargs, *node.args.args) if arg.arg != "self"]
+        self.arguments = tuple(arg.arg for arg in arguments)
+        self.tensors = tuple(arg.arg for arg in arguments if TENSOR in (arg.type_comment or ""))
+        self.numbers = tuple(name for name in self.arguments if name not in self.tensors)
+        self.plain = tuple(arg.arg for arg in arguments if arg.type_comment in PLAIN)
+        self.optional = self.arguments[len(self.arguments) - len(node.args.defaults) :]
+
+    @property
+    def is_constructor(self) -> bool:
+        """Whether it makes the parameters of a module."""
+        return self.node.name == "__init__"
+
+    @cached_property
+    def locals(self) -> dict[str, ast.expr]:
+        """What each name is assigned last."""
+        return {
+            site.node.targets[0].id: site.node.value
+            for site in self.sites
+            if isinstance(site.node, ast.Assign) and isinstance(site.node.targets[0], ast.Name)
+        }
+
+    @cached_property
+    def sources(self) -> dict[str, ast.expr]:
+        """What each name comes from, alone or as one of several."""
+        assigned = [site.node for site in self.of(ast.Assign)]
+        return {
+            node.id: one.value
+            for one in assigned
+            for node in ast.walk(one.targets[0])
+            if isinstance(node, ast.Name)
+        }
+
+    @cached_property
+    def by_role(self) -> dict[str, str]:
+        """The name of the first quantity of each role."""
+        found: dict[str, str] = {}
+        for name in sorted((*self.tensors, *self.locals), key=is_parameter):
+            if role := role_of(ast.Name(name)):
+                found.setdefault(role, name)
+        return found
+
+    @property
+    def argument_names(self) -> frozenset[str]:
+        """The names of the arguments of this method and of the others of its class."""
+        return frozenset(name for method in self.methods for name in method.arguments)
+
+    @property
+    def start(self) -> Site:
+        """The place of the first statement."""
+        return Site(self.node.body, 0, START)
+
+    @property
+    def after_super(self) -> Site:
+        """The place of the first statement after that which makes it a module."""
+        return Site(self.node.body, min(1, len(self.node.body) - 1), START)
+
+    def of(self, kind: Any) -> Iterator[Site]:
+        """Yield the places at which a node of *kind* stands."""
+        return (site for site in self.sites if isinstance(site.node, kind))
+
+    def calls(self, *names: str) -> Iterator[Site]:
+        """Yield the places of calls of a function or method with one of *names*."""
+        return (site for site in self.of(ast.Call) if name_of(site.node.func) in names)
+
+    def phrase(self, node: ast.expr | None) -> str:
+        """Say what *node* is: its role, or the argument that it is."""
+        if role := role_of(node):
+            return f"the {role}"
+        if isinstance(node, ast.Name) and node.id in self.arguments:
+            return f"`{node.id}`"
+        return ""
+
+
+class Exercise:
+    """The code of an exercise, and of the helpers that it calls, as a tree that rewrites change."""
+
+    def __init__(self, solution: str, name: str, exercises: Sequence[str]) -> None:
+        tree = ast.parse(solution)
+        known = {item.name: item for item in tree.body if isinstance(item, FUNCTION | ast.ClassDef)}
+        self.names = _reached(name, known, exercises)
+        self.module = ast.Module([known[item] for item in self.names], [])
+        _Bare().visit(self.module)
+        self.scopes = tuple(_scopes(self.module))
+
+    @contextmanager
+    def applied(self, rewrites: Sequence[Rewrite]) -> Iterator[None]:
+        """Apply the edits of *rewrites*, the innermost first; undo them at the end."""
+        edits = sorted(
+            (edit for one in rewrites for edit in one.edits), key=lambda edit: -edit.site.depth
+        )
+        done = []
+        try:
+            for edit in edits:
+                old = edit.site.node
+                done.append((edit.site, old))
+                edit.site.put(edit.make(old))
+            yield
+        finally:
+            for site, old in reversed(done):
+                site.put(old)
+
+    def compile(self, rewrites: Sequence[Rewrite], filename: str) -> CodeType:
+        """Compile the code with *rewrites*; raises what ``compile`` raises."""
+        with self.applied(rewrites):
+            return compile(self.module, filename, "exec")
+
+    def text(self, rewrites: Sequence[Rewrite]) -> str:
+        """Return the source with *rewrites*."""
+        with self.applied(rewrites):
+            return ast.unparse(self.module)
+
+
+def _reached(name: str, known: dict[str, Any], exercises: Sequence[str]) -> list[str]:
+    """List *name* after the helpers that it calls; other exercises stand for themselves."""
+    found = [name]
+    for one in found:
+        for node in ast.walk(known[one]):
+            if (
+                isinstance(node, ast.Name)
+                and node.id in known
+                and node.id not in (*found, *exercises)
+            ):
+                found.append(node.id)
+    return found[::-1]
+
+
+class _Bare(ast.NodeTransformer):
+    """Removes docstrings and annotations, which cost time to compile; keeps what is a tensor."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.type_comment = ast.unparse(node.annotation) if node.annotation else TENSOR
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: FUNCTION) -> FUNCTION:  # the name that ast calls
+        node.returns = None
+        return self.visit_ClassDef(node)  # type: ignore[return-value,arg-type]  # both have a body
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # also the name that ast calls
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass(lineno=node.lineno, col_offset=0)]
+        self.generic_visit(node)
+        return node
+
+
+def _scopes(module: ast.Module) -> Iterator[Scope]:
+    for item in module.body:
+        if isinstance(item, FUNCTION):
+            yield Scope(item, list(_sites(item, 1)), None)
+        elif isinstance(item, ast.ClassDef):
+            functions = [node for node in item.body if isinstance(node, FUNCTION)]
+            methods = [Scope(node, list(_sites(node, 2)), item) for node in functions]
+            for method in methods:
+                method.methods = methods
+            yield from methods
+
+
+def _sites(node: ast.AST, depth: int) -> Iterator[Site]:
+    """Yield every place below *node*, in the order of the source."""
+    for key, value in ast.iter_fields(node):
+        if isinstance(value, ast.AST):
+            yield Site(node, key, depth)
+            yield from _sites(value, depth + 1)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, ast.AST):
+                    yield Site(value, index, depth)
+                    yield from _sites(item, depth + 1)

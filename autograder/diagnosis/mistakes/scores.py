@@ -1,0 +1,223 @@
+"""Mistakes in the scores and the softmax: scale, axis, exponentials, weights."""
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Rewrite,
+    Scope,
+    Site,
+    input_site,
+    is_module,
+    mistake,
+    name_of,
+    option,
+    put,
+    site_of,
+)
+from autograder.diagnosis.mistakes.vocabulary import (
+    PROJECTIONS,
+    role_of,
+)
+
+ROOTS = (0.5, -0.5)
+
+CONSTANT_SIZES = (2, 3, 4, 8, 64)  # that students take from a document for every size
+
+POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
+    ("LEFT / SIZE", "scale_wrong_power.size"),
+    ("LEFT / (SIZE * 0.5)", "scale_wrong_power.half_the_size"),
+    ("LEFT * RIGHT", "scale_wrong_power.larger"),
+    ("(LEFT / SIZE) ** 0.5", "scale_wrong_power.root_of_all"),
+)
+
+SOFTMAX = "softmax"
+
+OTHERS_THAN_SOFTMAX = (
+    ("X", "softmax_missing.scores"),
+    ("torch.sigmoid(X)", "softmax_missing.sigmoid"),
+    ("torch.log_softmax(X, dim=D)", "softmax_missing.logarithms"),
+    ("(lambda s: s / s.sum(dim=D, keepdim=True))(X)", "softmax_missing.without_exponential"),
+    ("torch.exp(X)", "softmax_missing.without_sum"),
+    (
+        "torch.nn.functional.one_hot(X.argmax(dim=D), X.shape[D]).to(X.dtype)",
+        "softmax_missing.largest_score",
+    ),
+)
+
+AXES = (
+    ("-2", "softmax_axis.queries"),
+    ("0", "softmax_axis.first"),
+    ("1", "softmax_axis.second"),
+)
+
+SHIFTS = (  # LEFT are the scores from which their maximum must be subtracted
+    ("LEFT", "softmax_unstable.not_shifted"),
+    ("LEFT - LEFT.max()", "softmax_unstable.one_maximum"),
+    ("LEFT - LEFT.mean()", "softmax_unstable.mean"),
+    ("LEFT / LEFT.abs().max()", "softmax_unstable.divided"),
+)
+
+
+def scale(scope: Scope) -> Iterator[Rewrite]:
+    """The scale of the scores: forgotten, by another size or power, in another place."""
+    for site in scope.of(ast.BinOp):
+        node = site.node
+        if not (isinstance(node.op, ast.Div) and _is_root(node.right)):
+            continue
+        size = _size(node.right)
+        what = scope.phrase(node.left) or "the scores"
+        yield mistake("scale_missing", put(site, "LEFT"))
+        for text, key in POWERS:
+            yield mistake(key, put(site, text, SIZE=size), what=what)
+        yield from _other_sizes(scope, site, what)
+        if after := next(scope.calls(SOFTMAX), None):
+            root = node.right
+            edits = (put(site, "LEFT"), put(after, "OLD / ROOT", ROOT=root))
+            yield mistake("scale_misplaced", edits)
+
+
+def _other_sizes(scope: Scope, site: Site, what: str) -> Iterator[Rewrite]:
+    for template, key, words in _sizes(scope):
+        edit = put(site, f"LEFT / ({template}) ** 0.5")
+        yield mistake(key, edit, "scale_wrong_size", what=what, **words)
+
+
+def _sizes(scope: Scope) -> Iterator[tuple[str, str, dict[str, object]]]:
+    """Yield every size in scope as an expression, the key of its sentence, and words for that."""
+    for name in scope.tensors:
+        yield f"{name}.shape[-1]", "scale_wrong_size.last_axis", {"name": name}
+        holds_tokens = not name.startswith("W") and role_of(ast.Name(name)) in {"", *PROJECTIONS}
+        key = "scale_wrong_size.tokens_in" if holds_tokens else "scale_wrong_size.axis_before_last"
+        yield f"{name}.shape[-2]", key, {"name": name}
+        yield f"{name}.shape[0]", "scale_wrong_size.first_axis", {"name": name}
+    for role in ("queries", "keys", "values"):
+        if (local := scope.by_role.get(role)) and local not in scope.tensors:
+            yield f"{local}.shape[-2]", "scale_wrong_size.tokens", {}
+            yield f"{local}.shape[1]", "scale_wrong_size.second_axis", {"role": role}
+    for name in scope.numbers:
+        yield name, "scale_wrong_size.argument", {"name": name}
+    if scope.owner is not None:
+        for name, layer in _attributes(scope.owner):
+            if isinstance(layer, ast.Call) and name_of(layer.func) == "Linear":
+                yield f"self.{name}.out_features", "scale_wrong_size.layer", {"layer": name}
+            elif isinstance(layer, ast.Name):
+                yield f"self.{name}", "scale_wrong_size.argument", {"name": layer.id}
+    for number in CONSTANT_SIZES:
+        yield str(number), "scale_wrong_size.constant", {"size": number}
+
+
+def _attributes(owner: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the attributes that the class sets, and what it sets them to."""
+    for node in ast.walk(owner):
+        match node:
+            case ast.Assign([ast.Attribute(ast.Name("self"), name)], value):
+                yield name, value
+
+
+def needless_scale(scope: Scope) -> Iterator[Rewrite]:
+    """A scale where the exercise asks for none."""
+    if any(_is_root(site.node.right) for site in scope.of(ast.BinOp)) or scope.is_constructor:
+        return
+    for site in scope.calls(SOFTMAX):
+        if (scores := input_site(site)) and scope.tensors:
+            size = f"{scope.tensors[0]}.shape[-1]"
+            for template in (f"OLD / ({size}) ** 0.5", f"OLD / ({size})"):
+                yield mistake("scale_extra", put(scores, template), "scale_extra")
+    for site in scope.of(ast.BinOp):
+        if isinstance(site.node.op, ast.MatMult):
+            what = scope.phrase(site.node) or "the products"
+            if role_of(site.node.left) == "weights":
+                edit = put(site, "OLD / LEFT.shape[-1]")
+                yield mistake("wrong_reduction.mean_of_weighted", edit, "scale_extra")
+            for template in ("OLD / LEFT.shape[-1] ** 0.5", "OLD / LEFT.shape[-1]"):
+                yield mistake("scale_extra.products", put(site, template), "scale_extra", what=what)
+
+
+def _is_root(node: ast.expr) -> bool:
+    match node:
+        case ast.BinOp(_, ast.Pow(), ast.Constant(power)):
+            return power in ROOTS
+        case ast.Call(func):
+            return name_of(func) == "sqrt"
+    return False
+
+
+def _size(node: ast.expr) -> ast.expr:
+    """Return the size whose root *node* takes."""
+    match node:
+        case ast.BinOp(size):
+            return size
+        case ast.Call(_, [size]):
+            return size
+        case ast.Call(ast.Attribute(size)):
+            return size
+    return node
+
+
+def softmax(scope: Scope) -> Iterator[Rewrite]:
+    """The softmax: over another axis, twice, or something else in its place."""
+    for site in scope.calls(SOFTMAX):
+        scores, dim = input_site(site), option(site.node, "dim", 1)
+        if scores is None or dim is None:
+            continue
+        make = partial(put, site, X=scores, D=dim)
+        for axis, key in AXES:
+            yield mistake(key, make(f"torch.softmax(X, dim={axis})"), "softmax_axis")
+        template = "(lambda s: torch.softmax(s.flatten(), dim=0).reshape(s.shape))(X)"
+        yield mistake("softmax_axis.together", make(template))
+        for template, key in OTHERS_THAN_SOFTMAX:
+            yield mistake(key, make(template))
+        yield mistake("softmax_twice", put(site, "torch.softmax(OLD, dim=D)", D=dim))
+
+
+def stable_softmax(scope: Scope) -> Iterator[Rewrite]:
+    """The shift that keeps exponentials finite: forgotten, or that of all slices together."""
+    for site in scope.of(ast.BinOp):
+        node = site.node
+        if isinstance(node.op, ast.Sub) and isinstance(node.right, ast.Call):
+            name = name_of(node.right.func)
+            inner = node.right.func
+            if name not in {"amax", "max"} or is_module(getattr(inner, "value", inner)):
+                continue
+            for text, key in SHIFTS:
+                yield mistake(key, put(site, text))
+
+
+def weights(scope: Scope) -> Iterator[Rewrite]:
+    """Weights that come in and are changed, or that do not count."""
+    for site in scope.of(ast.Name):
+        arrives = site.node.id in scope.tensors and role_of(site.node) == "weights"
+        if not arrives or not isinstance(site.node.ctx, ast.Load):
+            continue
+        for text, key in (
+            ("torch.softmax(OLD, dim=-1)", "softmax_twice.weights"),
+            ("(OLD / OLD.sum(dim=-1, keepdim=True))", "softmax_twice.sum"),
+            ("torch.full_like(OLD, 1 / OLD.shape[-1])", "weights_equal"),
+        ):
+            yield mistake(key, put(site, text))
+    for site in scope.calls(SOFTMAX):
+        yield mistake("weights_equal", put(site, "torch.full_like(OLD, 1 / OLD.shape[-1])"))
+
+
+def exponentials(scope: Scope) -> Iterator[Rewrite]:
+    """Exponentials of a softmax that is written out: left out, of another base or sign."""
+    for site in scope.calls("exp"):
+        for text, key in (
+            ("2 ** FIRST", "softmax_missing.powers_of_two"),
+            ("FUNC(-(FIRST))", "sign_reversed"),
+            ("FIRST", "softmax_missing.no_exponentials"),
+        ):
+            yield mistake(key, put(site, text))
+    for name, value in scope.locals.items():
+        if not (isinstance(value, ast.Call) and name_of(value.func) == "exp" and value.args):
+            continue
+        for site in scope.of(ast.Name):
+            if site.node.id == name and isinstance(site.node.ctx, ast.Load):
+                edit = put(site, "EXPONENT", EXPONENT=value.args[0])
+                yield mistake("softmax_missing.one_place", edit, "scores for exponentials")
+    for site in scope.calls(SOFTMAX):
+        if site.node.args:
+            argument = site_of(site, site.node.args, 0)
+            yield mistake("sign_reversed", put(argument, "-(OLD)"))

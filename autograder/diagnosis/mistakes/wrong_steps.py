@@ -1,0 +1,228 @@
+"""Steps that are missing, or that the exercise does not ask for, and wrong sizes."""
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Scope,
+    Site,
+    constant,
+    input_site,
+    leave_out,
+    mistake,
+    name_of,
+    option,
+    put,
+    site_of,
+    statement,
+)
+from autograder.diagnosis.mistakes.scores import SOFTMAX
+from autograder.diagnosis.mistakes.vocabulary import (
+    COUNTED,
+    ORDINALS,
+    PROJECTIONS,
+    axis_of,
+    other_axes,
+    role_of,
+)
+
+FIXED_SIZES = (2, 3, 4, 6, 8)  # those of the documents, and common choices
+
+FIXED_SHARES = (0.5, 0.1, 0.2)
+
+FIXED_AXES = (-1, 0, 1)
+
+DIGITS = (4, 3, 2)
+
+UNIT = "torch.nn.functional.normalize"
+
+CONVERSIONS = ("as_tensor", "tensor", "stack")
+
+SUMS = ("sum", "mean")  # a maximum may keep all axes
+
+
+def extra_steps(scope: Scope) -> Iterator[Rewrite]:
+    """A softmax, a length of one, a rounding, or another tensor that is added to the result."""
+    if scope.is_constructor:
+        return
+    softmax = any(scope.calls(SOFTMAX))
+    for value in _results(scope):
+        if not softmax and scope.tensors:
+            yield mistake("softmax_extra", put(value, "torch.softmax(OLD, dim=-1)"))
+        yield mistake("length_extra.rows", put(value, f"{UNIT}(OLD, dim=-1)"))
+        for digits in DIGITS:
+            text = f"torch.round(OLD, decimals={digits})"
+            yield mistake("rounded", put(value, text), "rounded")
+        names = [name for role, name in scope.by_role.items() if role == "queries"]
+        for name in dict.fromkeys((*scope.tensors, *names)):
+            role = role_of(ast.Name(name))
+            key = "sum_extra.quantity" if role else "sum_extra.argument"
+            yield mistake(key, put(value, f"OLD + {name}"), role=role, name=name)
+        if isinstance(value.node, ast.Call) and value.node.args:
+            yield mistake("sum_extra.input", put(value, "OLD + FIRST"))
+
+
+def _results(scope: Scope) -> list[Site]:
+    """List the places of the values that are returned."""
+    returns = [site for site in scope.of(ast.Return) if site.node.value is not None]
+    values = [site_of(site, site.node, "value") for site in returns]
+    return [site for site in values if not isinstance(site.node, ast.Tuple)]
+
+
+def lengths(scope: Scope) -> Iterator[Rewrite]:
+    """Vectors that are scaled to length one before they are compared."""
+    for site in scope.of(ast.BinOp):
+        if isinstance(site.node.op, ast.MatMult) and role_of(site.node.left) != "weights":
+            for axis in (-2, -1):  # of the factor on the right: columns, or a single vector
+                text = f"{UNIT}(LEFT, dim=-1) @ {UNIT}(RIGHT, dim={axis})"
+                yield mistake("length_extra.vectors", put(site, text), "cosine")
+    if any(scope.of(ast.AugAssign)) and len(scope.arguments) > 1:
+        one, other = scope.arguments[:2]
+        size = "sum(v * v for v in {}) ** 0.5"
+        product = f"({size.format(one)}) * ({size.format(other)})"
+        for value in _results(scope):
+            yield mistake("length_extra.cosine", put(value, f"OLD / ({product})"))
+            mean = put(value, f"OLD / len({one})")
+            yield mistake("wrong_reduction.other", mean, old="sum", new="mean")
+
+
+def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments in whose place the same number always stands."""
+    for name in (one for one in scope.plain if one not in scope.optional):
+        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
+        loads = [site for site in loads if isinstance(site.node.ctx, ast.Load)]
+        shares = "dropout" in name
+        numbers = FIXED_SHARES if shares else FIXED_AXES if name == "dim" else FIXED_SIZES
+        for number in numbers if loads else ():
+            edits = [constant(site, number) for site in loads]
+            yield mistake("argument_ignored.alone", edits, f"{name} is fixed", name=name)
+
+
+def other_sizes(scope: Scope) -> Iterator[Rewrite]:
+    """Sizes that are always the same number, or come from another axis."""
+    for site in scope.of(ast.BinOp):
+        left = site.node.left
+        if isinstance(site.node.op, ast.FloorDiv) and isinstance(left, ast.Subscript):
+            for axis in (0, 1):
+                edit = put(site, f"SHAPE[{axis}] // RIGHT", SHAPE=left.value)
+                yield _from_axis(scope, edit, left, axis, "A size")
+    for site in scope.of(ast.Assign):
+        value = site.node.value
+        sized = isinstance(value, ast.Subscript) and name_of(value.value) == "shape"
+        if not sized or not isinstance(value.slice, ast.Constant | ast.UnaryOp):
+            continue
+        make = partial(put, site_of(site, site.node, "value"))
+        name = name_of(site.node.targets[0])
+        what = f"`{name}`" if name in scope.argument_names else "A size"
+        what = f"The number of {COUNTED[name]}" if name in COUNTED else what
+        for number in FIXED_SIZES:
+            yield mistake("size_fixed.number", make(str(number)), what=what)
+        for axis in other_axes(value.slice, (0, 1, -1)):
+            edit = make(f"SHAPE[{axis}]", SHAPE=value.value)
+            yield _from_axis(scope, edit, value, axis, what)
+
+
+def _from_axis(scope: Scope, edit: Edit, size: ast.Subscript, axis: int, what: str) -> Rewrite:
+    of = scope.phrase(getattr(size.value, "value", None)) or "the input"
+    words = {"what": what, "of": of, "axis": ORDINALS[axis], "right": axis_of(size.slice)}
+    return mistake("size_of_another_axis.read", edit, **words)
+
+
+def values(scope: Scope) -> Iterator[Rewrite]:
+    """Steps without which a later one finds no value."""
+    known = set(scope.arguments)
+    for site in scope.of(ast.Assign):
+        target = site.node.targets[0]
+        if not isinstance(target, ast.Name | ast.Tuple):
+            continue
+        names = {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+        if not names & known:
+            yield from _without(scope, site)
+        known |= names
+
+
+def _without(scope: Scope, site: Site) -> Iterator[Rewrite]:
+    """The step at *site* is left out, if a name says what does not exist then."""
+    step, edit = site.node, leave_out(site)
+    role = role_of(step.targets[0])
+    if getattr(step.targets[0], "id", "") == "exponentials":
+        role = "exponentials"
+    shapes = [
+        node
+        for node in ast.walk(step.value)
+        if isinstance(node, ast.Attribute) and node.attr == "shape"
+    ]
+    if role == "mask":
+        yield mistake("value_missing.mask", edit)
+    elif role:
+        yield mistake("value_missing.quantity", edit, role=role)
+    elif shapes:
+        what = scope.phrase(shapes[0].value)
+        yield mistake("value_missing.size", edit, of=f" of {what}" if what else "")
+
+
+def axes(scope: Scope) -> Iterator[Rewrite]:
+    """A softmax, or a sum that keeps its axis, without the axis."""
+    for site in scope.calls(SOFTMAX):
+        if scores := input_site(site):
+            yield mistake("axis_missing.softmax", put(site, "torch.softmax(X)", X=scores))
+    for site in scope.calls(*SUMS):
+        name, source = name_of(site.node.func), input_site(site)
+        kept = option(site.node, "keepdim", 2) is not None
+        if source and kept and option(site.node, "dim", 1) is not None:
+            edit = put(site, f"X.{name}(keepdim=True)", X=source)
+            yield mistake("axis_missing.kept", edit, what=name)
+
+
+def stored(scope: Scope) -> Iterator[Rewrite]:
+    """Arguments of a constructor that the module does not keep."""
+    for site in scope.of(ast.Assign) if scope.is_constructor else ():
+        match site.node:
+            case ast.Assign([ast.Attribute(ast.Name("self"))], ast.Name(name)):
+                yield mistake("not_stored.argument", leave_out(site), name=name)
+
+
+def exchanged(scope: Scope) -> Iterator[Rewrite]:
+    """Two arguments of torch's functions that are exchanged."""
+    for site in scope.calls("masked_fill"):
+        if len(site.node.args) > 1:
+            edit = put(site, "OBJECT.masked_fill(SECOND, FIRST)")
+            yield mistake("arguments_exchanged.masked_fill", edit)
+    for site in scope.calls("register_buffer"):
+        yield mistake("arguments_exchanged.buffer", put(site, "FUNC(SECOND, FIRST)"))
+
+
+def conversions(scope: Scope) -> Iterator[Rewrite]:
+    """An argument that is not made a tensor; a layer that is not called; results never stored."""
+    for site in scope.of(ast.Assign):
+        match site.node:
+            case ast.Assign([ast.Name(name)], ast.Call(func)) if (
+                name in scope.arguments and name_of(func) in CONVERSIONS
+            ):
+                yield mistake("step_missing.conversion", leave_out(site), name=name)
+            case ast.Assign([ast.Subscript()]):
+                yield mistake("step_missing.never_filled", leave_out(site))
+    for site in scope.of(ast.Call):
+        layer = site.node.func
+        own = isinstance(layer, ast.Attribute) and ast.unparse(layer.value) == "self"
+        if own and role_of(site.node) in PROJECTIONS:
+            words = {"layer": layer.attr, "role": role_of(site.node)}
+            yield mistake("step_missing.layer_call", put(site, "FUNC"), **words)
+
+
+def without_gradients(scope: Scope) -> Iterator[Rewrite]:
+    """Parameters that are overwritten where torch records gradients."""
+    for site in scope.of(ast.With):
+        yield mistake("in_place.parameters", _without_block(site))
+
+
+def _without_block(site: Site) -> Edit:
+    def make(old: ast.With) -> ast.stmt:
+        new = statement("if True:\n    pass")
+        new.body = old.body
+        return new  # type: ignore[no-any-return]  # an if
+
+    return Edit(site, make)

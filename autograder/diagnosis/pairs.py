@@ -1,0 +1,222 @@
+"""Finds two mistakes that together explain what no single one explains.
+
+Two are tried only where each of them passes what the code passed, a bounded number of them. What
+depends on the programs and on the form of the wrong answers alone is worked out once for the class.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any, NamedTuple, Protocol
+
+from autograder.diagnosis.answers import form_of, has_form, same_answers
+from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.programs import ALL, Key, Programs, Script
+from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, FailedCheck, Ranking
+from autograder.suite.checks import Layer
+from autograder.suite.noise import Agreement
+
+MAX_PAIRS = 800  # that are tried for one submission; most are known from others of the class
+MAX_SIEVES = 2  # passed checks in which every mistake of a pair must give right answers
+MAX_KEPT = 500  # lists of pairs, and of their halves, of one exercise
+EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # where only right numbers pass
+# Verbs that show no result: where parameters are compared, results are only there for comparison.
+STATE = frozenset({"parameters", "shapes", "buffers", "state", "draw"})
+NEARLY, LEAST = 0.75, 3  # of the wrong answers, by which two mistakes are certain enough
+
+# The programs that may be half of a pair, each with all that answer the first check alike.
+Halves = Mapping[int, Sequence[int]]
+
+
+class Wanted(NamedTuple):
+    """What pairs must show that can explain a submission.
+
+    *screens* are failed checks, by name, and how many answers the code gave there; in *differing*
+    one of these is not the solution's, and *needed* is one in which no single mistake explains it.
+    *alone* are the programs that alone give one of the wrong answers: one is in every pair.
+    """
+
+    screens: tuple[tuple[str, int], ...]
+    differing: frozenset[str]
+    needed: frozenset[str]
+    alone: frozenset[int]
+
+
+class Evidence(Protocol):
+    """What the programs of an exercise and a submission show, as far as pairs need it."""
+
+    @property
+    def passed(self) -> Sequence[str]: ...  # noqa: D102  # names of checks
+
+    def seen(self, check: FailedCheck) -> Observation:
+        """Return what the submission showed."""
+
+    def script(self, check: str) -> Script:
+        """Return what a check asks."""
+
+    def layer(self, check: str) -> Layer | None:
+        """Return the layer of a check."""
+
+    def matching(self, keys: tuple[Key, ...], check: FailedCheck) -> dict[Key, Agreement]:
+        """Return those of *keys* that may answer like the submission."""
+
+    def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
+        """Whether a program answers like the solution."""
+
+    def shows(self, key: Key, check: FailedCheck) -> Agreement:
+        """Compare a program's answers with the submission's."""
+
+
+class PairSearch:
+    """The search for two mistakes in one exercise."""
+
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
+        self._halves: dict[Any, Halves] = {}
+        self._pairs: dict[Any, tuple[Key, ...]] = {}
+
+    def find(self, evidence: Evidence, ranking: Ranking) -> list[Candidate]:
+        """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
+        compared = Compared(evidence, ranking, len(self._programs.keys))
+        alone = compared.alone()
+        unexplained = compared.least_explained() or compared.unexplained_by(alone)
+        first = unexplained or ranking.wrong[0]
+        if not first.tells:
+            return []
+        name, halves = self._halves_for(evidence, first)
+        screens = list({check.name: check for check in (*compared.screens, first)}.values())
+        wanted = compared.wanted(screens, unexplained, alone)
+        if (name, wanted) not in self._pairs:
+            pairs = islice(self._able(evidence, halves, screens, wanted), MAX_PAIRS)
+            _keep(self._pairs, (name, wanted), tuple(pairs))
+        found: list[Candidate] = []
+        for key in evidence.matching(self._pairs[name, wanted], first):
+            equal = product(*(halves[number] for number in key))
+            found += [ranking.candidate(one) for one in equal if self._programs.compatible(one)]
+        complete = [one for one in found if ranking.is_complete(one)]
+        return complete or compared.nearly_complete(found)
+
+    def _able(
+        self, evidence: Evidence, halves: Halves, screens: Sequence[FailedCheck], wanted: Wanted
+    ) -> Iterator[Key]:
+        """Yield the pairs that can explain every wrong answer, the likeliest first."""
+        differs = {
+            number: frozenset(
+                check.name for check in screens if not evidence.like_the_solution((number,), check)
+            )
+            for number in halves
+        }
+        able = tuple(one for one, names in differs.items() if names and names >= wanted.needed)
+        for one, other in self._programs.pairs(able):
+            all_differ = differs[one] | differs[other] >= wanted.differing
+            if all_differ and (not wanted.alone or not wanted.alone.isdisjoint((one, other))):
+                yield one, other
+
+    def _halves_for(self, evidence: Evidence, first: FailedCheck) -> tuple[Any, Halves]:
+        """Return the programs that may be half of a pair, and a name for them."""
+        layers = [(evidence.layer(check), evidence.script(check)) for check in evidence.passed]
+        sieves = [
+            (STATE if layer is Layer.PARAMETERS else ALL, script)
+            for layer, script in layers
+            if layer in EXACT
+        ][:MAX_SIEVES]
+        answers, script = evidence.seen(first).answers, evidence.script(first.name)
+        last, form = len(answers) - 1, form_of(answers[-1][1])
+        name = script.check, last, form, tuple((verbs, one.check) for verbs, one in sieves)
+        if name not in self._halves:
+            equal: dict[Key, list[int]] = defaultdict(list)  # by the first that answers so
+            for key in self._programs.keys:
+                if self._has_form(key, script, last, form) and all(
+                    self._programs.solves(key, one, len(one.solved.answers), verbs)
+                    for verbs, one in sieves
+                ):
+                    equal[self._programs.alike(key, script, last)].append(key[0])
+            _keep(self._halves, name, {some[0]: some for some in equal.values()})
+        return name, self._halves[name]
+
+    def _has_form(self, key: Key, script: Script, last: int, form: Any) -> bool:
+        """Whether an answer of the program has the form of the code's.
+
+        What has another shape, or NaN elsewhere, is not repaired by a second mistake.
+        """
+        given = self._programs.answer(key, script, last)
+        return given is not None and given.fault is None and has_form(given.value, form)
+
+
+class Compared:
+    """The wrong answers of a submission, and the kinds of mistake that alone give them.
+
+    The first *count* numbers are those of programs with a kind of mistake.
+    """
+
+    def __init__(self, evidence: Evidence, ranking: Ranking, count: int) -> None:
+        self._evidence = evidence
+        self._ranking = ranking
+        self._count = count
+        self.screens = ranking.wrong[:MAX_SCREENS]
+
+    def alone(self) -> frozenset[int]:
+        """Return the programs that alone give one of the wrong answers."""
+        return frozenset(
+            key[0]
+            for check in self.screens
+            if check.tells
+            for key in self._alike(check)
+            if not self._evidence.like_the_solution(key, check)
+        )
+
+    def _alike(self, check: FailedCheck) -> list[Key]:
+        return [key for key in self._ranking.alike(check) if key[0] < self._count]
+
+    def least_explained(self) -> FailedCheck | None:
+        """Return a screen whose answers no single mistake gives, if there is one.
+
+        Without gradients if possible: the way back to them takes as long as all other requests.
+        """
+        both = [check for check in self.screens if not self._alike(check)]
+        return min(both, key=self._asks_gradients, default=None)
+
+    def _asks_gradients(self, check: FailedCheck) -> bool:
+        return any(verb == "gradients" for verb, _ in self._evidence.seen(check).answers)
+
+    def unexplained_by(self, alone: Iterable[int]) -> FailedCheck | None:
+        """Return the first wrong answer that none of these programs gives."""
+        for check in self._ranking.wrong[MAX_SCREENS:]:
+            if not any(self._evidence.shows((number,), check) for number in alone):
+                return check
+        return None
+
+    def wanted(
+        self,
+        screens: Sequence[FailedCheck],
+        unexplained: FailedCheck | None,
+        alone: frozenset[int],
+    ) -> Wanted:
+        """Return what pairs must show."""
+        seen = {check.name: self._evidence.seen(check) for check in screens}
+        return Wanted(
+            screens=tuple((name, len(shown.answers)) for name, shown in seen.items()),
+            differing=frozenset(
+                name
+                for name, shown in seen.items()
+                if not same_answers(shown, self._evidence.script(name).solved)
+            ),
+            needed=frozenset({unexplained.name} if unexplained else ()),
+            alone=alone,
+        )
+
+    def nearly_complete(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Keep those that explain most, more than any single mistake does, and pass what passed."""
+        checked = self._ranking.checked.items()
+        alone = (len(one.explained) for key, one in checked if len(key) == 1)
+        wrong = len(self._ranking.wrong)
+        least = max(LEAST, NEARLY * wrong, max(alone, default=0) + 1)
+        kept = [one for one in found if len(one.explained) >= least]
+        most = max((len(one.explained) for one in kept), default=0)
+        return [one for one in kept if len(one.explained) == most and self._ranking.passes(one)]
+
+
+def _keep(table: dict[Any, Any], name: Any, value: Any) -> None:
+    if len(table) >= MAX_KEPT:
+        table.clear()
+    table[name] = value

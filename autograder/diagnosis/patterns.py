@@ -1,0 +1,400 @@
+"""Describes a wrong answer that no misconception explains.
+
+Each heuristic compares an answer with the expected one and returns a pattern only if certain.
+Beside a check with hidden inputs, a pattern has a sentence that was written before any answer came:
+no number of a hidden input, and none that the code chose, can be in it.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.diagnosis.description import WrongAnswerPattern
+from autograder.diagnosis.draws import DRAWS, drawn
+from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
+
+TYPED = 1e-4  # a draw may be typed from a document, which prints four digits
+SMALL = 1e-2  # of smaller numbers no pattern is certain
+MIN_ENTRIES = 4  # fewer could agree by chance
+MAX_HEADS = 4  # 24 orders; trying more takes too long
+MAX_DRAWN = 1 << 12  # entries; drawing more with every seed takes too long
+
+STEPS = {  # torch functions by name, and what they do in attention
+    "linear": "intermediate_step.projection",
+    "matmul": "intermediate_step.product",
+    "__matmul__": "intermediate_step.product",
+    "div": "intermediate_step.scaling",
+    "__truediv__": "intermediate_step.scaling",
+    "masked_fill": "intermediate_step.mask",
+    "softmax": "intermediate_step.softmax",
+    "exp": "intermediate_step.exponential",
+}
+POWERS = {
+    0.5: "constant_factor.root",
+    -0.5: "constant_factor.one_over_root",
+    1.0: "constant_factor.size",
+    -1.0: "constant_factor.one_over_size",
+}
+
+
+Pattern = WrongAnswerPattern | None
+Heuristic = Callable[[Tensor, Tensor], Pattern]
+NOT_REFUSED = WrongAnswerPattern.of("check_missing")
+INPUT_CHANGED = WrongAnswerPattern.of("input_changed")
+
+
+def find_pattern(answer: object, expected: object, verb: str = "call") -> Pattern:
+    """Compare the *answer* to a request *verb* with *expected*; return the first pattern found.
+
+    Nothing is said about the numbers of gradients and of buffers: those of gradients follow from
+    all that came before, those of buffers are free.
+    """
+    if verb in {"call", "forward"}:
+        return _result_pattern(answer, expected)
+    known = isinstance(answer, dict) and isinstance(expected, dict) and verb in BY_VERB
+    return BY_VERB[verb](answer, expected) if known else None
+
+
+def matches_intermediate_step(
+    answer: object, expected: object, steps: Sequence[tuple[str, Tensor]]
+) -> Pattern:
+    """Find *answer* among the *steps* of the right computation: weights instead of contexts."""
+    if not isinstance(answer, Tensor) or answer.numel() < MIN_ENTRIES:
+        return None
+    answer = answer.detach()
+    if not answer.is_floating_point() or _constant(answer.double()):
+        return None
+    if isinstance(expected, Tensor) and _close(answer.double(), expected.double()):
+        return None  # the answer is right: the check failed for another reason
+    for function, step in steps:
+        if function in STEPS and step.dtype == answer.dtype and _close(answer, step):
+            return WrongAnswerPattern.of(STEPS[function])
+    return None
+
+
+def drops_at_random(steps: Sequence[tuple[str, Tensor]]) -> bool:
+    """Whether dropout changed a tensor: what is left differs from one right program to another."""
+    return any(
+        name == "dropout" and not torch.equal(after, before)
+        for (_, before), (name, after) in itertools.pairwise(steps)
+    )
+
+
+def _result_pattern(answer: object, expected: object) -> Pattern:
+    """Compare what two calls returned; sequences are compared by position."""
+    if isinstance(answer, Tensor) and isinstance(expected, Tensor):
+        return _tensor_pattern(answer.detach(), expected.detach(), FINITE)
+    if isinstance(answer, list | tuple) and isinstance(expected, list | tuple):
+        pairs = zip(answer, expected, strict=False)
+        return next((found for pair in pairs if (found := _result_pattern(*pair))), None)
+    return None
+
+
+def _gradient_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
+    """Recognise that no gradient arrives; else compare what the call returned."""
+    if _detached(answer.get("gradients"), expected.get("gradients")):
+        return WrongAnswerPattern.of("detached")
+    return _result_pattern(answer.get("output"), expected.get("output"))
+
+
+def _buffer_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
+    return WrongAnswerPattern.of("no_buffers") if expected and not answer else None
+
+
+def _parameter_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
+    """Compare the parameters that both modules have; the sentence names the parameter."""
+    if expected and not answer:
+        return WrongAnswerPattern.of("no_parameters")
+    for name, right in expected.items():
+        mine = answer.get(name)
+        if isinstance(mine, Tensor) and isinstance(right, Tensor):
+            found = _tensor_pattern(mine.detach(), right.detach(), DRAWN)
+            if found:
+                public = found.public or found.sentence
+                return found._replace(sentence=f"{name}: {found.sentence}", public=public)
+    return None
+
+
+def _detached(gradients: Any, expected: Any) -> bool:
+    """Whether no gradient arrives where one is expected."""
+    if not isinstance(gradients, dict) or not isinstance(expected, dict) or not gradients:
+        return False
+    arrives = [item is not None for item in gradients.values()]
+    return not any(arrives) and any(item is not None for item in expected.values())
+
+
+def _tensor_pattern(answer: Tensor, expected: Tensor, finite: Sequence[Heuristic]) -> Pattern:
+    """Return the first pattern; *finite* are the heuristics for tensors without NaN."""
+    if answer.shape != expected.shape:
+        return _shape_pattern(tuple(answer.shape), tuple(expected.shape))
+    if answer.is_complex() or expected.is_complex():
+        return None
+    left, right = answer.double(), expected.double()  # one dtype that every heuristic can compare
+    if not _apart(left, right):
+        return None if answer.dtype == expected.dtype else WrongAnswerPattern.of("other_dtype")
+    if not (answer.is_floating_point() and expected.is_floating_point()):
+        return None
+    heuristics = _certain(left, right, finite) if left.isfinite().all() else (_not_finite,)
+    return next((found for heuristic in heuristics if (found := heuristic(left, right))), None)
+
+
+def _certain(
+    answer: Tensor, expected: Tensor, heuristics: Sequence[Heuristic]
+) -> Sequence[Heuristic]:
+    """Return no heuristic for constants and for numbers close to zero, which fit any pattern."""
+    weak = _constant(answer) or _constant(expected) or float(expected.abs().max()) < SMALL
+    return () if weak else heuristics
+
+
+def _shape_pattern(answer: tuple[int, ...], expected: tuple[int, ...]) -> Pattern:
+    """Name the axis that is missing, extra, swapped, or of the wrong size."""
+    if missing := _surplus_axes(expected, answer):
+        key = "axis_missing.which" if len(missing) == 1 else "axis_missing"
+        return WrongAnswerPattern.of(key, axis=_nth(missing[0]))
+    if extra := _surplus_axes(answer, expected):
+        key = "axis_extra.which" if len(extra) == 1 else "axis_extra"
+        return WrongAnswerPattern.of(key, axis=_nth(extra[0]))
+    if len(answer) != len(expected):
+        return None
+    wrong = [axis for axis in range(len(expected)) if answer[axis] != expected[axis]]
+    if len(wrong) == 1:
+        return WrongAnswerPattern.of("axis_size", axis=_nth(wrong[0]))
+    swapped = [answer[axis] for axis in wrong] == [expected[axis] for axis in reversed(wrong)]
+    if len(wrong) == 2 and swapped:  # noqa: PLR2004  # two axes
+        one, other = map(_nth, wrong)
+        return WrongAnswerPattern.of("axes_swapped", one=one, other=other)
+    return _traded(answer, expected, wrong)
+
+
+def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[int]) -> Pattern:
+    """Recognise parts that are put together along another axis: as many numbers, of two axes."""
+    for long, short in itertools.permutations(wrong, 2) if len(wrong) == 2 else ():  # noqa: PLR2004  # two axes
+        times, rest = divmod(answer[long], max(expected[long], 1))
+        if not rest and times > 1 and answer[short] * times == expected[short]:
+            words = {"one": _nth(long), "times": times, "other": _nth(short)}
+            return WrongAnswerPattern.of("axes_traded", **words)
+    return None
+
+
+def _not_finite(answer: Tensor, expected: Tensor) -> Pattern:
+    """Name the rows that are NaN, or recognise infinities that no softmax turned into zeros."""
+    if not answer.isnan().any():
+        infinite = (answer.isinf() & expected.isfinite()).any()
+        return WrongAnswerPattern.of("infinite") if infinite else None
+    wrong = answer.isnan() & expected.isfinite()
+    if answer.ndim <= 1 or not wrong.any():
+        return None
+    rows = wrong.any(-1).reshape(-1, answer.shape[-2])
+    if rows.all():
+        return WrongAnswerPattern.of("nan_everywhere")
+    if rows[:, 0].any() and not rows[:, 1:].any():
+        return WrongAnswerPattern.of("nan_first_row")
+    if rows[:, -1].any() and not rows[:, :-1].any():
+        return WrongAnswerPattern.of("nan_last_row")
+    return None
+
+
+def _transposed(answer: Tensor, expected: Tensor) -> Pattern:
+    found = _square(answer) and _close(answer.mT, expected)
+    return WrongAnswerPattern.of("transposed") if found else None
+
+
+def _future_leaks(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise a weight above the diagonal where all must be zero."""
+    if not _square(answer):
+        return None
+    above = torch.ones_like(expected).triu(1).bool()
+    leaks = (answer.abs() > APART) & above
+    causal = bool((expected[above] == 0).all() and (expected[~above] > 0).all())
+    if not causal or not leaks.any():
+        return None
+    row, token = leaks.nonzero()[0][-2:].tolist()
+    return WrongAnswerPattern.of("future_leaks", row=row, token=token)
+
+
+def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise weights that are normalised over the wrong axis, or not at all."""
+    is_weights = expected.ndim > 0 and expected.shape[-1] > 1 and bool((expected >= 0).all())
+    if not is_weights or not _ones(expected.sum(-1)) or not _not_ones(answer.sum(-1)):
+        return None
+    if answer.ndim > 1 and _ones(answer.sum(-2)) and _not_ones(expected.sum(-2)):
+        return WrongAnswerPattern.of("columns_sum_to_one")
+    if answer.ndim > 2 and _ones(answer.sum(0)) and _not_ones(expected.sum(0)):  # noqa: PLR2004  # a batch or heads in front
+        return WrongAnswerPattern.of("first_axis_sums_to_one")
+    if answer.ndim > 1 and (_ones(answer.sum((-2, -1))) or _ones(answer.sum())):
+        return WrongAnswerPattern.of("matrix_sums_to_one")
+    return WrongAnswerPattern.of(
+        "negative_weights" if (answer < -APART).any() else "rows_not_normalised"
+    )
+
+
+def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise the right values times a constant; name it if it is a size or a root of one."""
+    visible = expected[expected.abs() > SMALL]
+    if visible.numel() < MIN_ENTRIES or _constant(visible):
+        return None
+    factor = float((answer * expected).sum() / (expected * expected).sum())
+    if abs(factor) < APART or not _close(answer / factor, expected):
+        return None
+    return _factor_pattern(factor, expected.shape)
+
+
+def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise one row for all tokens where rows should differ."""
+    several = answer.ndim > 1 and answer.shape[-2] > 1
+    found = several and _rows_agree(answer) and _apart(*_rows(expected))
+    return WrongAnswerPattern.of("rows_equal") if found else None
+
+
+def _wrong_heads(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise the right columns, interleaved or with their blocks in another order."""
+    for size in _block_sizes(answer):
+        wanted = torch.split(expected, size, -1)
+        if _close(answer, torch.stack(wanted, -1).flatten(-2)):
+            return WrongAnswerPattern.of("heads_interleaved")
+    for size in _block_sizes(answer):
+        blocks, wanted = torch.split(answer, size, -1), torch.split(expected, size, -1)
+        if len(blocks) <= MAX_HEADS and _permuted(blocks, wanted):
+            return WrongAnswerPattern.of("heads_reordered")
+    return None
+
+
+def _permuted(blocks: Sequence[Tensor], wanted: Sequence[Tensor]) -> bool:
+    """Whether *blocks* are the *wanted* ones in some order."""
+    if not any(_close(blocks[0], one) for one in wanted):  # which settles most answers
+        return False
+    fits = [[_close(block, one) for one in wanted] for block in blocks]
+    orders = itertools.permutations(range(len(blocks)))
+    return any(all(row[place] for row, place in zip(fits, order, strict=True)) for order in orders)
+
+
+def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise one block of columns that is repeated where no two neighbours should be equal."""
+    for size in _block_sizes(answer):
+        first, *others = torch.split(answer, size, -1)
+        if all(_close(block, first) for block in others):
+            found = size > 1 and not any(
+                _neighbours_agree(expected, n) for n in _block_sizes(answer)
+            )
+            return WrongAnswerPattern.of("heads_repeated", size=size) if found else None
+    return None
+
+
+def _neighbours_agree(tensor: Tensor, size: int) -> bool:
+    """Whether two neighbouring blocks of columns are equal."""
+    return not all(itertools.starmap(_apart, itertools.pairwise(torch.split(tensor, size, -1))))
+
+
+def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
+    """Recognise the right rows, shifted by one."""
+    if answer.ndim <= 1 or answer.shape[-2] < MIN_ENTRIES:
+        return None
+    start, end = slice(None, -1), slice(1, None)
+    for rows, source, key in (
+        (end, start, "rows_shifted.before"),
+        (start, end, "rows_shifted.after"),
+    ):
+        mine = answer[..., rows, :]
+        if _close(mine, expected[..., source, :]) and _apart(mine, expected[..., rows, :]):
+            return WrongAnswerPattern.of(key)
+    return None
+
+
+def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  # as every heuristic
+    """Recognise values that torch draws with another seed, distribution or order."""
+    if answer.ndim != 2 or not MIN_ENTRIES <= answer.numel() <= MAX_DRAWN:  # noqa: PLR2004  # weight matrices
+        return None
+    found = (answer - drawn(tuple(answer.shape))).abs() <= TYPED * scale_of(answer)
+    places = found.flatten(1).all(1).nonzero()
+    if not len(places):
+        return None
+    seed, name, turn = DRAWS[int(places[0])]
+    return WrongAnswerPattern.of("other_draw", name=name, seed=seed, turn=_nth(turn))
+
+
+FINITE: tuple[Heuristic, ...] = (  # for results, in the order in which they are tried
+    _transposed,
+    _future_leaks,
+    _wrong_sums,
+    _constant_factor,
+    _rows_equal,
+    _wrong_heads,
+    _heads_repeated,
+    _rows_shifted,
+    _other_draw,
+)
+DRAWN: tuple[Heuristic, ...] = (_transposed, _constant_factor, _other_draw)  # for parameters
+
+BY_VERB: dict[str, Callable[[Any, Any], Pattern]] = {  # for answers that are dictionaries
+    "gradients": _gradient_pattern,
+    "parameters": _parameter_pattern,
+    "buffers": _buffer_pattern,
+}
+
+
+def _factor_pattern(factor: float, shape: Sequence[int]) -> Pattern:
+    """Name *factor*; if it has no name, its digits would reveal values.
+
+    In one answer any number may be a size by chance, so that is all that is said.
+    """
+    for axis in reversed(range(len(shape))):  # the axis of features comes last
+        for power, key in POWERS.items():
+            value = shape[axis] ** power
+            if shape[axis] > 1 and abs(factor - value) < SAME * value:
+                return WrongAnswerPattern.of(key, axis=_nth(axis))
+    minus = abs(factor + 1) < SAME
+    return WrongAnswerPattern.of("constant_factor.minus_one" if minus else "constant_factor")
+
+
+def _surplus_axes(longer: tuple[int, ...], shorter: tuple[int, ...]) -> list[int]:
+    """List the axes of *longer* without which it would be *shorter*."""
+    return [axis for axis in range(len(longer)) if longer[:axis] + longer[axis + 1 :] == shorter]
+
+
+def _block_sizes(tensor: Tensor) -> Iterator[int]:
+    """Yield the sizes of equal blocks of columns, the smallest first."""
+    width = tensor.shape[-1] if tensor.ndim else 0
+    if tensor.numel() >= MIN_ENTRIES:
+        yield from (size for size in range(1, width // 2 + 1) if width % size == 0)
+
+
+def _square(tensor: Tensor) -> bool:
+    return tensor.ndim > 1 and tensor.shape[-1] == tensor.shape[-2]
+
+
+def _ones(sums: Tensor) -> bool:
+    return _close(sums, torch.ones_like(sums))
+
+
+def _not_ones(sums: Tensor) -> bool:
+    return _apart(sums, torch.ones_like(sums))
+
+
+def _constant(tensor: Tensor) -> bool:
+    """Whether all entries may agree; a single one, or none, agrees with itself."""
+    return not tensor.numel() or not _apart(tensor, tensor.flatten()[0].expand_as(tensor))
+
+
+def _rows_agree(tensor: Tensor) -> bool:
+    return _close(*_rows(tensor))
+
+
+def _rows(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the rows, and the first one in the place of each."""
+    return tensor, tensor[..., :1, :].expand_as(tensor)
+
+
+def _close(left: Tensor, right: Tensor) -> bool:
+    return agreement(left, right) is Agreement.SAME
+
+
+def _apart(left: Tensor, right: Tensor) -> bool:
+    """Whether two tensors surely differ: between that and close, nothing is said."""
+    return agreement(left, right) is Agreement.DIFFERENT
+
+
+def _nth(index: int) -> str:
+    return ("first", "second", "third", "fourth", "fifth")[index] if index < 5 else f"{index + 1}th"  # noqa: PLR2004  # there are five words

@@ -1,0 +1,335 @@
+"""The programs that rewrites make of one exercise, and what they answer in a check.
+
+A program is compiled when it is first asked, and asked only as long as its answers are needed:
+request by request, as the solution was asked. Every answer is kept for the whole class.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import pytest
+
+from autograder.course import Stage
+from autograder.diagnosis.answers import (
+    Sample,
+    SampleTable,
+    Sought,
+    differ,
+    same_end,
+    sample,
+    sought,
+)
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.mistakes import masks
+from autograder.diagnosis.mistakes.kinds import UNLIKELY, wording
+from autograder.diagnosis.mistakes.rewriting import Exercise, Rewrite
+from autograder.diagnosis.mistakes.rules import RULES
+from autograder.diagnosis.naming import Mistake
+from autograder.diagnosis.observation import (
+    UNCOMPARED_VERBS,
+    Observation,
+    step_agreement,
+)
+from autograder.errors import require_memory
+from autograder.results import title_of
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.tensors import decode
+from autograder.suite.in_process import Exchange, LocalChannel
+from autograder.suite.noise import Agreement, is_same
+from autograder.suite.student_proxy import RemoteModule, Student, fault_of
+
+MAX_TABLES = 200  # of samples, each of at most some hundred programs
+ALL: frozenset[str] = frozenset()  # verbs, where all count
+UNCOMPARED = "new"  # a verb whose answer says nothing
+PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
+REFUSED = ("refused", True)  # what an observation holds for an expected refusal
+Run = Callable[[pytest.Item, LocalChannel], Observation]
+# Runs a check on the solution; returns also its requests, and the tensors behind them.
+Solve = Callable[[pytest.Item], tuple[Observation, list[Exchange]]]
+Words = Mapping[str, tuple[str, str] | None]
+Key = tuple[int, ...]  # the numbers of the rewrites of a program
+
+
+class Script(NamedTuple):
+    """What a check asks, as it asked the solution, and what the solution answered."""
+
+    check: str
+    exchanges: Sequence[Exchange]
+    solved: Observation
+
+
+class Answer(NamedTuple):
+    """The answer to one request, or the fault in its place."""
+
+    value: Any
+    fault: Fault | None
+    sample: Sample | None = None
+
+
+class Programs:
+    """The programs of one exercise: solutions with one rewrite, or several, and the *written* ones.
+
+    The rewrites have the first numbers, and the misconceptions that authors wrote the next.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        exercise: str,
+        solution: LocalChannel,
+        words: Words,
+        written: Sequence[Misconception] = (),
+    ) -> None:
+        names = [one.name for one in stage.exercises]
+        self._module = stage.module
+        self._written = tuple(written)
+        self._text = stage.solution.read_text("utf-8")
+        self._exercise = Exercise(self._text, exercise, names)
+        self._solution = solution
+        self.rewrites = tuple(rewrites_of(self._exercise, words))
+        self.keys = tuple((number,) for number in range(len(self.rewrites)))
+        numbers = range(len(self.keys), len(self.keys) + len(self._written))
+        self.written_keys = tuple((number,) for number in numbers)
+        self.singles = self.keys + self.written_keys
+        self._channels: dict[Key, LocalChannel | None] = {}
+        self._answers: dict[tuple[Key, str], list[Answer]] = {}
+        self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
+        self._runs: dict[tuple[Key, str], Observation] = {}
+        self._tables: dict[tuple[tuple[Key, ...], str, int], SampleTable] = {}
+        self._pairs: dict[tuple[int, ...], list[Key]] = {}
+        self._solves: dict[tuple[Key, str, int, frozenset[str]], bool] = {}
+        self._alike: dict[tuple[Key, str, int], Key] = {}
+        self._firsts: dict[tuple[str, int], list[Key]] = defaultdict(list)
+
+    def mistake(self, number: int) -> Mistake:
+        """Return what a student may read about the mistake with a number."""
+        if item := self.written_by((number,)):
+            words = item.explanation, item.question, item.title
+            return Mistake(item.id, *words, group=item.id, written=True)
+        found = self.rewrites[number]
+        title = title_of(found.explanation)
+        return Mistake(found.kind, found.explanation, found.question, title, found.group)
+
+    def written_by(self, key: Key) -> Misconception | None:
+        """Return the misconception of a program; ``None`` if it has kinds of mistake."""
+        number = key[0] - len(self.rewrites)
+        return self._written[number] if number >= 0 else None
+
+    def key_of(self, item: Misconception) -> Key:
+        """Return the program of a misconception."""
+        return self.written_keys[self._written.index(item)]
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The source of every program with one rewrite."""
+        return frozenset(map(self.text, self.keys))
+
+    def text(self, key: Key) -> str:
+        """Return the source of a program's exercise; of no rewrite, that of the solution."""
+        return self._exercise.text([self.rewrites[number] for number in key])
+
+    def matching(self, keys: tuple[Key, ...], script: Script, seen: Sought) -> dict[Key, Agreement]:
+        """Return those of *keys* that may show what was seen, and whether it is certain.
+
+        Most are dropped in one comparison.
+        """
+        last = len(seen.answers) - 1
+        wanted = seen.samples[last] if last >= 0 else None
+        left: Sequence[Key] = keys
+        if wanted is not None and seen.answers[last][0] not in PARTLY_COMPARED:
+            left = [keys[place] for place in self._table(keys, script, last).like(wanted)]
+        shown = {key: self.shows(key, script, seen) for key in left}
+        return {key: found for key, found in shown.items() if found}
+
+    def _table(self, keys: tuple[Key, ...], script: Script, index: int) -> SampleTable:
+        """Return the samples of one answer of many programs, made once; a fault is no answer."""
+        name = keys, script.check, index
+        if name not in self._tables:
+            if len(self._tables) >= MAX_TABLES:
+                self._tables.clear()
+            self._asked = None
+            found = {place: self.answer(key, script, index) for place, key in enumerate(keys)}
+            self._forget_pairs(keys)
+            given = {place: one for place, one in found.items() if one and not one.fault}
+            self._tables[name] = SampleTable({place: one.sample for place, one in given.items()})
+        return self._tables[name]
+
+    def _forget_pairs(self, keys: Sequence[Key]) -> None:
+        """Drop the pairs, whose answers are kept: they are many, and few run another check."""
+        for key in keys:
+            if len(key) > 1:
+                self._channels.pop(key, None)
+
+    def shows(self, key: Key, script: Script, seen: Sought) -> Agreement:
+        """Compare its answers to the requests of a check with those *seen*, as far as they go."""
+        self._asked = None
+        least = Agreement.SAME
+        for index in range(len(seen.answers)):
+            given = self.answer(key, script, index)
+            least = min(least, _agreement(given, script, seen, index))
+            if least is Agreement.DIFFERENT:
+                return least
+        if isinstance(seen.error, Fault) and len(seen.answers) < len(script.exchanges):
+            last = self.answer(key, script, len(seen.answers))
+            if last is None or not same_end(last.fault, seen.error):
+                return Agreement.DIFFERENT
+        return least
+
+    def solves(self, key: Key, script: Script, count: int, verbs: frozenset[str]) -> bool:
+        """Whether the program gives the solution's first *count* answers to one of the *verbs*.
+
+        Without verbs all answers count. Each comparison is made once.
+        """
+        known = (key, script.check, count, verbs)
+        if known not in self._solves:
+            answers = tuple(
+                (verb if verb in verbs or not verbs else UNCOMPARED, answer)
+                for verb, answer in script.solved.answers[:count]
+            )
+            shown = self.shows(key, script, sought(Observation(answers, None)))
+            self._solves[known] = shown is Agreement.SAME
+        return self._solves[known]
+
+    def alike(self, key: Key, script: Script, index: int) -> Key:
+        """Return the first program that was found to give the same answer to one request."""
+        known = (key, script.check, index)
+        if known not in self._alike:
+            firsts = self._firsts[script.check, index]
+            same = (one for one in firsts if self._equal(key, one, script, index))
+            self._alike[known] = next(same, key)
+            if self._alike[known] == key:
+                firsts.append(key)
+        return self._alike[known]
+
+    def _equal(self, key: Key, other: Key, script: Script, index: int) -> bool:
+        mine, theirs = self.answer(key, script, index), self.answer(other, script, index)
+        if mine is None or theirs is None or differ(mine.sample, theirs.sample):
+            return False
+        return is_same(mine.value, theirs.value)
+
+    def run(self, key: Key, check: pytest.Item, run: Run) -> Observation:
+        """Run *check* on the program, once."""
+        found = self._runs.get((key, check.nodeid))
+        if found is None:
+            channel = self.channel(key)
+            found = run(check, channel) if channel else Observation((), None)
+            self._runs[key, check.nodeid] = found
+        return found
+
+    def compatible(self, key: Key) -> bool:
+        """Whether the rewrites of *key* change different places."""
+        places = [self.rewrites[number].places for number in key]
+        return len(frozenset().union(*places)) == sum(map(len, places))
+
+    def pairs(self, numbers: tuple[int, ...]) -> list[Key]:
+        """List the pairs of these programs that change different places, the likeliest first.
+
+        First come those of likely kinds, and the first mistakes of each kind.
+        """
+        if numbers not in self._pairs:
+            pairs = filter(self.compatible, combinations(numbers, 2))
+            self._pairs[numbers] = sorted(
+                pairs,
+                key=lambda key: tuple(
+                    map(sum, zip(*(self._ranks[one] for one in key), strict=True))
+                ),
+            )
+        return self._pairs[numbers]
+
+    @cached_property
+    def _ranks(self) -> list[tuple[int, int]]:
+        """Of each program whether its kind is unlikely, and how many of this kind come before."""
+        kinds = [one.kind for one in self.rewrites]
+        return [(kind in UNLIKELY, kinds[:place].count(kind)) for place, kind in enumerate(kinds)]
+
+    def answer(self, key: Key, script: Script, index: int) -> Answer | None:
+        """Return answer *index*, asking the requests up to it if it is not known."""
+        known = self._answers.setdefault((key, script.check), [])
+        if index >= len(script.exchanges):
+            return None
+        if index >= len(known):
+            channel = self.channel(key)
+            if channel is None:
+                return None
+            if self._asked != (key, script.check, len(known)):
+                known.clear()  # what was asked since may have changed the modules or the generator
+            known += _ask(channel, script.exchanges[len(known) : index + 1])
+            self._asked = key, script.check, len(known)
+        return known[index]
+
+    def channel(self, key: Key) -> LocalChannel | None:
+        """Return the program, which can be asked; ``None`` if it can't be imported.
+
+        There is none of two mistakes either of which alone did not end.
+        """
+        if key not in self._channels and (item := self.written_by(key)):
+            name, text = f"{self._module}_{item.id}", item.module(self._text)
+            self._channels[key] = LocalChannel(name, text.encode(), self._solution)
+        if key not in self._channels:
+            alone = [self._channels.get((number,)) for number in key] if len(key) > 1 else []
+            if any(one.overruns for one in alone if one):
+                return None
+            rewrites = [self.rewrites[number] for number in key]
+            try:
+                code = self._exercise.compile(rewrites, self._solution.file)
+                source = lambda: f"{self._text}\n\n{self._exercise.text(rewrites)}\n"  # noqa: E731  # read later
+                self._channels[key] = self._solution.replacing(code, source)
+            except Exception as error:  # noqa: BLE001  # a rewrite that can't be imported is no mistake
+                require_memory(error)
+                self._channels[key] = None
+        return self._channels[key]
+
+
+def _agreement(given: Answer | None, script: Script, seen: Sought, index: int) -> Agreement:
+    """Compare an answer with the one that was seen; two refusals agree."""
+    verb, answer = seen.answers[index]
+    if given is None:
+        return Agreement.DIFFERENT
+    if (verb, answer) == REFUSED or given.fault is not None:
+        refused = (verb, answer) == REFUSED and given.fault is not None
+        return Agreement.SAME if refused else Agreement.DIFFERENT
+    if verb not in PARTLY_COMPARED and differ(given.sample, seen.samples[index]):
+        return Agreement.DIFFERENT
+    solved = script.solved.answers
+    expected = solved[index] if index < len(solved) else None
+    return step_agreement(verb, answer, given.value, expected)
+
+
+def rewrites_of(exercise: Exercise, words: Words) -> list[Rewrite]:
+    """List the mistakes that fit the code of *exercise*, as the stage words them."""
+    found = []
+    for scope in exercise.scopes:
+        for rewrite in sorted((one for rule in RULES for one in rule(scope)), key=_line):
+            said = wording(rewrite.kind, words)
+            if said is None:
+                continue
+            reworded = rewrite._replace(
+                explanation=said.explanation, question=said.question, group=rewrite.kind
+            )
+            rewrite = reworded if rewrite.kind in words else rewrite  # noqa: PLW2901  # the same
+            found += [rewrite, *masks.with_large_fills(scope, rewrite)]
+    return found
+
+
+def _line(rewrite: Rewrite) -> int:
+    """Return the first line that *rewrite* changes: what comes first is to be mended first."""
+    return min(getattr(edit.site.node, "lineno", 0) for edit in rewrite.edits)
+
+
+def _ask(channel: LocalChannel, exchanges: Sequence[Exchange]) -> list[Answer]:
+    """Ask all requests, as a check does; a refusal ends the answers only if the check ends too."""
+    student = Student(channel)
+    answers = []
+    replies = channel.ask_every([exchange.request for exchange in exchanges])
+    for exchange, reply in zip(exchanges, replies, strict=True):
+        if reply.problem is not None:
+            fault = fault_of(reply.problem, exchange.request.name or "Your module")
+            answers.append(Answer(None, fault))
+        else:
+            module = lambda handle: RemoteModule(student, handle)  # noqa: E731  # one line
+            value = decode(reply.value, module)
+            answers.append(Answer(value, None, sample(value)))
+    return answers

@@ -1,0 +1,147 @@
+"""Describes exceptions of code that follows the conventions of another course.
+
+What the convention of this course is comes from the solution: its signatures, the requests that it
+answers, and the tensors that it computes. The text of an exception only decides which of these is
+stated: no sentence contains a word of the student's or a value of a hidden input.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import torch
+from torch import Tensor
+
+from autograder.diagnosis.description import WrongAnswerPattern
+from autograder.diagnosis.patterns import Pattern
+from autograder.results import Status
+from autograder.sandbox.faults import Raised
+from autograder.sandbox.protocol import Request, TensorValue
+from autograder.sandbox.tensors import decode_tensor
+from autograder.suite.in_process import Exchange
+
+MAX_NAMES = 8  # in one sentence
+WRONG_ARGUMENTS = re.compile(
+    r"\(\) (?:got an unexpected keyword argument '(?P<unknown>\w{1,80})'"
+    r"|missing \d+ required [\w-]+ arguments?: (?P<missing>.{0,400})"
+    r"|(?P<fewer>takes (?:from \d+ to )?\d+ positional arguments?)"
+    r"|got multiple values for argument)"
+)
+BOOLEANS_NEEDED = re.compile(
+    r"masked_\w{1,80} only supports boolean masks|masked_select: expected BoolTensor for mask"
+    r"|expected condition to be a boolean tensor"
+)
+OTHER_MASK = re.compile(
+    BOOLEANS_NEEDED.pattern + r"|~ \(operator.invert\) is only implemented on integer and Boolean"
+    r"|\"bitwise_\w{1,80}\" not implemented for '|tensors used as indices must be"
+    r"|bool tensor is not supported"
+)
+
+Arguments = Callable[[str], Mapping[str, bool]]
+
+
+def find_clash(
+    error: BaseException | None, exchange: Exchange, owner: str, arguments: Arguments
+) -> Pattern:
+    """Say which convention the code clashes with that ended in *error*, if that is certain.
+
+    *exchange* is the request that it did not answer, as the solution answers it; *owner* is the
+    function or class of the solution that the request is for, *arguments* looks up its arguments.
+    """
+    if isinstance(error, Raised) and error.kind == "TypeError":
+        return _other_arguments(error.text, _called(exchange.request, owner), arguments) or (
+            _other_mask(error.text, exchange)
+        )
+    if isinstance(error, Raised):
+        return _other_mask(error.text, exchange)
+    missing = getattr(error, "status", None) is Status.MISSING
+    if missing and str(error).startswith("There is no parameter "):
+        return _other_parameters(exchange.request, owner)
+    return None
+
+
+def _called(request: Request, owner: str) -> str:
+    """Return the name of what the request calls, as Python's messages write it."""
+    if request.verb == "new":
+        return f"{owner}.__init__"
+    return f"{owner}.forward" if request.handle >= 0 else owner
+
+
+def _other_arguments(text: str, called: str, arguments: Arguments) -> Pattern:
+    """Recognise that the student's definition has other arguments."""
+    clash = WRONG_ARGUMENTS.match(text.removeprefix(called))
+    if not text.startswith(called) or clash is None:
+        return None
+    known = arguments(called.removesuffix(".__init__"))
+    key, argument = _difference(clash, known)
+    names = [f"{name} (optional)" if optional else name for name, optional in known.items()]
+    owner, _, method = called.partition(".")
+    what = f"The forward of {owner}" if method == "forward" else owner
+    return WrongAnswerPattern.of(key, what=what, names=_listed(names), argument=argument)
+
+
+def _difference(clash: re.Match[str], known: Mapping[str, bool]) -> tuple[str, str]:
+    """Return the key of the sentence about *clash*, and the *known* argument in it, if any."""
+    if clash["unknown"] in known:
+        return "other_arguments.keyword", clash["unknown"]
+    if clash["unknown"]:
+        return "other_arguments.keywords", ""
+    if clash["missing"]:
+        needless = [name for name in known if known[name] and f"'{name}'" in clash["missing"]]
+        key = "other_arguments.required" if needless else "other_arguments.others_required"
+        return key, " and ".join(needless)
+    return "other_arguments.fewer" if clash["fewer"] else "other_arguments.places", ""
+
+
+def _other_mask(text: str, exchange: Exchange) -> Pattern:
+    """Recognise a mask of numbers that is used as one of booleans, or the other way round."""
+    if not OTHER_MASK.search(text):
+        return None
+    for mask in _masks(exchange.request):
+        if _zeros_are_hidden(mask, exchange):
+            boolean = mask.dtype is torch.bool
+            return WrongAnswerPattern.of("other_mask.booleans" if boolean else "other_mask.numbers")
+    if not BOOLEANS_NEEDED.search(text):
+        return None
+    return WrongAnswerPattern.of("mask_of_numbers")
+
+
+def _masks(request: Request) -> Iterator[Tensor]:
+    """Yield the arguments of *request* that hold ones and zeros."""
+    for value in (*request.args, *request.kwargs.values()):
+        if isinstance(value, TensorValue) and len(value.shape) > 1:
+            tensor = decode_tensor(value)
+            if bool(((tensor == 0) | (tensor == 1)).all()):
+                yield tensor
+
+
+def _zeros_are_hidden(mask: Tensor, exchange: Exchange) -> bool:
+    """Whether the solution hides exactly the keys at which *mask* is zero."""
+    hidden = [
+        step.isneginf() for _, step in exchange.tensors if step.ndim > 1 and step.isneginf().any()
+    ]
+    zeros = (mask == 0, (mask == 0).unsqueeze(-2))  # a row for each query, or one for all of them
+    return any(
+        _broadcasts(zero, step) and bool((zero.expand_as(step) == step).all())
+        for step in hidden
+        for zero in zeros
+    )
+
+
+def _broadcasts(small: Tensor, large: Tensor) -> bool:
+    pairs = zip(reversed(small.shape), reversed(large.shape), strict=False)
+    return small.ndim <= large.ndim and all(size in {1, wanted} for size, wanted in pairs)
+
+
+def _other_parameters(request: Request, owner: str) -> Pattern:
+    """Say which names the parameters have that the check wanted to set."""
+    names = list(request.kwargs)
+    if request.verb != "load" or not names:
+        return None
+    return WrongAnswerPattern.of("other_parameters", what=owner, names=_listed(names))
+
+
+def _listed(names: list[str]) -> str:
+    """Join *names* to one list; beyond ``MAX_NAMES`` of them, the rest is left out."""
+    if len(names) > MAX_NAMES:
+        return f"{', '.join(names[:MAX_NAMES])}, …"
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

@@ -1,0 +1,172 @@
+"""Mistakes in arguments and results."""
+
+import pytest
+
+from autograder.diagnosis.mistakes import contracts
+from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
+
+F = "def wanted(x: Tensor, n: int):\n"
+CASE = """
+def wanted(x: Tensor, kind: str = 'rand'):
+    return head(x, kind) if kind else x
+"""
+HEADS = """
+class wanted:
+    def __init__(self, d: int, dropout: float, heads: int = 1):
+        super().__init__()
+        self.heads = nn.ModuleList([Head(d, dropout) for _ in range(heads)])
+"""
+LOOP = """
+def wanted(x: Tensor, n: int):
+    for i in range(n):
+        x[1 : i + 1]
+    return x / n
+"""
+CHECKS = """
+def wanted(x: Tensor, n: int):
+    if n < 0 or n > 3:
+        raise ValueError
+    return x < n
+"""
+COPIES = """
+def wanted(x: Tensor, n: int):
+    x.W_query.copy_(n.W_query)
+    x.W_key.copy_(n.W_key)
+"""
+RESULT = """
+def wanted(x: Tensor, mask: Tensor = None):
+    queries = x * 2
+    if mask is not None:
+        queries = queries + mask
+    return queries + x
+"""
+PAIR = """
+def wanted(x: Tensor):
+    return x, x + 1
+"""
+MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
+    pytest.param(
+        CASE,
+        """
+The result is `x` itself, unchanged.
+    return x
+The result has the dtype float64, not the one that is asked for.
+    return (head(x, kind) if kind else x).to(torch.float64)
+The result is cut from the graph: no gradient flows back from it.
+    return (head(x, kind) if kind else x).detach()
+`kind` has another default value than documented.
+    def wanted(x, kind='randn'):
+`kind` has no effect: its value is always the same.
+    return head(x, 'rand') if 'rand' else x
+The two cases of `kind` are exchanged.
+    return x if kind else head(x, kind)
+Nothing is returned: the result is computed, at most, and then lost.
+    return None
+Only the first entry of the result's first axis is returned.
+    return (head(x, kind) if kind else x)[0]
+The result has one axis too many, of size one, in front.
+    return (head(x, kind) if kind else x).unsqueeze(0)
+The result is transposed: its last two axes are exchanged.
+    return (head(x, kind) if kind else x).transpose(-2, -1)
+The first two axes of the result are one.
+    return (head(x, kind) if kind else x).flatten(0, 1)
+""",
+        id="case",
+    ),
+    pytest.param(
+        HEADS,
+        """
+The first repetition is left out.
+    self.heads = nn.ModuleList([Head(d, dropout) for _ in range(1, heads)])
+""",
+        id="heads",
+    ),
+    pytest.param(
+        LOOP,
+        """
+The caller's `x` is overwritten.
+    return x.div_(n)
+""",
+        id="loop",
+    ),
+    pytest.param(
+        CHECKS,
+        """
+True and False are exchanged in the result.
+    return ~(x < n)
+A limit itself is on the wrong side of its comparison.
+    if n <= 0 or n > 3:
+A wrong value of `n` is not refused.
+    pass
+Right values of `n` are refused.
+    if True:
+""",
+        id="checks",
+    ),
+    pytest.param(
+        COPIES,
+        """
+`W_query` stays as it was.
+    pass
+`W_key` is used where `W_query` must be.
+    x.W_query.copy_(n.W_key)
+""",
+        id="copies",
+    ),
+    pytest.param(
+        RESULT,
+        """
+No gradient flows back through the queries: what they come from is never trained.
+    queries = (x * 2).detach()
+`mask` is used also where the caller passes none.
+    if True:
+""",
+        id="result",
+    ),
+    pytest.param(
+        PAIR,
+        """
+The first and the second result are exchanged.
+    return ((x, x + 1)[1], (x, x + 1)[0])
+""",
+        id="pair",
+    ),
+)
+
+
+@pytest.mark.parametrize(("code", "made"), MADE)
+def test_a_step_has_its_mistakes(code: str, made: str):
+    """Each has its sentence and its program."""
+    assert as_made(made).items() <= made_by(contracts, code).items()
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert made_by(contracts, "def wanted(n: int):\n    pass\n") == {}
+
+
+def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
+    """What a loop leaves out need not be a position: it may be a head."""
+    loop = made_by(contracts, LOOP)
+    mask = made_by(contracts, F + "    return torch.arange(n) < x\n")
+
+    assert "The first repetition is left out." in loop
+    assert not any("osition is left out" in one for one in loop)
+    assert "The first position is left out." in mask
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        pytest.param("if n < 0:", "A wrong value of `n` is not refused.", id="argument"),
+        pytest.param(
+            "T = x.shape[0]\n    if self.n < T:", "A wrong size of `x` is not refused.", id="size"
+        ),
+        pytest.param("if self.n:", "A case that must be refused is not refused.", id="neither"),
+    ],
+)
+def test_a_check_is_said_by_what_it_is_about(code: str, sentence: str):
+    """What a name comes from says which argument is checked."""
+    code = F + f"    {code}\n        raise ValueError\n"
+
+    assert sentence in made_by(contracts, code)

@@ -1,0 +1,96 @@
+"""Mistakes in heads, new shapes and batches."""
+
+import pytest
+
+from autograder.diagnosis.mistakes import heads
+from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
+
+TURNED = """
+def wanted(x: Tensor):
+    queries = x.view(1, 2, 3, 4).transpose(1, 2)
+    keys = queries
+    return keys.reshape(1, 2, 3 * 4)
+"""
+CONCATENATED = """
+def wanted(x: Tensor):
+    return torch.cat([x, x], dim=-1)
+"""
+SPLIT = """
+def wanted(x: Tensor):
+    H, d = 3, 4
+    scores = x.view(1, 2, H, d)
+    return scores.transpose(1, 2).reshape(1, 2, H * d)
+"""
+MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
+    pytest.param(
+        TURNED,
+        """
+The second and the third axis are not exchanged although they must be.
+    queries = x.view(1, 2, 3, 4)
+The queries are not split into heads.
+    queries = x
+Neighbouring features go to different heads; each head must get one block.
+    queries = x.view(1, 2, 4, 3).transpose(-1, -2).transpose(1, 2)
+The keys of the first item of the batch stand for those of all items.
+    keys = (lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(queries)
+The keys of the first head stand for those of all heads.
+    keys = (lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(queries)
+Two sizes of the shape of `x` are exchanged.
+    queries = x.view(2, 1, 3, 4).transpose(1, 2)
+The features of `x` are not cut into heads.
+    queries = x.transpose(1, 2)
+""",
+        id="turned",
+    ),
+    pytest.param(
+        CONCATENATED,
+        """
+The results of the heads are put together along the first axis, not along the last axis.
+    return torch.cat([x, x], dim=0)
+The heads are added up, so no later step can distinguish them.
+    return sum([x, x])
+The result of the first head stands for all of them.
+    return torch.cat([[x, x][0]] * len([x, x]), dim=-1)
+""",
+        id="concatenated",
+    ),
+    pytest.param(
+        SPLIT,
+        """
+The scores of the first item of the batch stand for those of all items.
+    scores = (lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(x.view(1, 2, H, d))
+The scores of the first head stand for those of all heads.
+    scores = (lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(x.view(1, 2, H, d))
+""",
+        id="split",
+    ),
+)
+
+
+@pytest.mark.parametrize(("code", "made"), MADE)
+def test_a_step_has_its_mistakes(code: str, made: str):
+    """Each has its sentence and its program."""
+    assert as_made(made).items() <= made_by(heads, code).items()
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert made_by(heads, "def wanted(n: int):\n    pass\n") == {}
+
+
+def test_sizes_are_said_by_what_they_count():
+    """A size that no name explains is one of two."""
+    made = made_by(heads, SPLIT)
+
+    assert made["The numbers of heads and of features of a head are exchanged."] == (
+        "H, d = ((3, 4)[1], (3, 4)[0])"
+    )
+    assert made["Two sizes of the shape of `x` are exchanged."] == "scores = x.view(2, 1, H, d)"
+
+
+def test_axes_are_said_by_their_places():
+    """Which two axes must be exchanged is seen in the solution."""
+    made = made_by(heads, TURNED)
+
+    assert made["The queries are not split into heads."] == "queries = x"
+    assert "The second and the third axis are not exchanged although they must be." in made

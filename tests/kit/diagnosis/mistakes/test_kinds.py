@@ -1,0 +1,95 @@
+"""The words for kinds of mistake."""
+
+import ast
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autograder.diagnosis.mistakes import kinds
+from autograder.diagnosis.mistakes.kinds import KINDS, KindOfMistake, require_known, wording
+from autograder.errors import CourseError
+
+RULES = Path(kinds.__file__).parent
+KEY = re.compile(r"([a-z_]+)(?:\.[a-z_]+)?")
+VARIANTS = [f"{name}.{variant}" for name, kind in KINDS.items() for variant in kind.variants]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_has_a_sentence_and_a_question(kind: str):
+    """No sentence holds code: it says what shows, and never what to type."""
+    words = KINDS[kind]
+
+    assert words.explanation.endswith(".")
+    assert words.question.endswith("?")
+    assert not set("()[]@=*") & set(words.explanation + words.question)
+
+
+def test_each_variant_has_a_sentence_and_a_question():
+    """They are sentences like those of kinds, with placeholders."""
+    sentences = [text for kind in KINDS.values() for text in kind.variants.values()]
+    questions = [text for kind in KINDS.values() for text in kind.questions.values()]
+
+    assert not [text for text in sentences if not text.endswith(".") or set("[]@=*") & set(text)]
+    assert not [text for text in questions if not text.endswith("?") or set("[]@=*") & set(text)]
+
+
+def keys_of_rules() -> set[str]:
+    """Return each text in the modules with the rules that is a kind, or a kind and a variant."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in RULES.glob("*.py")]
+    texts = [getattr(node, "value", None) for tree in trees for node in ast.walk(tree)]
+    found = [KEY.fullmatch(text) for text in texts if isinstance(text, str)]
+    return {match[0] for match in found if match and match[1] in KINDS}
+
+
+def test_each_sentence_is_used_and_each_one_used_exists():
+    """A key with a typing error would end a diagnosis; a sentence without a rule is dead."""
+    used = keys_of_rules()
+
+    assert {key for key in used if "." in key} == set(VARIANTS)
+    assert {key.partition(".")[0] for key in used} == set(KINDS)
+
+
+def test_a_variant_has_its_own_sentence_and_maybe_its_own_question():
+    """Words fill the placeholders; the first one may begin the sentence."""
+    compared = KINDS["operand_repeated"].wording("compared", {"what": "the keys"})
+    size = KINDS["scale_wrong_power"].wording("size", {"what": "the scores"})
+
+    assert compared.explanation == "The keys are compared with themselves."
+    assert compared.question == "With what must the keys be compared?"
+    assert size.question == KINDS["scale_wrong_power"].question
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        pytest.param({"question": "Why?"}, "required field `explanation`", id="no-sentence"),
+        pytest.param({"explanation": ""}, "length >= 1", id="empty"),
+        pytest.param({"explanation": "It {is}."}, "unknown placeholder {is}", id="of-a-kind"),
+        pytest.param({"variants": {"a": "It {is}."}}, "placeholder {is}", id="of-a-variant"),
+        pytest.param({"questions": {"a": "Why?"}}, "unknown variants: a", id="of-nothing"),
+        pytest.param({"titel": "It"}, "unknown field `titel`", id="unknown-key"),
+    ],
+)
+def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
+    """The author reads which part of it is wrong."""
+    right = {} if "question" in table else {"explanation": "It is.", "question": "Why?"}
+
+    with pytest.raises(msgspec.ValidationError, match=re.escape(reason)):
+        msgspec.convert(right | table, KindOfMistake)
+
+
+def test_a_stage_rewords_a_kind():
+    """The words of the stage replace those of the course; None silences the kind."""
+    words = {"dtype": None, "scale_missing": ("Not scaled.", "By what?")}
+
+    assert wording("dtype", words) is None
+    assert wording("scale_missing", words) == ("Not scaled.", "By what?")
+    assert wording("softmax_axis", words) == KINDS["softmax_axis"].wording("", {})
+
+
+def test_an_unknown_kind_is_refused():
+    """A typing error would silence nothing."""
+    with pytest.raises(CourseError, match="scale_mising"):
+        require_known({"scale_mising": None})

@@ -1,0 +1,135 @@
+"""Mistakes in what a constructor makes."""
+
+import pytest
+
+from autograder.diagnosis.mistakes import modules
+from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
+
+LAYERS = """
+class wanted:
+    def __init__(self, d: int, dropout: float, qkv_bias: bool = False):
+        super().__init__()
+        self.W_query = nn.Linear(d, d, bias=qkv_bias)
+        self.W_key = nn.Linear(d, d, bias=qkv_bias)
+        self.out_proj = nn.Linear(d, d)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.ones(d))
+
+    def forward(self, x: Tensor):
+        keys = self.W_key(x)
+        return self.dropout(torch.softmax(keys, dim=-1))
+"""
+DRAWN = """
+class wanted:
+    def __init__(self, a: int, b: int):
+        super().__init__()
+        self.q = nn.Parameter(torch.rand(a, b))
+        self.k = nn.Parameter(torch.rand(a, b))
+"""
+HEADS = """
+class wanted:
+    def __init__(self, d: int, dropout: float, heads: int = 1):
+        super().__init__()
+        self.heads = nn.ModuleList([Head(d, dropout) for _ in range(heads)])
+"""
+USED = """
+class wanted:
+    def forward(self, x: Tensor):
+        return self.W_q(x) @ self.W_k(x).T
+"""
+MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
+    pytest.param(
+        LAYERS,
+        """
+A seed is set inside, so the caller's seed has no effect.
+    if True:; torch.default_generator.manual_seed(0); self.W_query = nn.Linear(d, d, bias=qkv_bias)
+There is no buffer `mask`; an attribute does not move with its module.
+    self.mask = torch.ones(d)
+Layers have a bias, whatever `qkv_bias` is.
+    self.W_query = torch.nn.Linear(d, d, bias=True); self.W_key = torch.nn.Linear(d, d, bias=True)
+`out_proj` has a bias, unlike documented.
+    self.out_proj = torch.nn.Linear(d, d, bias=True)
+The probability of being kept is used as that of being dropped.
+    self.dropout = nn.Dropout(1 - dropout)
+`W_query` is not created.
+    pass
+`W_query` is frozen, although it must be trained.
+    self.W_query = nn.Linear(d, d, bias=qkv_bias).requires_grad_(False)
+Nothing is dropped in training.
+    return torch.softmax(keys, dim=-1)
+Weights are also dropped in eval mode.
+    return torch.nn.functional.dropout(torch.softmax(keys, dim=-1), self.dropout.p, training=True)
+Dropout applies to the scores, before the softmax; it belongs to the attention weights.
+    return torch.softmax(self.dropout(keys), dim=-1)
+The weight of `W_key` is multiplied as it is stored; the layer transposes it.
+    keys = x @ self.W_key.weight
+The bias of `W_key` has no effect.
+    keys = x @ self.W_key.weight.T
+""",
+        id="layers",
+    ),
+    pytest.param(
+        DRAWN,
+        """
+The parameters are drawn from the normal distribution.
+    self.q = nn.Parameter(torch.randn(a, b)); self.k = nn.Parameter(torch.randn(a, b))
+The two sizes of `q` are exchanged.
+    self.q = nn.Parameter(torch.rand(b, a))
+`q` is drawn in the transposed shape, so that its numbers are elsewhere.
+    self.q = nn.Parameter(torch.rand(b, a).T)
+`q` is drawn from the normal distribution.
+    self.q = nn.Parameter(torch.randn(a, b))
+The parameters are drawn in the transposed shape, so that numbers are elsewhere.
+    self.q = nn.Parameter(torch.rand(b, a).T); self.k = nn.Parameter(torch.rand(b, a).T)
+The two sizes of the parameters are exchanged.
+    self.q = nn.Parameter(torch.rand(b, a)); self.k = nn.Parameter(torch.rand(b, a))
+All parameters come from one draw, so that they get other numbers.
+    self.q = nn.Parameter((_drawn := torch.rand(2, a, b))[0]); self.k = nn.Parameter(_drawn[1])
+""",
+        id="drawn",
+    ),
+    pytest.param(
+        HEADS,
+        """
+All heads are one and the same module, so that they share their weights.
+    self.heads = nn.ModuleList([Head(d, dropout)] * len(range(heads)))
+""",
+        id="heads",
+    ),
+    pytest.param(
+        USED,
+        """
+The weight of `W_q` is multiplied as it is stored; the layer transposes it.
+    return x @ self.W_q.weight @ self.W_k(x).T
+The bias of `W_q` has no effect.
+    return x @ self.W_q.weight.T @ self.W_k(x).T
+The weight of `W_k` is multiplied as it is stored; the layer transposes it.
+    return self.W_q(x) @ (x @ self.W_k.weight).T
+The bias of `W_k` has no effect.
+    return self.W_q(x) @ (x @ self.W_k.weight.T).T
+The weights of the layers are multiplied as they are stored; a layer transposes its weight.
+    return x @ self.W_q.weight @ (x @ self.W_k.weight).T
+The biases of the layers have no effect.
+    return x @ self.W_q.weight.T @ (x @ self.W_k.weight.T).T
+""",
+        id="used",
+    ),
+)
+
+
+@pytest.mark.parametrize(("code", "made"), MADE)
+def test_a_step_has_its_mistakes(code: str, made: str):
+    """Each has its sentence and its program."""
+    assert as_made(made).items() <= made_by(modules, code).items()
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert made_by(modules, "def wanted(n: int):\n    pass\n") == {}
+
+
+def test_parameters_are_created_in_another_order():
+    """With a seed, each gets the numbers of another one."""
+    sentence = "The parameters are created in another order (`k`, `q`), so with the same seed they "
+
+    assert f"{sentence}get other numbers." in made_by(modules, DRAWN)

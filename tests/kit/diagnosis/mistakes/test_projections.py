@@ -1,0 +1,117 @@
+"""Mistakes in queries, keys and values, and in their products."""
+
+import pytest
+
+from autograder.diagnosis.mistakes import projections
+from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
+
+PRODUCTS = """
+def wanted(x: Tensor):
+    queries, keys, values = x, x, x
+    scores = queries @ keys.T
+    weights = scores
+    return weights @ values
+"""
+NAMES = """
+def wanted(x: Tensor):
+    queries = x.view(1, 2, 3, 4).transpose(1, 2)
+    keys = queries
+    return keys.reshape(1, 2, 3 * 4)
+"""
+LAYERS = """
+class wanted:
+    def forward(self, x: Tensor):
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        return self.out_proj(queries @ keys.T)
+"""
+ATTENDED = """
+def wanted(queries: Tensor, keys: Tensor, values: Tensor):
+    return torch.softmax(queries @ keys.T, dim=-1) @ values
+"""
+CALLED = """
+def wanted(x: Tensor, y: Tensor, rows: int, columns: int):
+    return made(x, rows, columns) + y
+"""
+MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
+    pytest.param(
+        PRODUCTS,
+        """
+The scores are transposed: row i holds those of key i with every query.
+    scores = (queries @ keys.T).transpose(-2, -1)
+The queries are compared with themselves.
+    scores = queries @ queries.transpose(-2, -1)
+Features are compared with features, not tokens with tokens.
+    scores = keys.T @ queries
+The queries are not multiplied by the keys: there is no product.
+    scores = queries
+The features are multiplied one by one, and their products are not added up.
+    scores = queries.unsqueeze(-2) * keys.T.transpose(-2, -1).unsqueeze(-3)
+`x` is compared with itself: queries and keys have no effect.
+    scores = x @ x.transpose(-2, -1)
+The sum runs over the features, not over the tokens.
+    return (weights.unsqueeze(-1) * values).sum(-1)
+""",
+        id="products",
+    ),
+    pytest.param(
+        NAMES,
+        """
+The keys are used where the queries must be.
+    keys = keys
+`x` itself is used where the queries must be.
+    keys = x
+""",
+        id="names",
+    ),
+    pytest.param(
+        LAYERS,
+        """
+The queries and the keys are exchanged: row i of the scores belongs to key i.
+    queries = self.W_key(x); keys = self.W_query(x)
+The inputs themselves are the queries: `W_query` has no effect.
+    queries = x
+`out_proj` has no effect: what goes in comes out unchanged.
+    return queries @ keys.T
+""",
+        id="layers",
+    ),
+    pytest.param(
+        ATTENDED,
+        """
+The queries and the keys are exchanged: row i of the scores belongs to key i.
+    return torch.softmax(keys @ queries.T, dim=-1) @ values
+Only `queries` counts: it stands in for `keys` and `values` as well.
+    return torch.softmax(queries @ queries.T, dim=-1) @ queries
+""",
+        id="attended",
+    ),
+    pytest.param(
+        CALLED,
+        """
+`x` and `rows` are exchanged where they are handed on.
+    return made(rows, x, columns) + y
+""",
+        id="called",
+    ),
+)
+
+
+@pytest.mark.parametrize(("code", "made"), MADE)
+def test_a_step_has_its_mistakes(code: str, made: str):
+    """Each has its sentence and its program."""
+    assert as_made(made).items() <= made_by(projections, code).items()
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert made_by(projections, "def wanted(n: int):\n    pass\n") == {}
+
+
+def test_one_layer_makes_two_quantities_of_different_inputs():
+    """Of one input, one quantity is used for another."""
+    code = LAYERS.replace("x: Tensor", "x: Tensor, y: Tensor").replace("W_key(x)", "W_key(y)")
+    sentence = "`W_key` makes the queries as well: `W_query` has no effect."
+
+    assert made_by(projections, code)[sentence] == "queries = self.W_key(x)"
+    assert sentence not in made_by(projections, LAYERS)

@@ -1,0 +1,86 @@
+"""Mistakes in sums, means and operations."""
+
+import pytest
+
+from autograder.diagnosis.mistakes import reductions
+from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
+
+DIVIDED = """
+def wanted(x: Tensor):
+    return x / x.sum(dim=-1, keepdim=True)
+"""
+MEAN = """
+def wanted(x: Tensor):
+    return x.mean(dim=0)
+"""
+LOOP = """
+def wanted(x: Tensor, n: int):
+    total = 0.0
+    for i in range(n):
+        total += x[: i + 1]
+    return total * x
+"""
+SHARED = """
+def wanted(x: Tensor, heads: int):
+    return x.view(heads, 12 // heads)
+"""
+MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
+    pytest.param(
+        DIVIDED,
+        """
+The divisor is taken along the first axis, not along the last axis.
+    return x / x.sum(dim=0, keepdim=True)
+What must be normalised is not divided.
+    return x
+""",
+        id="divided",
+    ),
+    pytest.param(
+        MEAN,
+        """
+The mean is taken along the second axis, not along the first axis.
+    return x.mean(dim=1)
+No mean is taken.
+    return x
+A sum stands where a mean must be.
+    return x.sum(dim=0)
+""",
+        id="mean",
+    ),
+    pytest.param(
+        LOOP,
+        """
+A sum stands where a product must be.
+    return total + x
+Only the last term is kept: the terms are not added up.
+    total = x[:i + 1]
+""",
+        id="loop",
+    ),
+    pytest.param(
+        SHARED,
+        """
+A size is not divided by `heads`.
+    return x.view(heads, 12)
+""",
+        id="shared",
+    ),
+)
+
+
+@pytest.mark.parametrize(("code", "made"), MADE)
+def test_a_step_has_its_mistakes(code: str, made: str):
+    """Each has its sentence and its program."""
+    assert as_made(made).items() <= made_by(reductions, code).items()
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert made_by(reductions, "def wanted(n: int):\n    pass\n") == {}
+
+
+def test_the_axis_that_is_right_is_no_mistake():
+    """Only other axes are tried."""
+    assert "The mean is taken along the first axis, not along the first axis." not in made_by(
+        reductions, MEAN
+    )

@@ -1,0 +1,150 @@
+"""Steps that are missing, or that the exercise does not ask for."""
+
+import pytest
+
+from autograder.diagnosis.mistakes import wrong_steps
+from tests.kit.diagnosis.conftest import Grader
+from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
+
+SUMMED = """
+def wanted(a: list, b: list):
+    total = 0.0
+    for x, y in zip(a, b):
+        total += x * y
+    return total
+"""
+COMPARED = """
+def wanted(x: Tensor, size: int):
+    T = x.shape[1]
+    return x[:T, :size] @ x.T
+"""
+FUNCTION = """
+def wanted(x: Tensor, lengths: list, dim: int):
+    T = x.shape[1]
+    lengths = torch.as_tensor(lengths)
+    means = torch.zeros_like(x)
+    means[0] = x.sum(dim=0, keepdim=True)
+    scores = x.masked_fill(x == 0, -torch.inf)
+    return torch.softmax(scores, dim=-1)
+"""
+MODULE = """
+class wanted:
+    def __init__(self, d: int, dim: int):
+        super().__init__()
+        self.dim = dim
+        self.W_query = nn.Linear(d, d)
+        self.register_buffer("mask", torch.ones(d))
+
+    def forward(self, x: Tensor):
+        with torch.no_grad():
+            queries = self.W_query(x)
+        return queries
+"""
+CAUSAL = """
+class Causal(Causal):
+    def forward(self, x):
+        q = self.W_query(x)
+        v = self.W_value(x)
+        scores = q @ {} / 6**0.5
+        future = torch.ones_like(scores).triu(1) == 1
+        weights = torch.softmax(scores.masked_fill({})
+        return self.dropout(weights) @ v
+"""
+FILL = "future, -torch.inf), dim=-1"
+MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
+    pytest.param(
+        SUMMED,
+        """
+Each row of the result is divided by its length, so that all lengths are one.
+    return torch.nn.functional.normalize(total, dim=-1)
+The result is divided by both lengths: it is a cosine.
+    return total / (sum((v * v for v in a)) ** 0.5 * sum((v * v for v in b)) ** 0.5)
+A mean stands where a sum must be.
+    return total / len(a)
+""",
+        id="summed",
+    ),
+    pytest.param(
+        COMPARED,
+        """
+A softmax turns the result into weights, which this exercise does not ask for.
+    return torch.softmax(x[:T, :size] @ x.T, dim=-1)
+`x` is added to the result.
+    return x[:T, :size] @ x.T + x
+`size` has no effect.
+    return x[:T, :2] @ x.T
+The number of tokens is always the same number, whatever the input is.
+    T = 2
+The number of tokens is read from the first axis of `x`, not from the second axis.
+    T = x.shape[0]
+""",
+        id="compared",
+    ),
+    pytest.param(
+        FUNCTION,
+        """
+The softmax does not get the axis along which it runs.
+    return torch.softmax(scores)
+The mask and the number that fills hidden scores are exchanged.
+    scores = x.masked_fill(-torch.inf, x == 0)
+`lengths` is used as it comes, but a list is no tensor.
+    pass
+""",
+        id="function",
+    ),
+    pytest.param(
+        MODULE,
+        """
+The module does not keep `dim` under the name by which it is read later.
+    pass
+Parameters are overwritten while torch records gradients, which it refuses.
+    if True:
+""",
+        id="module",
+    ),
+)
+
+
+@pytest.mark.parametrize(("code", "made"), MADE)
+def test_a_step_has_its_mistakes(code: str, made: str):
+    """Each has its sentence and its program."""
+    assert as_made(made).items() <= made_by(wrong_steps, code).items()
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert made_by(wrong_steps, "def wanted(n: int):\n    pass\n") == {}
+
+
+def test_a_value_is_called_by_what_it_is():
+    """Names of the solution are not in the sentences, but for those of arguments."""
+    said = " ".join(made_by(wrong_steps, FUNCTION))
+
+    assert "The scores do not exist where they are used" in said
+    assert "A size of `x` does not exist where it is used" in said
+    assert "means" not in said
+
+
+@pytest.mark.parametrize(
+    ("step", "filled", "kind"),
+    [
+        pytest.param("k.mT", FILL, "value_missing", id="no-keys-under-another-name"),
+        pytest.param("self.W_key(x).mT", "future, -torch.inf)", "axis_missing", id="no-axis"),
+        pytest.param(
+            "self.W_key(x).mT",
+            "-torch.inf, future), dim=-1",
+            "arguments_exchanged",
+            id="exchanged",
+        ),
+    ],
+)
+def test_an_exception_is_named_by_the_step_that_is_wrong(
+    step: str, filled: str, kind: str, grader: Grader
+):
+    """Students choose other names for quantities than the solution does."""
+    assert grader.kinds("Causal", CAUSAL.format(step, filled)) == {kind}
+
+
+def test_a_name_that_says_nothing_has_no_kind(grader: Grader):
+    """Another quantity may be missing than the one that the solution lacks."""
+    assert grader.kinds("Causal", CAUSAL.format("y.mT", FILL)) == {"name_not_defined"}

@@ -1,0 +1,133 @@
+"""What an answer says."""
+
+import pytest
+import torch
+
+from autograder.diagnosis.answers import (
+    SampleTable,
+    differ,
+    form_of,
+    has_form,
+    may_be_same_line,
+    refuses,
+    same_end,
+    sample,
+    tells,
+)
+from autograder.sandbox.faults import Raised
+
+NUMBERS = torch.arange(12.0).reshape(3, 4)
+
+
+def raised(text: str, line: str, kind: str = "ValueError") -> Raised:
+    """Raise an exception in a quoted *line*."""
+    message = f"f raised {kind} in line 3: {line}\n{text}"
+    return Raised(kind, text, message, public="f raised an exception.", refusal=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param(NUMBERS, True, id="numbers"),
+        pytest.param(torch.ones(9), False, id="one-number"),
+        pytest.param({"W": NUMBERS}, True, id="dictionary"),
+        pytest.param("text", False, id="text"),
+    ],
+)
+def test_few_or_equal_numbers_say_nothing(answer: object, *, expected: bool):
+    """They may agree by chance."""
+    assert tells(answer) is expected
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param(NUMBERS, False, id="equal"),
+        pytest.param(NUMBERS + 1e-6, False, id="noise"),
+        pytest.param(NUMBERS + 1, True, id="other-numbers"),
+        pytest.param(NUMBERS.T, True, id="other-shape"),
+        pytest.param(NUMBERS * torch.nan, False, id="nan-says-nothing"),
+        pytest.param(None, False, id="no-tensor-says-nothing"),
+    ],
+)
+def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expected: bool):
+    """They never say so of two answers that agree."""
+    assert differ(sample(NUMBERS), sample(other)) is expected
+
+
+def test_a_table_keeps_what_may_agree():
+    """In the order of the programs; an answer without numbers is none with numbers."""
+    answers = {0: NUMBERS + 1, 2: "text", 3: NUMBERS, 4: NUMBERS.T, 5: NUMBERS + 1e-6}
+    table = SampleTable({place: sample(answer) for place, answer in answers.items()})
+
+    assert table.like(sample(NUMBERS)) == [3, 5]
+    assert table.like(sample(torch.ones(2))) == []
+
+
+def test_another_shape_or_nan_is_another_form():
+    """What only one of two answers has is not repaired by a second mistake."""
+    assert has_form(NUMBERS, form_of(NUMBERS * 2))
+    assert has_form(NUMBERS, form_of(NUMBERS * torch.nan))
+    assert not has_form(NUMBERS, form_of(NUMBERS.T))
+    assert not has_form(NUMBERS * torch.nan, form_of(NUMBERS))
+
+
+def test_the_form_of_gradients_is_that_of_each():
+    """Where no gradient arrives, there is no form to compare."""
+    form = form_of({"a": NUMBERS, "b": None})
+
+    assert has_form({"a": NUMBERS, "b": NUMBERS}, form)
+    assert not has_form({"a": NUMBERS.T, "b": None}, form)
+    assert not has_form(NUMBERS, form)
+    assert not has_form({"a": NUMBERS}, form_of(NUMBERS))
+
+
+def test_two_refusals_end_alike_in_their_own_words():
+    """An exception of Python's own that is a ValueError is none."""
+    mine, theirs = (
+        raised("too long", "raise ValueError('too long')"),
+        raised("5", "raise ValueError(n)"),
+    )
+
+    assert refuses(mine)
+    assert same_end(mine, theirs)
+    assert not same_end(mine, raised("not enough values to unpack", "a, b = x.shape"))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("scores = queries @ keys", True, id="same-step"),
+        pytest.param("return v @ weights", False, id="other-step"),
+        pytest.param("return a @ b", True, id="no-names"),
+        pytest.param('"""Weights and values."""', True, id="no-line"),
+    ],
+)
+def test_an_exception_of_another_step_is_another_one(line: str, *, expected: bool):
+    """The quantities in the quoted lines decide."""
+    other = raised("sizes", "e = q @ k", "RuntimeError")
+
+    assert may_be_same_line(raised("sizes", line, "RuntimeError"), other) is expected
+
+
+def undefined(name: str, kind: str = "NameError") -> Raised:
+    """Raise what Python raises where *name* has no value."""
+    text = f"name '{name}' is not defined"
+    return Raised(kind, text, f"f raised {kind}\n{text}", public="f raised an exception.")
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param(undefined("keys"), True, id="same-quantity"),
+        pytest.param(undefined("K", "UnboundLocalError"), True, id="used-before-it-is-set"),
+        pytest.param(undefined("v"), False, id="other-quantity"),
+        pytest.param(undefined("anything"), False, id="name-that-says-nothing"),
+        pytest.param(None, False, id="no-exception"),
+    ],
+)
+def test_the_same_quantity_may_be_missing_under_another_name(
+    other: Raised | None, *, expected: bool
+):
+    """Names in the code are free; what they stand for is known."""
+    assert same_end(undefined("k"), other) is expected

@@ -1,0 +1,87 @@
+"""The sentences about wrong answers."""
+
+import ast
+import re
+from pathlib import Path
+from string import Formatter
+
+import msgspec
+import pytest
+
+from autograder.diagnosis import description
+from autograder.diagnosis.description import PATTERNS, PatternText, WrongAnswerPattern
+
+MODULES = Path(description.__file__).parent
+KEYS = [
+    key
+    for name, text in PATTERNS.items()
+    for key in (*([name] if text.sentence else []), *(f"{name}.{one}" for one in text.variants))
+]
+
+
+def words_of(key: str) -> list[str]:
+    """Return the placeholders of the sentence at *key*."""
+    name, _, variant = key.partition(".")
+    text = PATTERNS[name]
+    parts = Formatter().parse(text.variants[variant] if variant else text.sentence)
+    return [word for _, word, _, _ in parts if word]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_each_pattern_has_a_sentence_and_a_question(key: str):
+    """Words fill the placeholders."""
+    words = words_of(key)
+    pattern = WrongAnswerPattern.of(key, **dict.fromkeys(words, 187))
+
+    assert pattern.sentence.endswith(".")
+    assert pattern.question.endswith("?")
+    assert pattern.sentence.count("187") == len(words)
+    assert pattern.diagnosis(shows_values=True).explanation == pattern.sentence
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in KEYS if not PATTERNS[key.split(".")[0]].from_solution]
+)
+def test_beside_hidden_inputs_a_pattern_has_no_word_of_an_answer(key: str):
+    """Its sentence has no place for one, so an answer can't carry a number of the inputs out."""
+    pattern = WrongAnswerPattern.of(key, **dict.fromkeys(words_of(key), 187))
+
+    assert not re.search(r"\d|[{}]", pattern.diagnosis(shows_values=False).explanation)
+
+
+def test_each_sentence_is_used_and_each_one_used_exists():
+    """A sentence that no module names is dead."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in MODULES.glob("*.py")]
+    texts = {getattr(node, "value", None) for tree in trees for node in ast.walk(tree)}
+    calls = [
+        node.args[0].value
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "WrongAnswerPattern.of"
+        and isinstance(node.args[0], ast.Constant)
+    ]
+
+    assert [key for key in KEYS if key not in texts] == []
+    assert [key for key in calls if key not in KEYS] == []
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        pytest.param({}, "missing required field `sentence`, or `variants`", id="no-sentence"),
+        pytest.param({"sentence": "It is.", "question": ""}, "length >= 1", id="no-question"),
+        pytest.param({"sentence": "It {is}."}, "unknown placeholder {is}", id="placeholder"),
+        pytest.param({"variants": {"a": "It {is}."}}, "unknown placeholder {is}", id="variant"),
+        pytest.param({"sentence": "A {size}."}, "missing required field `public`", id="words"),
+        pytest.param({"variants": {"a": "A."}}, "missing required field `public`", id="choice"),
+        pytest.param(
+            {"sentence": "A {size}.", "public": "A {size}."}, "placeholder {size}", id="public"
+        ),
+        pytest.param({"sentence": "A.", "pubic": "A."}, "unknown field `pubic`", id="key"),
+    ],
+)
+def test_a_wrong_entry_is_refused(table: dict[str, object], reason: str):
+    """A sentence beside hidden inputs can't be forgotten."""
+    with pytest.raises(msgspec.ValidationError, match=re.escape(reason)):
+        msgspec.convert({"question": "Why?"} | table, PatternText)

@@ -1,0 +1,26 @@
+"""Two mistakes together."""
+
+from autograder.diagnosis.programs import Programs
+from tests.kit.diagnosis.conftest import Grader
+
+
+def test_pairs_of_likely_kinds_come_first(grader: Grader):
+    """Only a bounded number of pairs is tried."""
+    programs = Programs(grader.stage, "attend", grader.solution, {})
+    kinds = [one.kind for one in programs.rewrites]
+    numbers = tuple(
+        map(kinds.index, ("rounded", "nothing_returned", "scale_missing", "softmax_axis"))
+    )
+    first, *_, last = programs.pairs(tuple(sorted(numbers)))
+
+    assert {kinds[number] for number in first} == {"scale_missing", "softmax_axis"}
+    assert {kinds[number] for number in last} & {"rounded", "nothing_returned"}
+
+
+def test_two_changes_of_one_place_are_no_pair(grader: Grader):
+    """The second would undo the first."""
+    programs = Programs(grader.stage, "attend", grader.solution, {})
+    scales = tuple(n for n, one in enumerate(programs.rewrites) if one.kind == "scale_wrong_size")
+
+    assert len(scales) > 1
+    assert programs.pairs(scales) == []

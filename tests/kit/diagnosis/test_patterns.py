@@ -1,0 +1,400 @@
+"""Patterns: what they say about a wrong answer, and that they say nothing about a right one."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from autograder.diagnosis import patterns
+from autograder.diagnosis.description import PATTERNS
+from autograder.diagnosis.draws import drawn
+from autograder.suite import documented
+
+ROOT = Path(__file__).parents[3]
+DTYPES = (
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.uint8,
+    torch.bool,
+    torch.complex64,
+    torch.float8_e4m3fn,
+)
+SPECIAL = (0.0, 1.0, -1.0, 0.25, math.nan, math.inf, -math.inf, 1e30, -3e38, 1e-30)
+
+
+def values(*shape: int) -> torch.Tensor:
+    """Draw large values that are in no document."""
+    return 3 * torch.randn(*shape, generator=torch.Generator().manual_seed(5))
+
+
+def attention(*shape: int) -> torch.Tensor:
+    """Draw weights whose rows sum to one."""
+    return values(*shape).softmax(-1)
+
+
+def causal(size: int) -> torch.Tensor:
+    """Draw causal weights."""
+    future = torch.ones(size, size).triu(1) == 1
+    return values(size, size).masked_fill(future, -torch.inf).softmax(-1)
+
+
+def filled(tensor: torch.Tensor, row: object, value: float = math.nan) -> torch.Tensor:
+    """Return *tensor* with *value* in *row*."""
+    changed = tensor.clone()
+    changed[..., row, :] = value
+    return changed
+
+
+def name_of(answer: object, expected: object, verb: str = "call") -> str:
+    """Return the name of the pattern that is found, or nothing."""
+    found = patterns.find_pattern(answer, expected, verb)
+    return found.name if found else ""
+
+
+X, W, C = values(2, 5, 6), attention(2, 5, 5), causal(4)
+LOGITS = values(2, 5, 5)
+TWICE = values(2, 5, 8).view(2, 5, 2, 1, 4).expand(2, 5, 2, 2, 4).flatten(2)  # each head twice
+ARANGE = torch.arange(6.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "expected"),
+    [
+        pytest.param("axis_missing", X.sum(1), X, id="summed-over-tokens"),
+        pytest.param("axis_extra", X[:, None], X, id="unsqueezed"),
+        pytest.param("axes_swapped", X.mT, X, id="other-shape-transposed"),
+        pytest.param("axis_size", X[:, :4], X, id="one-token-short"),
+        pytest.param("axes_traded", torch.cat(X.chunk(2, -1), -2), X, id="heads-below-each-other"),
+        pytest.param(
+            "axes_traded", X[:, :4].reshape(len(X), 2, -1), X[:, :4], id="rows-side-by-side"
+        ),
+        pytest.param("other_dtype", X.double(), X, id="float64"),
+        pytest.param("other_dtype", C.tril().ne(0).float(), C.ne(0), id="numbers-for-booleans"),
+        pytest.param("nan_first_row", filled(X, 0), X, id="first-row-hidden"),
+        pytest.param("nan_last_row", filled(X, -1), X, id="last-row-hidden"),
+        pytest.param("nan_everywhere", filled(X, slice(None)), X, id="zero-times-infinity"),
+        pytest.param("nan_everywhere", filled(X[0, :1], 0), X[0, :1], id="one-row-is-every-row"),
+        pytest.param("infinite", filled(W, 1, -math.inf), W, id="weights-filled-with-infinity"),
+        pytest.param("transposed", W.mT, W, id="weights-transposed"),
+        pytest.param("constant_factor", X * 6**0.5, X, id="times-root"),
+        pytest.param("columns_sum_to_one", LOGITS.softmax(-2), W, id="softmax-over-queries"),
+        pytest.param("first_axis_sums_to_one", LOGITS.softmax(0), W, id="softmax-over-the-batch"),
+        pytest.param(
+            "matrix_sums_to_one", LOGITS.flatten(1).softmax(-1).view(2, 5, 5), W, id="per-item"
+        ),
+        pytest.param(
+            "matrix_sums_to_one", LOGITS.flatten().softmax(-1).view(2, 5, 5), W, id="over-the-whole"
+        ),
+        pytest.param("negative_weights", LOGITS, W, id="scores-for-weights"),
+        pytest.param("rows_not_normalised", LOGITS.exp(), W, id="no-denominator"),
+        pytest.param("future_leaks", C + C.mT.triu(1), C, id="above-the-diagonal"),
+        pytest.param("rows_equal", X.mean(1, keepdim=True).expand_as(X), X, id="plain-mean"),
+        pytest.param("heads_repeated", X[..., :3].repeat(1, 1, 2), X, id="one-head-twice"),
+        pytest.param("heads_interleaved", X.view(2, 5, 2, 3).mT.flatten(-2), X, id="stacked-last"),
+        pytest.param("heads_reordered", X.roll(3, -1), X, id="last-head-first"),
+        pytest.param("rows_shifted", X.roll(1, -2), X, id="one-token-later"),
+        pytest.param("rows_shifted", X.roll(-1, -2), X, id="one-token-earlier"),
+    ],
+)
+def test_the_pattern_of_a_wrong_tensor_is_named(name: str, answer, expected):
+    """Each heuristic recognises its own kind of mistake, and none before it does."""
+    assert name_of(answer, expected) == name
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param(values(2, 6, 5).mT, X, id="other-numbers"),
+        pytest.param(torch.ones(3, 7), X, id="nothing-in-common"),
+        pytest.param(torch.ones(4, 3, 2), torch.ones(2, 4, 3), id="three-axes-moved"),
+        pytest.param(X.double() + 1, X.double(), id="shifted-by-one"),
+        pytest.param((3 * X).double(), 2 * X + 1, id="other-dtype-and-wrong"),
+        pytest.param(torch.tensor([0.2, 0.4]), torch.tensor([0.1, 0.2]), id="two-numbers"),
+        pytest.param(torch.eye(3) * 2, torch.eye(3).add(1e-3), id="few-entries-beside-zeros"),
+        pytest.param(filled(X, 2), X, id="nan-in-the-middle"),
+        pytest.param(filled(X[0, 0, None], 0)[0], X[0, 0], id="nan-in-a-vector"),
+        pytest.param(values(3, 1), torch.ones(3, 1), id="single-columns-are-no-weights"),
+        pytest.param(X.to(torch.complex64), X, id="complex"),
+        pytest.param(~C.bool(), C.bool(), id="booleans"),
+        pytest.param(5, X, id="a-number"),
+        pytest.param(torch.ones(2, 5, 6), X, id="constant"),
+        pytest.param(torch.full((5, 5), 0.2), W[0], id="constant-weights"),
+        pytest.param(
+            torch.full((5, 5), 3.0), torch.full((5, 5), 0.5), id="constants-for-constants"
+        ),
+        pytest.param(X, torch.full_like(X, 1e-3), id="nearly-zero"),
+        pytest.param(X[..., :1].expand_as(X), X, id="one-column-is-no-block"),
+        pytest.param(TWICE.roll(1, -1)[..., :4].repeat(1, 1, 4), TWICE, id="the-right-one-repeats"),
+        pytest.param(torch.eye(4) + 0.5, 2 * torch.eye(4), id="no-causal-weights-expected"),
+        pytest.param(-LOGITS.softmax(-2), 2 * W - 0.2, id="no-weights-expected"),
+    ],
+)
+def test_nothing_is_guessed(answer, expected):
+    """An answer that no heuristic recognises has no pattern."""
+    assert name_of(answer, expected) == ""
+
+
+def test_an_axis_is_named_only_if_it_is_certain():
+    """Of two axes of equal size, either may be missing or extra."""
+    missing, extra = (
+        patterns.find_pattern(W[:, 0], W),
+        patterns.find_pattern(W[:, None].expand(2, 2, 5, 5), W),
+    )
+
+    assert missing.sentence == "The shape is the right one without one axis."
+    assert extra.sentence == "The shape is the right one with one axis too many."
+
+
+def test_axes_are_named_by_their_position():
+    """The first axis of a tensor is called the first."""
+    missing, exchanged = patterns.find_pattern(X.sum(1), X), patterns.find_pattern(X.mT, X)
+
+    assert missing.sentence == "The shape is the right one without its second axis."
+    assert exchanged.sentence == "The sizes of the second axis and the third axis are exchanged."
+
+
+@pytest.mark.parametrize(
+    ("factor", "excerpt"),
+    [
+        pytest.param(
+            6**0.5, "a number that here is the root of the size of the third axis", id="root"
+        ),
+        pytest.param(
+            6**-0.5,
+            "a number that here is one over the root of the size of the third axis",
+            id="over-root",
+        ),
+        pytest.param(5, "a number that here is the size of the second axis", id="size"),
+        pytest.param(
+            0.5, "a number that here is one over the size of the first axis", id="over-size"
+        ),
+        pytest.param(-1, "minus one", id="sign"),
+        pytest.param(1.2345, "one constant", id="anything-else"),
+    ],
+)
+def test_a_constant_factor_is_named(factor: float, excerpt: str):
+    """Sizes and their roots have names; the digits of any other factor are not shown."""
+    found = patterns.find_pattern(X * factor, X)
+
+    assert found.sentence == f"Every entry is the right one times {excerpt}."
+
+
+def test_a_leak_names_query_and_key():
+    """The first entry that leaks is named by its row and column."""
+    leaking = C.clone()
+    leaking[1, 3] = 0.5
+
+    assert "Row 1 has a weight for the later token 3" in patterns.find_pattern(leaking, C).sentence
+
+
+@pytest.mark.parametrize(
+    ("drawn", "excerpt"),
+    [
+        pytest.param(lambda: torch.randn(3, 2), "torch.randn with seed 123, the first", id="randn"),
+        pytest.param(
+            lambda: (torch.rand(3, 2), torch.rand(3, 2))[1],
+            "torch.rand with seed 123, the second",
+            id="order",
+        ),
+        pytest.param(
+            lambda: nn.Linear(3, 2, bias=False).weight,
+            "nn.Linear with seed 123, the first",
+            id="linear",
+        ),
+    ],
+)
+def test_other_draws_are_recognised(drawn, excerpt: str):
+    """The sentence names the distribution, the seed and the number of the draw."""
+    torch.manual_seed(123)
+    answer = drawn()
+    torch.manual_seed(789)
+    wanted = torch.rand_like(answer)
+    state = torch.get_rng_state()
+    found = patterns.find_pattern(answer, wanted)
+
+    assert found.name == "other_draw"
+    assert excerpt in found.sentence
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_documents_own_draws_are_recognised():
+    """Documented matrices are recognised where others are expected."""
+    printed = documented.read(ROOT / "tests/hidden/documented.toml")
+    queries, keys = (printed[f"001.w_{part}.transposed"].tensor.T for part in "qk")
+    values_ = printed["000.w_v"].tensor
+
+    assert (
+        "nn.Linear with seed 42, the second draw" in patterns.find_pattern(keys, queries).sentence
+    )
+    assert (
+        "torch.randn with seed 1, the third draw"
+        in patterns.find_pattern(values_, X[0, :3, :2]).sentence
+    )
+
+
+def test_the_first_pattern_of_several_tensors_is_returned():
+    """Answers that are tuples are compared one by one."""
+    assert name_of((X, [W.mT]), [X, (W,)]) == "transposed"
+    assert name_of({"W_q": X.mT}, {"W_q": X}) == ""
+
+
+def test_a_parameter_is_named():
+    """Parameters are compared by name; only what a module draws is looked for."""
+    right = {"W_q": X, "W_k": W}
+    found = patterns.find_pattern({"W_q": X, "W_k": W.mT}, right, "parameters")
+
+    assert found.sentence.startswith("W_k: These are the right values, transposed")
+    assert name_of({"W_q": X, "W_k": LOGITS.exp()}, right, "parameters") == ""
+
+
+@pytest.mark.parametrize("verb", ["buffers", "state", "operators", "draw", "gradients"])
+def test_numbers_that_are_free_or_follow_from_others_have_no_pattern(verb: str):
+    """Gradients depend on all that came before, and buffers may hold anything."""
+    answer, expected = {"gradients": {"W": W.mT}, "W": W.mT}, {"gradients": {"W": W}, "W": W}
+
+    assert name_of(answer, expected, verb) == ""
+    assert name_of(W.mT, W, verb) == ""
+
+
+def test_the_result_beside_gradients_is_compared():
+    """A wrong result explains wrong gradients."""
+    answer, expected = {"output": 2 * X, "gradients": {}}, {"output": X, "gradients": {}}
+
+    assert name_of(answer, expected, "gradients") == "constant_factor"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        pytest.param(X[..., :4], X, id="axis_size"),
+        pytest.param(X.sum(1), X, id="axis_missing"),
+        pytest.param(X[:, None], X, id="axis_extra"),
+        pytest.param(X.mT, X, id="axes_swapped"),
+        pytest.param(torch.cat(X.chunk(2, -1), -2), X, id="axes_traded"),
+        pytest.param(filled(C, 1, 0.438), C, id="future_leaks"),
+        pytest.param(X * 0.438, X, id="constant_factor"),
+        pytest.param(X * 6**0.5, X, id="root-of-a-size"),
+        pytest.param(X[..., :3].repeat(1, 1, 2), X, id="heads_repeated"),
+        pytest.param(X.roll(1, -2), X, id="rows_shifted"),
+        pytest.param(drawn((5, 6))[40], X[0], id="other_draw"),
+    ],
+)
+def test_what_an_answer_decides_stays_out_of_the_sentence_beside_hidden_inputs(answer, expected):
+    """Which axis, row, factor or draw it is, the answer chooses, and could choose by the inputs."""
+    found = patterns.find_pattern(answer, expected)
+    named = patterns.find_pattern({"W2": answer}, {"W2": expected}, "parameters")
+    public = {one.diagnosis(shows_values=False).explanation for one in (found, named) if one}
+
+    assert found is not None
+    assert public == {PATTERNS[found.name].public}
+
+
+@st.composite
+def tensors(draw: st.DrawFn) -> torch.Tensor:
+    """Draw a tensor of few entries, of any shape, dtype and values."""
+    shape = draw(st.lists(st.integers(0, 4), max_size=4))
+    entry = st.sampled_from(SPECIAL) | st.floats(-4, 4, width=16)
+    count = math.prod(shape)
+    entries = draw(st.lists(entry, min_size=count, max_size=count))
+    tensor = torch.tensor(entries, dtype=torch.float64).reshape(shape)
+    dtype = draw(st.sampled_from(DTYPES))
+    if not (dtype.is_floating_point or dtype.is_complex):
+        tensor = tensor.nan_to_num(0, 1, 0).clamp(0, 200)
+    return tensor.to(dtype)
+
+
+@settings(max_examples=100, deadline=None)
+@given(tensors(), tensors())
+def test_heuristics_raise_nothing_and_reveal_no_value(answer: torch.Tensor, expected: torch.Tensor):
+    """For any two tensors the result is at most a sentence without values."""
+    for mine in (answer, answer.flatten()[: expected.numel()], answer.expand_as(answer)):
+        same_size = mine.numel() == expected.numel()
+        found = patterns.find_pattern(mine.reshape(expected.shape) if same_size else mine, expected)
+
+        assert found is None or not re.search(r"\d\.\d|nan|inf\b", found.sentence)
+
+
+@settings(max_examples=50, deadline=None)
+@given(tensors())
+def test_equal_tensors_have_no_pattern(tensor: torch.Tensor):
+    """Nothing is said about a right answer, whatever it contains."""
+    assert patterns.find_pattern(tensor, tensor.clone()) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "found"),
+    [
+        pytest.param(
+            {"gradients": {"a": None}}, {"gradients": {"a": ARANGE}}, True, id="no-gradient"
+        ),
+        pytest.param(
+            {"gradients": {"a": ARANGE}}, {"gradients": {"a": ARANGE}}, False, id="a-gradient"
+        ),
+        pytest.param(
+            {"gradients": {"a": None}}, {"gradients": {"a": None}}, False, id="none-expected"
+        ),
+        pytest.param({"gradients": {}}, {"gradients": {"a": ARANGE}}, False, id="no-inputs"),
+        pytest.param(None, {"gradients": {"a": ARANGE}}, False, id="no-answer"),
+    ],
+)
+def test_a_missing_gradient_is_recognised_where_one_is_expected(
+    answer: object, expected: object, found
+):
+    """The graph is cut if gradients are expected and none arrives."""
+    assert (name_of(answer, expected, "gradients") == "detached") is found
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "found"),
+    [
+        pytest.param({}, {"W": ARANGE}, True, id="none"),
+        pytest.param({"W": ARANGE}, {"W": ARANGE}, False, id="some"),
+        pytest.param({}, {}, False, id="none-expected"),
+        pytest.param(ARANGE, {"W": ARANGE}, False, id="another-answer"),
+    ],
+)
+def test_missing_parameters_are_recognised_where_some_are_expected(
+    answer: object, expected: object, found
+):
+    """A module without parameters, or buffers, is wrong if the solution's has some."""
+    assert (name_of(answer, expected, "parameters") == "no_parameters") is found
+    assert (name_of(answer, expected, "buffers") == "no_buffers") is found
+
+
+@pytest.mark.parametrize(
+    ("answer", "steps", "found"),
+    [
+        pytest.param(ARANGE, [("softmax", ARANGE)], True, id="intermediate-step"),
+        pytest.param(ARANGE, [("clone", ARANGE)], False, id="another-function"),
+        pytest.param(ARANGE, [("softmax", ARANGE + 1)], False, id="other-numbers"),
+        pytest.param(torch.zeros(2, 3), [("softmax", torch.zeros(2, 3))], False, id="constant"),
+        pytest.param(ARANGE[0], [("softmax", ARANGE[0])], False, id="too-few-entries"),
+        pytest.param(None, [("softmax", ARANGE)], False, id="no-tensor"),
+    ],
+)
+def test_an_intermediate_step_needs_the_same_values(answer: object, steps: list, found: bool):  # noqa: FBT001  # a case
+    """Only values that can't agree by chance count."""
+    assert (patterns.matches_intermediate_step(answer, ARANGE - 1, steps) is not None) is found
+
+
+def test_the_right_result_is_no_intermediate_step():
+    """The last step of the solution gives the right result; the check failed for another reason."""
+    assert patterns.matches_intermediate_step(ARANGE, ARANGE, [("matmul", ARANGE)]) is None
+
+
+@pytest.mark.parametrize(
+    ("p", "found"), [pytest.param(0.5, True, id="drops"), pytest.param(0.0, False, id="keeps")]
+)
+def test_dropout_is_recognised_where_it_changes_a_tensor(p: float, found: bool):  # noqa: FBT001  # a case
+    """With probability zero nothing is random."""
+    steps = [("softmax", X), ("dropout", nn.functional.dropout(X, p))]
+
+    assert patterns.drops_at_random(steps) is found

@@ -1,0 +1,87 @@
+"""The programs of one exercise: compiled once, asked only as far as needed."""
+
+import pytest
+
+from autograder.diagnosis.answers import sought
+from autograder.diagnosis.observation import Observation
+from autograder.diagnosis.programs import Programs, Script
+from autograder.suite.in_process import RecordingChannel
+from autograder.suite.student_proxy import Student
+from tests.kit.diagnosis.conftest import Grader, attends, item_of
+
+ITEM = item_of("attend", attends)
+
+
+@pytest.fixture
+def programs(grader: Grader) -> Programs:
+    """The programs of `attend`."""
+    return Programs(grader.stage, "attend", grader.solution, {})
+
+
+@pytest.fixture
+def script(grader: Grader) -> Script:
+    """What the check asks, as it asks the solution."""
+    channel = RecordingChannel(grader.solution)
+    student = Student(channel)
+    attends(student)
+    return Script(ITEM.nodeid, channel.exchanges, Observation(student.observed, None))
+
+
+def number_of(programs: Programs, kind: str) -> int:
+    """Return the number of the first mistake of *kind*."""
+    return next(index for index, one in enumerate(programs.rewrites) if one.kind == kind)
+
+
+def test_a_program_shows_its_mistake(grader: Grader, programs: Programs, script: Script):
+    """Its answers are those of its own run, and no other program's."""
+    key = (number_of(programs, "scale_missing"),)
+    seen = programs.run(key, ITEM, grader.run)
+
+    assert seen.error is not None
+    assert programs.shows(key, script, sought(seen))
+    assert not programs.shows((number_of(programs, "softmax_twice"),), script, sought(seen))
+
+
+def test_a_check_runs_once_on_a_program(grader: Grader, programs: Programs):
+    """What a program showed is kept for the whole class."""
+    key = (number_of(programs, "scale_missing"),)
+    first = programs.run(key, ITEM, grader.run)
+
+    assert programs.run(key, ITEM, grader.run) is first
+    assert grader.runs == ["attends"]
+
+
+def test_of_a_pair_only_its_answers_are_kept(programs: Programs, script: Script):
+    """It is compiled again if it must answer more."""
+    pair = number_of(programs, "scale_missing"), number_of(programs, "softmax_axis")
+    seen = sought(script.solved)
+
+    assert programs.matching((pair,), script, seen) == {}
+    assert programs.answer(pair, script, len(seen.answers) - 1) is not None
+    assert pair not in programs._channels
+
+
+def test_the_solution_stays_as_it_is(grader: Grader, programs: Programs):
+    """A program has definitions of its own."""
+    programs.run((number_of(programs, "softmax_axis"),), ITEM, grader.run)
+
+    assert grader.run(ITEM, grader.solution).error is None
+
+
+def test_two_mistakes_in_one_place_are_no_pair(programs: Programs):
+    """Only mistakes in different places can be made together."""
+    missing = number_of(programs, "scale_missing")
+    power = number_of(programs, "scale_wrong_power")
+    axis = number_of(programs, "softmax_axis")
+
+    assert not programs.compatible((missing, power))
+    assert programs.compatible((missing, axis))
+
+
+def test_a_silenced_kind_makes_no_program(grader: Grader):
+    """A stage may silence a kind, or word it."""
+    words = {"scale_missing": None, "softmax_twice": ("Twice.", "Why?")}
+    rewrites = Programs(grader.stage, "attend", grader.solution, words).rewrites
+
+    assert "scale_missing" not in {one.kind for one in rewrites}
+    assert {one.explanation for one in rewrites if one.kind == "softmax_twice"} == {"Twice."}

@@ -1,0 +1,179 @@
+"""Conventions: what is said about code that follows those of another course."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from autograder.diagnosis import signature_mismatch
+from autograder.sandbox.faults import Fault
+from autograder.suite.in_process import LocalChannel, RecordingChannel
+from autograder.suite.student_proxy import Student
+
+SOLUTION = """
+import torch
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x, mask=None):
+        return self.W(x)
+
+def hide(scores, mask):
+    return scores.masked_fill(mask == 0, float("-inf")).softmax(-1)
+
+def hide_padding(scores, mask):
+    return scores.masked_fill(~mask.unsqueeze(-2), float("-inf")).softmax(-1)
+
+def hide_future(scores):
+    return scores.masked_fill(torch.ones_like(scores).triu(1) == 1, float("-inf")).softmax(-1)
+"""
+MASK = torch.tensor([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+SCORES = torch.arange(12.0).reshape(2, 2, 3)
+PADDING = torch.tensor([[True, True, False], [True, False, False]])
+NUMBERS = (
+    "The mask that is passed holds the number 1 where a key is visible, and 0 where it is hidden."
+)
+BOOLEANS = (
+    "The mask that is passed holds True where a key is visible, and False where it is hidden."
+)
+
+
+def sentence(code: str, check: Callable[[Student], object], owner: str = "Layer") -> str:
+    """Run *check* on the solution and on *code*; describe the exception with which that ends."""
+    solution = LocalChannel("ours", SOLUTION.encode())
+    recording = RecordingChannel(solution)
+    check(Student(recording))
+    student = Student(LocalChannel("theirs", f"{SOLUTION}\n{code}".encode()))
+    with pytest.raises(Fault) as raised:
+        check(student)
+    exchange = recording.exchanges[len(student.observed)]
+    found = signature_mismatch.find_clash(raised.value, exchange, owner, solution.arguments)
+    return found.sentence if found else ""
+
+
+def layer(arguments: str, forward: str = "self, x, mask=None") -> str:
+    """Return a class `Layer` whose methods take other arguments."""
+    return (
+        "class Layer(nn.Module):\n"
+        f"    def __init__({arguments}):\n"
+        "        super().__init__()\n"
+        f"    def forward({forward}):\n"
+        "        return x\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        pytest.param("self, d_in, d_out, bias=False", "does not take qkv_bias", id="other-keyword"),
+        pytest.param("self, d_in, d_out", "does not take qkv_bias", id="no-keyword"),
+        pytest.param("self, d_in, d_out, qkv_bias, n_heads", "requires others", id="one-more"),
+        pytest.param("self, d_in, qkv_bias", "takes others by position", id="other-places"),
+        pytest.param("self, config, *, qkv_bias", "takes fewer by position", id="a-config"),
+    ],
+)
+def test_other_arguments_of_a_class_are_named(arguments: str, reason: str):
+    """The sentence lists those of the solution, and no word of the student's."""
+    said = sentence(layer(arguments), lambda student: student.new("Layer", 3, 2, qkv_bias=True))
+
+    listed = "Layer takes d_in, d_out and qkv_bias (optional) in this course"
+    assert said == f"{listed}; yours {reason}."
+
+
+def test_an_argument_that_may_be_left_out_is_named():
+    """The student's class needs what the solution's does not."""
+    code = layer("self, d_in, d_out, qkv_bias")
+
+    assert sentence(code, lambda student: student.new("Layer", 3, 2)).endswith("requires qkv_bias.")
+
+
+def test_other_arguments_of_forward_and_of_functions_are_named():
+    """What the check calls is named by its class."""
+    forward = sentence(
+        layer("self, d_in, d_out", "self, x"),
+        lambda student: student.new("Layer", 3, 2)(torch.ones(4, 3), mask=MASK),
+    )
+    function = sentence(
+        "def hide(scores): return scores",
+        lambda student: student.call("hide", SCORES, MASK),
+        owner="hide",
+    )
+
+    assert forward.startswith("The forward of Layer takes x and mask (optional) in this course")
+    assert function.startswith("hide takes scores and mask in this course; yours takes fewer")
+
+
+def test_the_arguments_of_another_definition_are_not_meant():
+    """The student's own code may call something else wrongly."""
+    code = (
+        "class Inner:\n"
+        "    def __init__(self, size): ...\n"
+        "class Layer(nn.Module):\n"
+        "    def __init__(self, d_in, d_out):\n"
+        "        Inner(n_heads=3)\n"
+    )
+
+    assert sentence(code, lambda student: student.new("Layer", 3, 2)) == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("scores.masked_fill(mask, float('-inf'))", id="masked_fill"),
+        pytest.param("scores.masked_fill_(mask, float('-inf'))", id="in-place"),
+        pytest.param("scores.masked_fill(~mask, float('-inf'))", id="inverted"),
+        pytest.param("torch.where(mask, scores, float('-inf'))", id="where"),
+        pytest.param("scores.masked_fill(mask & mask, 0)", id="and"),
+        pytest.param("scores[mask]", id="index"),
+    ],
+)
+def test_a_mask_of_numbers_is_explained(body: str):
+    """Other courses pass booleans; what the numbers mean shows in the solution's scores."""
+    code = f"def hide(scores, mask):\n    return {body}\n"
+
+    assert sentence(code, lambda student: student.call("hide", SCORES, MASK)) == NUMBERS
+
+
+def test_a_mask_of_booleans_is_explained():
+    """A mask without an axis for the queries hides the same keys from all of them."""
+    code = "def hide_padding(scores, mask):\n    return scores + (1 - mask) * float('-inf')\n"
+
+    assert sentence(code, lambda student: student.call("hide_padding", SCORES, PADDING)) == BOOLEANS
+
+
+def test_a_mask_of_the_students_own_is_not_the_one_that_is_passed():
+    """Where the check passes no mask, only the step is explained."""
+    code = "def hide_future(scores):\n    return scores.masked_fill(torch.ones(2, 3), 0)\n"
+    said = sentence(code, lambda student: student.call("hide_future", SCORES))
+
+    assert said == "This step needs a mask of booleans, and yours holds numbers."
+
+
+def test_other_names_of_parameters_are_explained():
+    """The names are those that the check sets."""
+    said = sentence(
+        layer("self, d_in, d_out"),
+        lambda student: student.new("Layer", 3, 2).load({"W.weight": torch.ones(2, 3)}),
+    )
+
+    assert said.startswith("The parameters of Layer are named W.weight in this course")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("raise TypeError('hide takes my secret')", id="own-text"),
+        pytest.param("scores @ mask", id="shapes"),
+        pytest.param("1 / 0", id="another-type"),
+        pytest.param("(lambda x: x)(1, 2)", id="another-function"),
+    ],
+)
+def test_nothing_is_said_about_other_exceptions(body: str):
+    """No convention shows in them."""
+    code = f"def hide(scores, mask):\n    {body}\n"
+
+    assert sentence(code, lambda student: student.call("hide", SCORES, MASK), "hide") == ""
