@@ -1,4 +1,6 @@
-"""Measures diagnoses: python -m benchmarks.diagnosis cost [SUBMISSIONS] [STAGE], or named [FILE].
+"""Measures diagnoses: python -m benchmarks.diagnosis WHAT.
+
+*WHAT* is ``cost [SUBMISSIONS] [STAGE]``, ``named [FILE]`` or ``hits``.
 
 ``cost`` grades four classes of the same size in one run: one in which every submission is right;
 one in which every submission has one of the stage's misconceptions, so that each is diagnosed; one
@@ -12,6 +14,9 @@ the programs of `tests/submissions/fresh_mistakes`, with the misconceptions know
 and writes *FILE*. Of the first two, each program counts in one column: a *kind* is named; the text
 of its *exception* is explained; its answers are *described*, by a pattern in the wrong numbers; the
 checks that fail say themselves that something is *forbidden*; or *nothing* is said.
+
+``hits`` counts how often each kind is named in these programs, with no misconception known, alone
+or with others; a kind that is never named may not be worth its rule.
 """
 
 import ast
@@ -25,11 +30,14 @@ from itertools import cycle, islice
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from autograder.authoring.mutation import mutants
 from autograder.course import Course, Stage, find_root, load
 from autograder.diagnosis.diagnostician import diagnose
 from autograder.diagnosis.live import LiveSource, channel_of
 from autograder.diagnosis.misconceptions import read
+from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.diagnosis.mistakes.rewriting import Exercise
 from autograder.diagnosis.observation import Failure
 from autograder.errors import CourseError
@@ -80,6 +88,8 @@ def main(what: str = "cost", *arguments: str) -> None:
     course = load(find_root(Path(__file__).parent))
     if what == "named":
         named(course, Path(arguments[0]) if arguments else None)
+    elif what == "hits":
+        hits(course)
     else:
         cost(course, int(arguments[0]) if arguments else 200, *arguments[1:2])
 
@@ -162,13 +172,60 @@ def _print_counts(name: str, counts: Counter[str]) -> None:
     print(f"  {name:26}", *(f"{what} {number:4}" for what, number in counts.items()), flush=True)
 
 
+def hits(course: Course) -> None:
+    """Print how often each kind is named, by the source of the programs; the rarest come last."""
+    sources = {"fresh": _fresh_programs, "misconceptions": _misconceptions, "mutants": _mutated}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in sources}
+    with open_suites(course, course.stages) as runner:
+        for stage in course.stages:
+            source = KindsOnly(runner, stage)
+            for name, wrong_programs in sources.items():
+                for exercise, channel in wrong_programs(stage):
+                    counts[name].update(_kinds(runner, stage, source, exercise, channel))
+    totals = sum(counts.values(), Counter())
+    print(f"{'':24}", *(f"{name:>14}" for name in sources))
+    for kind in sorted(KINDS, key=lambda one: -totals[one]):
+        print(f"{kind:24}", *(f"{counts[name][kind]:14}" for name in sources))
+
+
+def _kinds(
+    runner: SuiteRunner, stage: Stage, source: KindsOnly, exercise: str, channel: LocalChannel
+) -> set[str]:
+    """Return the kinds that are named in a program."""
+    failures, passed = _outcomes(runner, stage, exercise, channel)
+    named = diagnose(source, exercise, failures, passed).diagnoses if failures else {}
+    return {kind for diagnosis in named.values() for kind in diagnosis.misconceptions}
+
+
+def _fresh_programs(stage: Stage) -> Iterator[tuple[str, LocalChannel]]:
+    solution = stage.solution.read_text("utf-8")
+    for one in (program for program in programs() if program.stage == stage.name):
+        for exercise in dict.fromkeys(mistake.exercise for mistake in one.mistakes):
+            yield exercise, LocalChannel(one.id, f"{solution}\n\n{one.code}".encode())
+
+
+def _misconceptions(stage: Stage) -> Iterator[tuple[str, LocalChannel]]:
+    solution = solution_channel(stage.solution)
+    for item in read(stage.misconceptions):
+        yield item.exercise, channel_of(stage, item, solution)
+
+
+def _mutated(stage: Stage) -> Iterator[tuple[str, LocalChannel]]:
+    solution = stage.solution.read_text("utf-8")
+    for mutant in mutants(solution, stage.solution.name):
+        try:
+            channel = LocalChannel("mutant", mutant.text.encode())
+        except CourseError:  # it can't be imported
+            continue
+        yield changed_exercise(stage, solution, mutant.text), channel
+
+
 def _bank(runner: SuiteRunner, stage: Stage) -> Counter[str]:
     """Count the misconceptions of *stage* that kinds of mistake name."""
     counts: Counter[str] = Counter()
     source = KindsOnly(runner, stage)
-    solution = solution_channel(stage.solution)
-    for item in read(stage.misconceptions):
-        said = _said(runner, stage, source, item.exercise, channel_of(stage, item, solution))
+    for exercise, channel in _misconceptions(stage):
+        said = _said(runner, stage, source, exercise, channel)
         counts["misconceptions"] += 1
         counts[said or "passed"] += 1
     return counts
@@ -213,10 +270,7 @@ def _said(
     runner: SuiteRunner, stage: Stage, source: KindsOnly, exercise: str, channel: LocalChannel
 ) -> str:
     """Return what is said about a program, in one word; nothing if it passes every check."""
-    checks = [one for one in runner.checks(stage.name) if one.spec.exercise == exercise]
-    seen = [(one, runner.run(one.item, channel)) for one in checks]
-    failures = [Failure(one.item, shown) for one, shown in seen if shown.error is not None]
-    passed = [one.item for one, shown in seen if shown.error is None]
+    failures, passed = _outcomes(runner, stage, exercise, channel)
     if not failures:
         return ""
     if diagnose(source, exercise, failures, passed).diagnoses:
@@ -228,6 +282,16 @@ def _said(
         return "described"
     forbidden = all(layer_of(one.item) is Layer.FORBIDDEN for one in failures)
     return "forbidden" if forbidden else "nothing"
+
+
+def _outcomes(
+    runner: SuiteRunner, stage: Stage, exercise: str, channel: LocalChannel
+) -> tuple[list[Failure], list[pytest.Item]]:
+    """Run the checks of an exercise; return those that fail, and those that pass."""
+    checks = [one for one in runner.checks(stage.name) if one.spec.exercise == exercise]
+    seen = [(one, runner.run(one.item, channel)) for one in checks]
+    failures = [Failure(one.item, shown) for one, shown in seen if shown.error is not None]
+    return failures, [one.item for one, shown in seen if shown.error is None]
 
 
 def _fresh(course: Course, runner: SuiteRunner, stage: Stage) -> Counter[str]:

@@ -40,7 +40,7 @@ BIAS = {  # by whether an argument decides about it, and whether several layers 
 BUFFERS = (  # in the place of a buffer V
     ("V", "parameter_kind.no_buffer"),
     ("torch.nn.Parameter(V * 1.0)", "parameter_kind.buffer_trained"),
-    ("torch.nn.Parameter(V * 1.0, requires_grad=False)", "parameter_kind.buffer_frozen"),
+    ("torch.nn.Parameter(V, requires_grad=False)", "parameter_kind.buffer_frozen"),
 )
 
 DRAWN = ("rand", "randn", "draw")

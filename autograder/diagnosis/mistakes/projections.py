@@ -37,6 +37,9 @@ USED_FOR = {  # another quantity is used where this one must be
     "values": "projection_exchanged.for_values",
 }
 
+# Where `transpose` raises for the weights of a single query, `t` and `T` leave them as they are.
+ALSO_OF_ONE_QUERY = "(LEFT.t() if LEFT.ndim < 3 else LEFT.mT)"
+
 PAIRED = ("Linear", "rand", "randn", "draw", "transpose", "view", "reshape", "softmax")
 
 
@@ -53,7 +56,8 @@ def products(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("transposed.scores", edit, "exchange queries keys")
             yield from _repeated(scope, site)
         elif left == "weights":
-            yield mistake("transposed.weights", make("LEFT.transpose(-2, -1) @ RIGHT"))
+            for turned in ("LEFT.transpose(-2, -1)", ALSO_OF_ONE_QUERY):
+                yield mistake("transposed.weights", make(f"{turned} @ RIGHT"))
         else:
             key = "transposed.quantity" if right else "transposed.factor"
             what = scope.phrase(node.right) or "the second factor"
