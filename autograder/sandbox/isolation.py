@@ -14,7 +14,6 @@ import platform
 import signal
 import site
 import stat
-import struct
 import sys
 import sysconfig
 import time
@@ -26,13 +25,18 @@ import msgspec
 
 from autograder.errors import SandboxError
 from autograder.sandbox import landlock, private_folder, seccomp, syscalls
+from autograder.sandbox.privileges import (
+    drop_privileges,
+    is_root,
+    set_capabilities,
+    unprivileged_owner,
+)
 
 if sys.platform != "win32":
     import resource
 
 Isolation = Literal["full", "process"]
 
-NOBODY: Final = 65534  # the user "nobody" owns no file; rootless containers map it too
 
 _SYSTEM_ROOTS: Final = (
     *("/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64"),
@@ -52,10 +56,7 @@ _NULL: Final = Path("/dev/null")  # writable: honest code may write to `os.devnu
 
 _SAMPLE: Final = ("os", "msgspec", "torch")  # looking at every file would take too long
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_KEEPCAPS, _PR_CAPBSET_DROP = 1, 4, 8, 24
-_PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _CLEAR_ALL = 38, 47, 4
-_CAP_DAC_READ_SEARCH, _LAST_CAPABILITY = 2, 63
-_CAPABILITY_VERSION: Final = 0x20080522  # two words for each of the three sets
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _M_ARENA_MAX: Final = -8
 
 
@@ -135,11 +136,6 @@ def limit_processor_time(seconds: float) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
-def unprivileged_owner() -> int | None:
-    """Return the user and group that a worker changes to; ``None`` if it changes neither."""
-    return NOBODY if sys.platform == "linux" and _is_root() else None
-
-
 def require_workers() -> None:
     """Raise ``SandboxError`` on Windows, which has no `fork` and so no worker."""
     if sys.platform == "win32":
@@ -181,13 +177,13 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
     for limit, value in _limits(policy):
         _set_limit(limit, value)
     os.umask(0o077)
-    _drop_privileges()
+    drop_privileges()
     end_with_parent(parent)  # after the change of user, which resets it
     syscalls.prctl(_PR_SET_DUMPABLE, 0)
     syscalls.prctl(_PR_SET_NO_NEW_PRIVS, 1)
     landlock.restrict(map(Path, (*policy.readable, policy.private)), (*writable, _NULL))
     _reach_by_descriptor((*policy.readable, policy.private))
-    _set_capabilities(0)
+    set_capabilities(0)
     arch = syscalls.machine()
     if arch is not None:  # `detect_capabilities` has checked it
         seccomp.load(seccomp.encoded(arch, os.getpid()))
@@ -217,10 +213,6 @@ def _missing(abi: int) -> str:
     return ""
 
 
-def _is_root() -> bool:
-    return sys.platform != "win32" and os.geteuid() == 0
-
-
 def _require_one_thread() -> None:
     """Refuse a process with other threads: Landlock confines the calling thread only."""
     threads = len(list(Path("/proc/self/task").iterdir()))
@@ -248,7 +240,7 @@ def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
         return
     yield resource.RLIMIT_MEMLOCK, 0
     yield resource.RLIMIT_MSGQUEUE, 0
-    if policy.isolation == "full" and _is_root():  # else the user's own programs would count
+    if policy.isolation == "full" and is_root():  # else the user's own programs would count
         yield resource.RLIMIT_NPROC, policy.threads
     _share_arenas()
     yield resource.RLIMIT_AS, mapped_bytes() + policy.memory_bytes
@@ -271,26 +263,6 @@ def mapped_bytes() -> int:
     """Return how much memory this process has mapped; Linux only."""
     pages = Path("/proc/self/statm").read_bytes().split()[0]
     return int(pages) * os.sysconf("SC_PAGESIZE")
-
-
-def _drop_privileges() -> None:
-    """As root, change the user, or limits could be raised again; keep one capability so far.
-
-    It opens folders for the next steps, and ``_apply_full`` drops it before student code runs.
-    """
-    kept = 0
-    if _is_root():
-        kept = 1 << _CAP_DAC_READ_SEARCH
-        syscalls.prctl(_PR_SET_KEEPCAPS, 1)
-        with contextlib.suppress(OSError):  # beyond this kernel's last
-            for capability in range(_LAST_CAPABILITY + 1):
-                syscalls.prctl(_PR_CAPBSET_DROP, capability)
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-        syscalls.prctl(_PR_SET_KEEPCAPS, 0)
-    syscalls.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL)
-    _set_capabilities(kept)
 
 
 def prepare_forks() -> None:
@@ -346,13 +318,6 @@ def _closed_search_paths() -> tuple[list[str], ...]:
     return tuple(paths for paths in lists if any(map(_is_below_closed, paths)))
 
 
-def _set_capabilities(kept: int) -> None:
-    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0))
-    sets = ctypes.create_string_buffer(struct.pack("=6I", kept, kept, 0, 0, 0, 0))
-    if ctypes.CDLL(None, use_errno=True).capset(header, sets):
-        raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
-
-
 def _installed_files() -> list[str]:
     """Return a sample of the installed files, to see who may read them."""
     loaded = (sys.modules.get(name) for name in _SAMPLE)
@@ -373,7 +338,7 @@ def _closed_path() -> str:
 
 
 def _closed_reason() -> str:
-    closed = _closed_path() if _is_root() else ""
+    closed = _closed_path() if is_root() else ""
     if not closed:
         return ""
     return (

@@ -33,8 +33,8 @@ from autograder.sandbox.isolation import (
     detect_capabilities,
     readable_roots,
     require_workers,
-    unprivileged_owner,
 )
+from autograder.sandbox.privileges import unprivileged_owner
 from autograder.sandbox.protocol import (
     HEADER,
     NO_REQUEST,

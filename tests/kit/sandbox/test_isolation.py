@@ -26,8 +26,8 @@ from autograder.sandbox.isolation import (
     detect_capabilities,
     prepare_forks,
     readable_roots,
-    unprivileged_owner,
 )
+from autograder.sandbox.privileges import unprivileged_owner
 from autograder.sandbox.supervisor import remove_folder
 
 needs_full = pytest.mark.skipif(
@@ -496,7 +496,7 @@ def test_refuses_a_python_that_only_root_may_read(monkeypatch, tmp_path):
     """The sentence says which folder and what to do; no capability makes up for it."""
     (tmp_path / "packages").mkdir(mode=0o700)
     monkeypatch.setattr(isolation, "readable_roots", lambda: (str(tmp_path / "packages"),))
-    monkeypatch.setattr(isolation, "_is_root", lambda: True)
+    monkeypatch.setattr(isolation, "is_root", lambda: True)
     found = detect_capabilities()
 
     assert found.level == "process"

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from autograder.errors import LostProcessError, SandboxError
-from autograder.sandbox.isolation import detect_capabilities, unprivileged_owner
+from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.privileges import unprivileged_owner
 from autograder.sandbox.protocol import BadMessageError
 from autograder.sandbox.supervisor import (
     Allowance,
