@@ -5,12 +5,10 @@ import importlib
 import os
 import re
 import select
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 import msgspec
 
 from autograder.course import Limits
-from autograder.disk import PRIVATE, OwnedFolder
+from autograder.disk import OwnedFolder
 from autograder.errors import GraderError, LostProcessError, SandboxError
 from autograder.results import Status
 from autograder.sandbox import protocol
@@ -34,7 +32,7 @@ from autograder.sandbox.isolation import (
     readable_roots,
     require_workers,
 )
-from autograder.sandbox.privileges import unprivileged_owner
+from autograder.sandbox.private_folder import make_private_folder, remove_folder
 from autograder.sandbox.protocol import (
     HEADER,
     NO_REQUEST,
@@ -551,24 +549,6 @@ def _poll(*watched: tuple[socket.socket | int, int]) -> "select.poll":
     for descriptor, event in watched:
         poll.register(descriptor, event)
     return poll
-
-
-def make_private_folder(parent: Path) -> Path:
-    """Make an empty folder that only the worker's user may enter."""
-    folder = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=parent))
-    owner = unprivileged_owner()
-    if owner is not None:
-        os.chown(folder, owner, owner)
-    return folder
-
-
-def remove_folder(folder: Path) -> None:
-    """Remove a private folder, even one that is too deep to recurse into or has no permissions."""
-    with contextlib.suppress(RecursionError):  # before Python 3.13, rmtree calls itself
-        shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():
-        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-            subprocess.run([*command, str(folder)], check=False, stderr=subprocess.DEVNULL)  # noqa: S603  # a fixed command on a folder of our own
 
 
 def choose_isolation(

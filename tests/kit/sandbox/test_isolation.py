@@ -27,8 +27,8 @@ from autograder.sandbox.isolation import (
     prepare_forks,
     readable_roots,
 )
+from autograder.sandbox.private_folder import remove_folder
 from autograder.sandbox.privileges import unprivileged_owner
-from autograder.sandbox.supervisor import remove_folder
 
 needs_full = pytest.mark.skipif(
     detect_capabilities().level != "full", reason=detect_capabilities().reason

@@ -3,7 +3,6 @@
 import copy
 import os
 import socket
-import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,16 +13,8 @@ import pytest
 
 from autograder.errors import LostProcessError, SandboxError
 from autograder.sandbox.isolation import detect_capabilities
-from autograder.sandbox.privileges import unprivileged_owner
 from autograder.sandbox.protocol import BadMessageError
-from autograder.sandbox.supervisor import (
-    Allowance,
-    CpuDeadline,
-    ForkServer,
-    choose_isolation,
-    make_private_folder,
-    remove_folder,
-)
+from autograder.sandbox.supervisor import Allowance, CpuDeadline, ForkServer, choose_isolation
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -133,28 +124,6 @@ def test_the_clock_decides_about_a_process_that_has_ended():
     deadline._start -= 5.0
 
     assert deadline.remaining() <= 0
-
-
-def test_a_private_folder_is_empty_and_closed_to_others(tmp_path):
-    """Only the worker's user may enter it."""
-    folder = make_private_folder(tmp_path)
-    facts = folder.stat()
-    remove_folder(folder)
-
-    assert stat.S_IMODE(facts.st_mode) == 0o700
-    assert facts.st_uid == (unprivileged_owner() or os.geteuid())
-    assert not folder.exists()
-
-
-def test_a_folder_without_permissions_is_removed(tmp_path: Path):
-    """A submission can't keep its private folder by taking permissions away."""
-    inner = tmp_path / "private" / "inner"
-    inner.mkdir(parents=True)
-    (inner / "file").touch()
-    inner.chmod(0)
-    remove_folder(tmp_path / "private")
-
-    assert not (tmp_path / "private").exists()
 
 
 def test_a_machine_without_full_isolation_needs_the_flag(monkeypatch: pytest.MonkeyPatch):
