@@ -9,7 +9,8 @@ from autograder.diagnosis.operators.search import Tried
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import SubmissionResult
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.isolation import choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 
 

@@ -20,8 +20,7 @@ from autograder.exports.gradescope_results import gradescope
 from autograder.gradescope.bundle import BUNDLE_FILE, COURSE_FOLDER, BundleConfig
 from autograder.grading.grade import grade
 from autograder.results import Results, Status, SubmissionResult, add
-from autograder.sandbox.isolation import Isolation, detect_capabilities
-from autograder.sandbox.supervisor import choose_isolation
+from autograder.sandbox.isolation import Isolation, choose_isolation, detect_capabilities
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import submissions
 from autograder.submission.files import is_hidden_or_generated

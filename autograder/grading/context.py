@@ -9,8 +9,9 @@ import torch
 from autograder import course as course_files
 from autograder.course import PUBLIC_RECORD, PUBLIC_SUITE, Course, Stage, course_secret
 from autograder.errors import UsageError
+from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, collect
 from autograder.suite import documented, public_record
 from autograder.suite.checks import spec_of

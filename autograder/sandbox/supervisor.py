@@ -20,15 +20,13 @@ import msgspec
 
 from autograder.course import Limits
 from autograder.disk import OwnedFolder
-from autograder.errors import GraderError, LostProcessError, SandboxError
+from autograder.errors import GraderError, LostProcessError
 from autograder.results import Status
 from autograder.sandbox import protocol
+from autograder.sandbox.confinement import SandboxPolicy
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.isolation import (
     Isolation,
-    SandboxPolicy,
-    check_roots,
-    detect_capabilities,
     readable_roots,
     require_workers,
 )
@@ -56,10 +54,6 @@ PRINTED_BYTES = 4 * (MAX_MESSAGE + 1)  # enough for what a record keeps; a chara
 _STACK_LINE = re.compile(rb'File "(?:[^"/\\<]{1,80}\.py|(cell \d{1,4}))", line (\d{1,6}) in ')
 OPEN_FILES = 64  # of one worker; imports open a few at a time
 MIB = 1 << 20
-LESS_ISOLATION = (
-    "To grade with less isolation, use --isolation process, or write "
-    '`isolation = "process"` below [grading] in course.toml.'
-)
 # A worker uses one core.
 _ONE_THREAD: Final = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
@@ -549,26 +543,6 @@ def _poll(*watched: tuple[socket.socket | int, int]) -> "select.poll":
     for descriptor, event in watched:
         poll.register(descriptor, event)
     return poll
-
-
-def choose_isolation(
-    asked: str | None, secret: Path | None = None, way_out: str = LESS_ISOLATION
-) -> Isolation:
-    """Return the isolation *asked* for, by default ``full``; never less than that.
-
-    *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError``
-    if this machine can't give the isolation; *way_out* says how less is asked for.
-    """
-    require_workers()
-    if asked == "process":
-        return "process"
-    capabilities = detect_capabilities()
-    if capabilities.level != "full":
-        msg = f"Full isolation is not available here: {capabilities.reason} {way_out}"
-        raise SandboxError(msg)
-    if secret is not None:
-        check_roots(readable_roots(), secret)
-    return "full"
 
 
 def _signal_name(number: int) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from autograder.sandbox.isolation import mapped_bytes
+from autograder.sandbox.process_limits import mapped_bytes
 
 if sys.platform != "win32":
     import resource

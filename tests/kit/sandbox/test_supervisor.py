@@ -11,10 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.errors import LostProcessError, SandboxError
-from autograder.sandbox.isolation import detect_capabilities
+from autograder.errors import LostProcessError
 from autograder.sandbox.protocol import BadMessageError
-from autograder.sandbox.supervisor import Allowance, CpuDeadline, ForkServer, choose_isolation
+from autograder.sandbox.supervisor import Allowance, CpuDeadline, ForkServer
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -124,29 +123,6 @@ def test_the_clock_decides_about_a_process_that_has_ended():
     deadline._start -= 5.0
 
     assert deadline.remaining() <= 0
-
-
-def test_a_machine_without_full_isolation_needs_the_flag(monkeypatch: pytest.MonkeyPatch):
-    """By default nothing less than full isolation is used; the message names the flag."""
-    weak = msgspec.structs.replace(detect_capabilities(), level="process", reason="No Landlock.")
-    monkeypatch.setattr("autograder.sandbox.supervisor.detect_capabilities", lambda: weak)
-
-    assert choose_isolation("process") == "process"
-    for asked in (None, "full"):
-        with pytest.raises(
-            SandboxError, match=r"No Landlock\. .*--isolation process.*course\.toml"
-        ):
-            choose_isolation(asked)
-    with pytest.raises(SandboxError, match=r"No Landlock\. Ask the owner\."):
-        choose_isolation("full", way_out="Ask the owner.")
-
-
-@pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)
-def test_full_isolation_refuses_a_secret_among_the_readable_folders():
-    """A course inside of Python's own folders could be read by a worker."""
-    assert choose_isolation(None) == "full"
-    with pytest.raises(SandboxError, match="Move the course"):
-        choose_isolation(None, Path(os.__file__).parent)
 
 
 def test_a_fork_server_that_is_gone_is_a_lost_process(fork_server: ForkServer):
