@@ -156,7 +156,7 @@ class ForkServer:
             remote.close()
             os.close(remote_output)
         pid = self._receive(control, CONTROL_SECONDS, WorkerStarted).pid
-        worker = Worker(self, client, pid, connection, output, private)
+        worker = Worker(pid, connection, output, private, lambda: self.end(pid, client))
         worker.wait_confined()
         return worker
 
@@ -355,12 +355,11 @@ class Allowance:
 class Worker:
     """The supervisor's side of one worker: sends requests, enforces limits, validates replies."""
 
-    fork_server: ForkServer
-    client: int
     pid: int
     connection: socket.socket
     output: int  # what the student's code prints
     private: Path
+    kill: Callable[[], int]  # ends the process; returns its exit code
     # Whether the student's source has a line, in a cell "cell 1" or in the only file "".
     has_line: Callable[[str, int], bool] = lambda _cell, _line: False
     ended: bool = False
@@ -419,7 +418,7 @@ class Worker:
         if self.ended:
             return 0
         self.ended = True
-        exit_code = self.fork_server.end(self.pid, self.client)
+        exit_code = self.kill()
         self._read_output()
         self.connection.close()
         os.close(self.output)
