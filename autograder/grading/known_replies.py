@@ -25,8 +25,8 @@ from autograder.sandbox.protocol import (
 )
 from autograder.sandbox.session import Session
 from autograder.sandbox.static_names import Definition
-from autograder.sandbox.supervisor import Sent
 from autograder.sandbox.transcript import Exchange, Transcript
+from autograder.sandbox.worker_process import Sent
 from autograder.suite.student_proxy import Channel
 
 KNOWN_BYTES: Final = 1 << 20  # of what is known of one check; right programs take up to 170,000

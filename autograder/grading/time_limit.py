@@ -19,6 +19,7 @@ SHIELDED: Final = frozenset(
     {
         "autograder.sandbox.session",
         "autograder.sandbox.supervisor",
+        "autograder.sandbox.worker_process",
         "autograder.sandbox.executor",
         "autograder.suite.in_process",
         "importlib._bootstrap",

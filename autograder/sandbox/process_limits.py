@@ -13,6 +13,7 @@ from autograder.sandbox import syscalls
 if sys.platform != "win32":
     import resource
 
+MIB = 1 << 20
 _PR_SET_PDEATHSIG: Final = 1
 
 

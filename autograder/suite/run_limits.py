@@ -14,14 +14,13 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from autograder.sandbox.process_limits import mapped_bytes
+from autograder.sandbox.process_limits import MIB, mapped_bytes
 
 if sys.platform != "win32":
     import resource
 
 WAITING = 10  # times the processor time that a program may also spend without computing
 AGAIN = 0.1  # seconds until it is stopped once more: a bare `except:` may have caught the first
-MIB = 1 << 20
 
 
 class OutOfTimeError(BaseException):

@@ -15,9 +15,11 @@ import pytest
 from autograder.course import Limits
 from autograder.errors import GraderError
 from autograder.sandbox import fork_server as fork_server_module
+from autograder.sandbox.cpu_deadline import CpuDeadline
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.protocol import Batch, Request, pack, read_reply
-from autograder.sandbox.supervisor import Allowance, CpuDeadline, ForkServer
+from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.worker_process import Allowance
 
 LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage").exists() and tuple(
     map(int, platform.release().split(".")[:2])

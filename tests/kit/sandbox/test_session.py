@@ -11,9 +11,9 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import Statement
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import PRINTED_BYTES
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import decode, encode_tensor
+from autograder.sandbox.worker_process import PRINTED_BYTES
 from autograder.suite.student_proxy import fault_of
 
 BREAKING = """
