@@ -69,6 +69,10 @@ class Progress:
             unknown=known,
         )
 
+    def is_done(self, stage: Stage) -> bool:
+        """Whether all exercises of *stage* have passed."""
+        return all(Task(stage, exercise).key in self.passed for exercise in stage.exercises)
+
     def save(self) -> None:
         """Replace the file at once; raises ``UsageError`` if that can't be done."""
         fields = self.unknown | {

@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -50,7 +50,7 @@ QUIT: Final = frozenset({"q", "\x03", "\x04", ""})  # Ctrl-C, Ctrl-D; empty: the
 Signature = tuple[int, int, int] | None
 
 
-class Answer(NamedTuple):
+class CheckAnswer(NamedTuple):
     """What a check said: *feedback* on the exercise, or else a *message* of ours."""
 
     feedback: ExerciseFeedback | None = None
@@ -84,16 +84,16 @@ class WarmChecker:
                 return attention_weights(self._server, stage, submission.code)
         return None
 
-    def check_hidden(self, task: Task) -> Answer:
+    def check_hidden(self, task: Task) -> CheckAnswer:
         """Run the hidden suite on the exercise, where the course around the folder has it."""
         course = course_with_hidden(task.stage)
         if course is None:
-            return Answer(message="The hidden suite stays with your instructor; none is here.")
+            return CheckAnswer(message="The hidden suite stays with your instructor; none is here.")
         try:
             file = student_file(task.stage.source, task.stage)
             submission = next(collect(file, course.stages, course.stage(task.stage.name)))
             if submission.code is None or self._server is None:
-                return Answer(message=submission.problem or "Press r, then try again.")
+                return CheckAnswer(message=submission.problem or "Press r, then try again.")
             self._server.wait_ready()
             self._close_suite()  # pytest runs one session at a time
             result = check_with_suite(
@@ -101,23 +101,23 @@ class WarmChecker:
             )
         except GraderError as error:
             self._restart()
-            return Answer(message=f"{error}. Press r to try again.")
+            return CheckAnswer(message=f"{error}. Press r to try again.")
         except AutograderError as error:
-            return Answer(message=str(error))
-        return Answer(build_exercise_feedback(task.stage, result, task.exercise.name))
+            return CheckAnswer(message=str(error))
+        return CheckAnswer(build_exercise_feedback(task.stage, result, task.exercise.name))
 
-    def check(self, task: Task) -> Answer:
+    def check(self, task: Task) -> CheckAnswer:
         """Check the exercise as it stands on disk; whatever goes wrong is in the answer."""
         try:
             return self._check(task)
         except GraderError as error:
             self._restart()
-            return Answer(message=f"{error}. Press r to try again.")
+            return CheckAnswer(message=f"{error}. Press r to try again.")
         except AutograderError as error:
             self._close_suite()  # its files may be mended meanwhile
-            return Answer(message=str(error))
+            return CheckAnswer(message=str(error))
 
-    def _check(self, task: Task) -> Answer:
+    def _check(self, task: Task) -> CheckAnswer:
         from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
 
         stage = task.stage
@@ -125,10 +125,10 @@ class WarmChecker:
             file = student_file(stage.source, stage)
         except UsageError:
             back = f"put it back, or run `autograder reset {task.key}` in another terminal"
-            return Answer(message=f"{stage.stub.name} is not in {stage.name}/: {back}.")
+            return CheckAnswer(message=f"{stage.stub.name} is not in {stage.name}/: {back}.")
         submission = next(collect(file, self._own.stages, stage))
         if submission.code is None:
-            return Answer(message=submission.problem)
+            return CheckAnswer(message=submission.problem)
         runner = self._suite(stage)
         if self._server is None:
             self._server = ForkServer.of_own_code(self._limits)
@@ -137,7 +137,7 @@ class WarmChecker:
         if not result.exercises:
             raise GraderError(result.message or "the checks of this exercise are missing")
         feedback = build_exercise_feedback(stage, result, task.exercise.name)
-        return Answer(feedback, "" if feedback else f"{task.key} has no public check.")
+        return CheckAnswer(feedback, "" if feedback else f"{task.key} has no public check.")
 
     def _suite(self, stage: Stage) -> "SuiteRunner":
         from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch
@@ -284,10 +284,10 @@ class Terminal:
             return ""
         return key
 
-    def show(self, state: "Watch") -> None:
-        """Clear the screen and print what *state* shows."""
+    def show(self, screen: Callable[[int], Iterator[RenderableType]]) -> None:
+        """Clear the screen and print what *screen* yields for so many columns."""
         width = max(shutil.get_terminal_size().columns, NARROWEST)
-        text = render(state.screen(width), width, colour="NO_COLOR" not in os.environ)
+        text = render(screen(width), width, colour="NO_COLOR" not in os.environ)
         self.write(f"{CLEAR}{text}")
 
     @staticmethod
@@ -313,11 +313,11 @@ class Watch:
         self.checker = checker
         self.progress = Progress.read(own.root)
         self.task = first_open(own, self.progress) or tasks(own)[-1]
-        self.answer = Answer()
+        self.answer = CheckAnswer()
         self.just_passed: ExerciseFeedback | None = None
         self.finished: Stage | None = None
         self.weights: Weights | None = None  # of the finished stage
-        self.hidden: Answer | None = None  # what the hidden suite said, until the next key
+        self.hidden: CheckAnswer | None = None  # what the hidden suite said, until the next key
         self.listing = False
         hidden_key = HIDDEN_KEY if course_with_hidden(self.task.stage) else ""
         self._keys = f"{hidden_key}{KEYS}"
@@ -336,7 +336,7 @@ class Watch:
             self.just_passed = feedback
             following = first_open(self.own, self.progress, self.task)
             stage = self.task.stage
-            if following is None or (stop_after_stage and _is_done(stage, self.progress)):
+            if following is None or (stop_after_stage and self.progress.is_done(stage)):
                 self.finished = stage
                 self.weights = self.checker.picture(stage)
                 return
@@ -379,21 +379,21 @@ class Watch:
 
     def screen(self, width: int) -> Iterator[RenderableType]:
         """Yield what a terminal of *width* columns shows."""
-        yield from _heading(self.own, self.task.stage)
+        yield from heading(self.own, self.task.stage)
         if self.listing:
-            yield from _list(self.own, self.progress, self.task)
+            yield from exercise_list(self.own, self.progress, self.task)
         elif self.hidden is not None:
-            yield from _hidden(self.hidden, self.task, width)
+            yield from hidden_answer(self.hidden, self.task, width)
         elif self.finished is not None:
-            yield from _finished(self.finished, self.just_passed)
+            yield from finished_stage(self.finished, self.just_passed)
             if self.weights is not None:
-                yield from _picture(self.finished, self.weights, width)
-            yield from _following(self.own, self.progress, self.finished)
+                yield from stage_picture(self.finished, self.weights, width)
+            yield from following_stage(self.own, self.progress, self.finished)
         else:
             if self.just_passed is not None:
                 yield from (*passed_parts(self.just_passed), "")
             yield from self._exercise(width)
-        yield from ("", _bar(self.own, self.progress), Text(self._keys, style="dim"))
+        yield from ("", progress_bar(self.own, self.progress), Text(self._keys, style="dim"))
 
     def _exercise(self, width: int) -> Iterator[RenderableType]:
         feedback = self.answer.feedback
@@ -403,7 +403,7 @@ class Watch:
         else:
             yield from exercise_parts(feedback, width)
         if feedback is None or feedback.first is not None:
-            yield from _where(self.task, unwritten=bool(feedback and feedback.unwritten))
+            yield from exercise_location(self.task, unwritten=bool(feedback and feedback.unwritten))
         shown = self.progress.hints.get(self.task.key, 0)
         for number, hint in enumerate(self.task.exercise.hints[:shown], start=1):
             yield from ("", Text(f"Hint {number} of 3", style="bold cyan"), Text(hint))
@@ -424,7 +424,7 @@ def watch(own: Handout) -> str:
 
 def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
     state.check(stop_after_stage=False)  # a lost progress file is made again
-    terminal.show(state)
+    terminal.show(state.screen)
     while True:
         key = terminal.wait(files.poll_seconds)
         stage = files.saved()
@@ -436,21 +436,19 @@ def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
         if key is not None and key != "resize":
             state.press(key)
         if stage is not None or key is not None:
-            terminal.show(state)
+            terminal.show(state.screen)
 
 
-def _is_done(stage: Stage, progress: Progress) -> bool:
-    return all(Task(stage, exercise).key in progress.passed for exercise in stage.exercises)
-
-
-def _heading(own: Handout, stage: Stage) -> Iterator[RenderableType]:
+def heading(own: Handout, stage: Stage) -> Iterator[RenderableType]:
+    """Show the title of the stage and its number."""
     number = own.file.stages.index(stage.name) + 1
     count = f"  {stage.name}, {number} of {counted(len(own.stages), 'stage')}"
     yield Text.assemble((stage.title, "bold"), (count, "dim"))
     yield ""
 
 
-def _where(task: Task, *, unwritten: bool) -> Iterator[RenderableType]:
+def exercise_location(task: Task, *, unwritten: bool) -> Iterator[RenderableType]:
+    """Show in which file and line the exercise is."""
     file, line = location(task)
     at = f"{task.stage.name}/{file.name}" + (f", line {line}" if line else "")
     what = f"Write {task.exercise.name} and save" if unwritten else "Mend it and save"
@@ -459,9 +457,10 @@ def _where(task: Task, *, unwritten: bool) -> Iterator[RenderableType]:
         yield Text(f"The lab leads through it: {task.stage.name}/{task.stage.lab.name}", "dim")
 
 
-def _list(own: Handout, progress: Progress, current: Task) -> Iterator[RenderableType]:
+def exercise_list(own: Handout, progress: Progress, current: Task) -> Iterator[RenderableType]:
+    """Show all exercises, which have passed, and which is the current one."""
     for stage in own.stages:
-        done = "✓" if _is_done(stage, progress) else " "
+        done = "✓" if progress.is_done(stage) else " "
         yield Text(f"{done} {stage.name}", style="bold")
         names = []
         for exercise in stage.exercises:
@@ -472,13 +471,14 @@ def _list(own: Handout, progress: Progress, current: Task) -> Iterator[Renderabl
         yield from (Padding(name, (0, 0, 0, 4)) for name in names)
 
 
-def _finished(stage: Stage, last: ExerciseFeedback | None) -> Iterator[RenderableType]:
+def finished_stage(stage: Stage, last: ExerciseFeedback | None) -> Iterator[RenderableType]:
+    """Show that the stage is done, and the feedback on its last exercise."""
     if last is not None:
         yield from (*passed_parts(last), "")
     yield Text(f"This stage is done: {stage.title}. Well done!", style="bold green")
 
 
-def _picture(stage: Stage, weights: "Weights", width: int) -> Iterator[RenderableType]:
+def stage_picture(stage: Stage, weights: "Weights", width: int) -> Iterator[RenderableType]:
     """Show what the learner's code has just computed, and what it means."""
     picture = stage.file.picture
     if picture is not None:
@@ -489,7 +489,7 @@ def _picture(stage: Stage, weights: "Weights", width: int) -> Iterator[Renderabl
         yield Text(f"A bug hunt in this stage: autograder hunt {stage.name}", style="dim")
 
 
-def _hidden(answer: Answer, task: Task, width: int) -> Iterator[RenderableType]:
+def hidden_answer(answer: CheckAnswer, task: Task, width: int) -> Iterator[RenderableType]:
     """Show what the hidden suite says about the exercise."""
     if answer.feedback is None:
         yield Text(answer.message)
@@ -498,7 +498,8 @@ def _hidden(answer: Answer, task: Task, width: int) -> Iterator[RenderableType]:
     yield from exercise_parts(answer.feedback, width)
 
 
-def _following(own: Handout, progress: Progress, stage: Stage) -> Iterator[RenderableType]:
+def following_stage(own: Handout, progress: Progress, stage: Stage) -> Iterator[RenderableType]:
+    """Show which stage comes next."""
     following = first_open(own, progress, Task(stage, stage.exercises[-1]))
     yield ""
     if following is None:
@@ -509,7 +510,8 @@ def _following(own: Handout, progress: Progress, stage: Stage) -> Iterator[Rende
         yield Text("Press n to go on.", style="dim")
 
 
-def _bar(own: Handout, progress: Progress) -> Text:
+def progress_bar(own: Handout, progress: Progress) -> Text:
+    """Return a bar that shows how many exercises have passed."""
     every = tasks(own)
     done = sum(task.key in progress.passed for task in every)
     full = round(BLOCKS * done / len(every))

@@ -16,7 +16,7 @@ from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
 from autograder.reports.terminal import render
 from autograder.student.attention_weights import Weights
 from autograder.student.progress import Progress, Task, tasks
-from autograder.student.watch import Answer, FileWatch, Terminal, Watch, _signature_of
+from autograder.student.watch import CheckAnswer, FileWatch, Terminal, Watch, _signature_of
 from tests.kit.pseudo_terminal import PseudoTerminal
 
 STAGE = "04_self_attention"
@@ -129,20 +129,20 @@ class KnownAnswers:
     def __init__(self, *right: str) -> None:
         self.right = set(right)
 
-    def check(self, task: Task) -> Answer:
+    def check(self, task: Task) -> CheckAnswer:
         """Answer at once."""
         name = task.exercise.name
         wrong = CheckFeedback("A sentence.", "✗", "not right yet", 0.0, 1.0, message="No.")
         first = None if task.key in self.right else wrong
-        return Answer(ExerciseFeedback(1, name, 0.0, 1.0, "in progress", first, (), (), ()))
+        return CheckAnswer(ExerciseFeedback(1, name, 0.0, 1.0, "in progress", first, (), (), ()))
 
     def picture(self, stage: Stage) -> Weights:
         """Return weights for the tokens of stage 04."""
         return tuple((1.0,) + (0.0,) * 5 for _ in stage.file.picture.tokens)
 
-    def check_hidden(self, task: Task) -> Answer:
+    def check_hidden(self, task: Task) -> CheckAnswer:
         """Say which exercise was asked for."""
-        return Answer(message=f"hidden: {task.exercise.name}")
+        return CheckAnswer(message=f"hidden: {task.exercise.name}")
 
 
 def shown(state: Watch) -> str:
