@@ -105,11 +105,11 @@ def test_see_mend_and_catch(hunt: Hunt, solution: str):
 def test_a_hunt_goes_on_where_it_stopped(hunt: Hunt):
     """Its state is in a file; a damaged one begins a new hunt."""
     hunt.begin()
-    again = Hunt(hunt._own, hunt._stage, small_changes)
+    again = Hunt(hunt._code._own, hunt._stage, small_changes)
     (hunt.folder / ".hunt.json").write_text("{")
 
     assert again._state == hunt._state
-    assert Hunt(hunt._own, hunt._stage, small_changes).is_new
+    assert Hunt(hunt._code._own, hunt._stage, small_changes).is_new
 
 
 def test_nothing_but_the_mistake_differs_from_ones_own_code(hunt: Hunt, solution: str):
