@@ -4,17 +4,15 @@ The wrong modules are the learner's own code, each with one place changed, and t
 code itself. So a hunt needs nothing that students do not have, and gives no solution away.
 """
 
-import importlib
 import json
 import random
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -24,20 +22,12 @@ from autograder.errors import UsageError
 from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.terminal import exercise_parts, picture_parts
-from autograder.results import Outcome, SubmissionResult
-from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import BadMessageError
-from autograder.sandbox.supervisor import ForkServer
-from autograder.sandbox.tensors import decode
+from autograder.results import SubmissionResult
 from autograder.sanitize import line
-from autograder.student import attention_weights, claims
+from autograder.student import claims
 from autograder.student.attention_weights import Weights
-from autograder.student.check import check_with_suite
-from autograder.student.learner_folder import span_of
-from autograder.submission import Code, Submission
-
-if TYPE_CHECKING:  # the fork server starts before it is loaded
-    from autograder.grading.suite_runner import SuiteRunner
+from autograder.student.learner_code import LONGEST, LearnerCode, is_right
+from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
 
 FOLDER: Final = "hunt"  # in the learner's folder, with a folder for each stage
 STATE: Final = ".hunt.json"
@@ -45,11 +35,7 @@ TEST: Final = "test_hunt.py"
 PICTURE: Final = "weights.png"
 BANK: Final = 12  # wrong modules of a hunt; a test that catches them all is a good one
 SEARCH_SECONDS: Final = 30.0  # the learner waits; with fewer wrong modules the hunt is as good
-UNNAMED: Final = 5  # wrong modules to look at for one whose mistake has a name
-TEST_SECONDS: Final = 10.0  # for pytest and a few tests on tensors of a few numbers
 MISSED: Final = 3  # mistakes that a test does not catch and that are named
-LONGEST: Final = 200  # characters of a line of the learner's own
-WORKER_TESTS: Final = "autograder.student.tests_in_worker"
 TEMPLATE: Final = '''"""A test for this hunt: it fails on the wrong module, and passes on yours.
 
 `autograder hunt` runs it on both, and on other wrong modules, to see how many it catches.
@@ -63,178 +49,6 @@ import {module}
 def test_attention():
     raise NotImplementedError("write your test here, and end it with an assert")
 '''
-
-
-class Verdict(NamedTuple):
-    """How the learner's tests ended on one module; *why* is empty if all of them passed."""
-
-    ran: bool
-    caught: bool
-    why: str
-
-
-class LearnerCode:
-    """Runs the learner's code in one stage, right or wrong, in workers."""
-
-    def __init__(self, own: Handout, stage: Stage) -> None:
-        importlib.import_module("pytest")  # before the fork, so that no worker has to
-        self.stage = stage
-        self._own = own
-        self._server: ForkServer | None = None
-
-    def close(self) -> None:
-        """End the fork server."""
-        if self._server is not None:
-            self._server.close()
-
-    def open_suite(self) -> "AbstractContextManager[SuiteRunner]":
-        """Open the public suite of the stage, to check many modules."""
-        from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # loaded after the fork
-
-        return open_suites(self._own, [self.stage], public=True)
-
-    def check(self, text: str) -> SubmissionResult:
-        """Run the public suite on the module *text*."""
-        return check_with_suite(self._own, self._submission(text), self._open, public=True)
-
-    def check_exercise(self, runner: "SuiteRunner", text: str, exercise: str) -> SubmissionResult:
-        """Run the checks of one *exercise* on the module *text*."""
-        from autograder.grading.grade import grade_one  # noqa: PLC0415  # loaded after the fork
-
-        return grade_one(runner, self._open, self._submission(text), exercise=exercise)
-
-    def weights(self, text: str) -> Weights | None:
-        """Return the attention weights that the module *text* computes; None without any."""
-        return attention_weights.attention_weights(self._open, self.stage, self._code(text))
-
-    def run_tests(self, tests: str, module: str) -> Verdict:
-        """Run the learner's *tests* on *module*, in a worker as everything that they write."""
-        run = f"from {WORKER_TESTS} import run_tests"
-        code = attention_weights.with_code(self._code(module), run)
-        session = attention_weights.open_session(self._open, self.stage, code)
-        try:
-            reply = session.ask("call", name="run_tests", args=(tests,))
-            problem = reply.problem.text if reply.problem is not None else ""
-            found = decode(reply.value, lambda handle: handle)
-        except Fault as fault:
-            return Verdict(ran=False, caught=True, why=line(fault.message, LONGEST))
-        except BadMessageError:
-            problem, found = "its result can't be read", None
-        finally:
-            session.close()
-        return _verdict(found, problem)
-
-    def _submission(self, text: str) -> Submission:
-        return Submission(student="", stage=self.stage.name, code=self._code(text))
-
-    def _code(self, text: str) -> Code:
-        return Code(kind="module", cells=(text.encode(),), label=self.stage.stub.name)
-
-    @property
-    def _open(self) -> ForkServer:
-        if self._server is None:
-            limits = replace(self._own.limits, call_seconds=TEST_SECONDS, restarts_per_exercise=1)
-            self._server = ForkServer.of_own_code(limits)
-            self._server.wait_ready()
-        return self._server
-
-
-def is_right(result: SubmissionResult) -> bool:
-    """Whether every check passed, and there is one."""
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    return bool(checks) and all(check.outcome is Outcome.PASSED for check in checks)
-
-
-def _verdict(found: object, problem: str) -> Verdict:
-    """Read what the worker says; it is the learner's own code, and no grade hangs on it."""
-    counts = found if isinstance(found, dict) else {}
-    passed, failed, broken = (counts.get(key) for key in ("passed", "failed", "broken"))
-    why = line(str(counts.get("why") or problem), LONGEST)
-    if type(passed) is not int or type(failed) is not int or broken:
-        return Verdict(ran=False, caught=False, why=why)
-    if not passed + failed:
-        why = "no function of it has a name that begins with test_"
-        return Verdict(ran=False, caught=False, why=why)
-    return Verdict(ran=True, caught=failed > 0, why=why)
-
-
-# Changes of a text within some of its lines: what each changes, and the whole text.
-SmallChanges = Callable[[str, Sequence[range]], Iterable[tuple[str, str]]]
-
-
-class WrongModule(msgspec.Struct, frozen=True):
-    """A wrong module: what was changed, in which exercise, its known name, what it computes."""
-
-    change: str
-    exercise: str
-    name: str
-    text: str
-    weights: Weights
-
-
-class WrongModules:
-    """Finds wrong modules: the learner's *code* with one of the *small_changes* that show."""
-
-    def __init__(self, code: LearnerCode, small_changes: SmallChanges) -> None:
-        self._code, self._small_changes = code, small_changes
-
-    def search(self, text: str, right: Weights) -> Generator[WrongModule, None, None]:
-        """Yield wrong modules whose picture and whose checks show the mistake, in any order."""
-        changed = list(self._changed(text))
-        random.shuffle(changed)
-        with self._code.open_suite() as runner:
-            for exercise, change, wrong in changed:
-                weights = self._code.weights(wrong)
-                if weights is None or not claims.differs(weights, right):
-                    continue
-                result = self._code.check_exercise(runner, wrong, exercise)
-                if _fails_by_value(result):
-                    yield WrongModule(change, exercise, _name(result), wrong, weights)
-
-    def _changed(self, text: str) -> Iterator[tuple[str, str, str]]:
-        """Yield each small change of an exercise: its name, what changes, the whole module."""
-        for exercise in self._code.stage.exercises:
-            span = span_of(text, exercise.name)
-            if span is None or not self._shows(text, span, exercise.name):
-                continue
-            for change, changed in self._small_changes(text, [range(span[0], span[1] + 1)]):
-                # Only the exercise is taken from it: the rest keeps its layout and its comments.
-                new = span_of(changed, exercise.name)
-                if new is not None:
-                    lines, wrong = text.splitlines(), changed.splitlines()
-                    parts = (lines[: span[0] - 1], wrong[new[0] - 1 : new[1]], lines[span[1] :])
-                    whole = "\n".join(row for part in parts for row in part) + "\n"
-                    yield exercise.name, change, whole
-
-    def _shows(self, text: str, span: tuple[int, int], name: str) -> bool:
-        """Whether the picture needs the exercise: no change of another one can show in it."""
-        lines = text.splitlines()
-        without = [*lines[: span[0] - 1], f"{name} = None", *lines[span[1] :]]
-        return self._code.weights("\n".join(without)) is None
-
-
-def first_named(found: Generator[WrongModule, None, None]) -> WrongModule | None:
-    """Return the first mistake that has a name, or one without where the first few have none."""
-    with closing(found):
-        seen = []
-        for one in found:
-            seen.append(one)
-            if one.name or len(seen) == UNNAMED:
-                return one
-        return seen[-1] if seen else None
-
-
-def _fails_by_value(result: SubmissionResult) -> bool:
-    """Whether a value is wrong; code that only raises an exception needs no hunt."""
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    raised = any(check.outcome is Outcome.ERRORED for check in checks)
-    return not raised and any(check.outcome is Outcome.FAILED for check in checks)
-
-
-def _name(result: SubmissionResult) -> str:
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    named = (check.diagnosis.title for check in checks if check.diagnosis is not None)
-    return next(named, "")
 
 
 class HuntState(msgspec.Struct):
