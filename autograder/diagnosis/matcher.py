@@ -30,8 +30,10 @@ from autograder.diagnosis.operators.vocabulary import alternatives
 from autograder.results import SEVERAL, Diagnosis
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Request
+from autograder.sandbox.transcript import Exchange
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
-from autograder.suite.in_process import COMPUTED, Exchange, LocalChannel, RecordingChannel
+from autograder.suite.in_process import COMPUTED, LocalChannel
+from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
 MAX_BESIDE = 2  # kinds of mistake for what the first explanation leaves

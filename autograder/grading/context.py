@@ -18,7 +18,8 @@ from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
 from autograder.suite.in_process import LocalChannel, ReferenceChannel, solution_channel
-from autograder.suite.public_record import ExchangeRecorder, PublicRecord
+from autograder.suite.public_record import PublicRecord
+from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Channel, Student
 
 
@@ -124,11 +125,11 @@ class RecordingContext(SuiteContext):
 
     def __init__(self, course: Course) -> None:
         super().__init__(course)
-        self.recorder: ExchangeRecorder | None = None  # of the last check that used the solution
+        self.recorder: TranscribingChannel | None = None  # of the last check that used the solution
 
     def reference(self, item: pytest.Item) -> Student:
         """Return a proxy of the solution whose requests and replies are kept."""
-        self.recorder = ExchangeRecorder(self.reference_channel(self.stage(item)))
+        self.recorder = TranscribingChannel(self.reference_channel(self.stage(item)))
         return Student(self.recorder, self.probe(item).seed)
 
     def probe(self, item: pytest.Item) -> HiddenInputs:

@@ -20,14 +20,11 @@ from autograder.sandbox.protocol import (
     Silent,
     Verb,
     pack,
-    request_of,
     unpack,
 )
 from autograder.sandbox.session import Session
-from autograder.sandbox.static_names import Definition
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.sandbox.worker_process import Sent
-from autograder.suite.student_proxy import Channel
 
 KNOWN_BYTES: Final = 1 << 20  # of what is known of one check; right programs take up to 170,000
 PLACE_BYTES: Final = 1_000  # that a place takes, beside its requests
@@ -87,7 +84,8 @@ class KnownReplies:
                 place.ask(batch, asked)
             if place.batch != batch:
                 return
-            key = _key(Sent(len(asked) - 1, asked[-1].body))
+            reply = asked[-1].body or pack(asked[-1].reply)  # the solution's was not sent
+            key = _key(Sent(len(asked) - 1, reply))
             if key not in place.after:
                 if not self._takes(PLACE_BYTES):
                     return
@@ -102,26 +100,6 @@ class KnownReplies:
             return False
         self._free_bytes -= size
         return True
-
-
-class TranscribingChannel:
-    """A channel to the solution that keeps each reply as a worker would send it."""
-
-    def __init__(self, channel: Channel) -> None:
-        self.transcript = Transcript()
-        self._channel = channel
-
-    @property
-    def definitions(self) -> tuple[Definition, ...]:
-        """The definitions in the source, and the names that they use."""
-        self.transcript.used_source = True
-        return self._channel.definitions
-
-    def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request, and keep it."""
-        reply = self._channel.ask(verb, **fields)
-        self.transcript.add(Exchange(request_of(verb, fields), reply, pack(reply)))
-        return reply
 
 
 class _Place:

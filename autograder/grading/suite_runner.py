@@ -24,7 +24,7 @@ from autograder.diagnosis.operators.search import Tried
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
 from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
-from autograder.grading.known_replies import KnownReplies, TranscribingChannel
+from autograder.grading.known_replies import KnownReplies
 from autograder.grading.outcomes import (
     CheckOutcome,
     import_submission,
@@ -43,6 +43,7 @@ from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, spec_of
 from autograder.suite.forbidden import doubts
 from autograder.suite.noise import watching_bounds
+from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Channel
 
 INI = Path(__file__).with_name("grading.ini")

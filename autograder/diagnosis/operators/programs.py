@@ -51,7 +51,8 @@ from autograder.diagnosis.operators.scopes import Exercise
 from autograder.errors import require_memory
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.tensors import decode
-from autograder.suite.in_process import Exchange, LocalChannel
+from autograder.sandbox.transcript import Exchange
+from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import Agreement, is_same
 from autograder.suite.student_proxy import RemoteModule, Student, fault_of
 
