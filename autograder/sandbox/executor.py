@@ -45,7 +45,7 @@ from autograder.sandbox.protocol import (
     Verb,
 )
 from autograder.sandbox.stand_ins import StandIn, shapes_of
-from autograder.sandbox.statements import Failure, StatementRunner, is_definition
+from autograder.sandbox.statements import FailedStatement, StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import DTYPES, Encoder, decode, decode_tensor, tensor_bytes
 
@@ -176,7 +176,7 @@ class RequestExecutor:
                     problems.append(self._failed(failure, label))
         return problems
 
-    def _failed(self, failure: Failure, label: str) -> Problem:
+    def _failed(self, failure: FailedStatement, label: str) -> Problem:
         problem = self._problem(failure.error)
         line = failure.line
         with contextlib.suppress(BaseException):  # a student's exception may raise when it is read
