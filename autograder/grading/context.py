@@ -8,6 +8,7 @@ import torch
 
 from autograder import course as course_files
 from autograder.course import PUBLIC_RECORD, PUBLIC_SUITE, Course, Stage, course_secret
+from autograder.course_file import Limits
 from autograder.errors import UsageError
 from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.session import Session
@@ -162,7 +163,7 @@ class StandaloneContext(SuiteContext):
 
     def _open(self, stage: Stage, code: Code, *, public: bool) -> Session:
         if self._fork_server is None:
-            limits = self.course.limits if self.course else course_files.Limits()
+            limits = self.course.limits if self.course else Limits()
             secret = self.course.root if self.course else None
             configured = self.course.grading.isolation if self.course else None
             default = "process" if public else configured  # public: the user's own code

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from autograder.course import Limits
+from autograder.course_file import Limits
 from autograder.errors import LostProcessError, lacks_memory
 from autograder.results import SubmissionResult
 from autograder.sandbox.process_limits import MIB, limit_memory, limit_processor_time

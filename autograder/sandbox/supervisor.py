@@ -15,7 +15,7 @@ from typing import Final, Self, TypeVar
 
 import msgspec
 
-from autograder.course import Limits
+from autograder.course_file import Limits
 from autograder.disk import OwnedFolder
 from autograder.errors import LostProcessError
 from autograder.sandbox import protocol

@@ -11,7 +11,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from autograder.course import Course, Exercise, Stage
+from autograder.course import Course, Stage
+from autograder.course_file import Exercise
 from autograder.disk import replace_file
 from autograder.errors import UsageError
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from autograder.course import Course, Grading, Stage
+from autograder.course import Course, Stage
+from autograder.course_file import Grading
 from autograder.diagnosis.operators.kinds import KINDS
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites

@@ -20,7 +20,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from autograder import course as courses
-from autograder.course import CourseFile, StageFile
+from autograder.course_file import CourseFile, StageFile
 from autograder.errors import CourseError, UsageError
 from autograder.sandbox import protocol
 from autograder.sandbox.protocol import (

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from autograder.course import Course, Limits
+from autograder.course import Course
+from autograder.course_file import Limits
 from autograder.errors import CourseError, LostProcessError, SandboxError, UsageError
 from autograder.grading import grade as grading
 from autograder.grading.grade import grade, grade_one

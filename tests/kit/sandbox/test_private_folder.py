@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import Limits
+from autograder.course_file import Limits
 from autograder.sandbox import private_folder
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.private_folder import make_private_folder, remove_folder

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import Limits, handout
+from autograder.course import handout
+from autograder.course_file import Limits
 from autograder.errors import UsageError
 from autograder.reports.terminal import render
 from autograder.sandbox.supervisor import ForkServer
