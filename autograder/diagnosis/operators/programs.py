@@ -54,7 +54,8 @@ from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import Agreement, is_same
-from autograder.suite.student_proxy import RemoteModule, Student, fault_of
+from autograder.suite.problem_faults import fault_of
+from autograder.suite.student_proxy import RemoteModule, Student
 
 PARTS = (
     on_scale,
