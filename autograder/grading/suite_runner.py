@@ -5,13 +5,11 @@ submission, the checks of its stage.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
-from _pytest.config import ConftestImportFailure, _prepareconfig
 from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
@@ -22,7 +20,6 @@ from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation, status_of
 from autograder.diagnosis.operators.search import Tried
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
-from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
 from autograder.grading.known_replies import KnownReplies
 from autograder.grading.outcomes import (
@@ -34,6 +31,7 @@ from autograder.grading.outcomes import (
     submission_status,
     withhold_known_values,
 )
+from autograder.grading.pytest_session import collected_items, run_item
 from autograder.grading.time_limit import limited
 from autograder.results import CheckResult, Diagnosis, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
@@ -46,7 +44,6 @@ from autograder.suite.noise import watching_bounds
 from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Channel
 
-INI = Path(__file__).with_name("grading.ini")
 NOT_GRADED = ("skip", "skipif", "xfail")  # marks whose plugin is switched off
 
 
@@ -64,15 +61,15 @@ def open_suites(
     Raises ``CourseError`` if a suite can't be collected or has no check.
     """
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
-    plugin = GradingPlugin(context or SuiteContext(course))
+    context = context or SuiteContext(course)
     top = course.root if public else course.documented.parent
-    with _pytest_session(course.root, top, suites, plugin) as session:
+    with collected_items(course.root, top, suites, context) as items:
         # the public suite gives no points, and a student's copy of it has nothing to replay
         carry_forward = course.grading.carry_forward and diagnose and not public
         runner = SuiteRunner(
             course,
-            plugin,
-            session.items,
+            context,
+            items,
             public=public,
             diagnose=diagnose,
             carry_forward=carry_forward,
@@ -82,64 +79,6 @@ def open_suites(
                 msg = f"The suite of {stage.name} has no check."
                 raise CourseError(msg)
         yield runner
-
-
-@contextmanager
-def _pytest_session(
-    root: Path, top: Path, suites: Sequence[Path], plugin: "GradingPlugin"
-) -> Iterator[pytest.Session]:
-    """Open a pytest session, collect *suites*, and close the session at the end.
-
-    No ``conftest.py`` above the folder *top* runs. These are the steps of pytest's own main, which
-    has no public way to run an item several times.
-    """
-    # What runs decides grades, so it must be what ``provenance`` takes the digest of.
-    folders = ["--rootdir", str(root), "--confcutdir", str(top)]
-    options = ["-c", str(INI), *folders, *map(str, suites)]
-    with _collecting(), pytest.MonkeyPatch.context() as environment:  # no settings of the user's
-        environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        environment.delenv("PYTEST_ADDOPTS", raising=False)
-        environment.delenv("PYTEST_PLUGINS", raising=False)
-        config = _prepareconfig(options, [pytest_plugin, plugin])
-    session = pytest.Session.from_config(config)
-    try:
-        config._do_configure()  # noqa: SLF001  # there is no public call
-        config.hook.pytest_sessionstart(session=session)
-        with _collecting():
-            config.hook.pytest_collection(session=session)
-            if plugin.collection_errors:
-                raise pytest.UsageError("\n".join(plugin.collection_errors))
-        yield session
-    finally:
-        config.hook.pytest_sessionfinish(session=session, exitstatus=pytest.ExitCode.OK)
-        config._ensure_unconfigure()  # noqa: SLF001  # likewise
-
-
-@contextmanager
-def _collecting() -> Iterator[None]:
-    """Turn pytest's errors into one of the course."""
-    try:
-        yield
-    except (pytest.UsageError, ConftestImportFailure) as error:
-        msg = f"The suites can't be collected. {error}"
-        raise CourseError(msg) from error
-
-
-class GradingPlugin:
-    """Gives the context to the fixtures, and keeps the errors of collection."""
-
-    def __init__(self, context: SuiteContext) -> None:
-        self.context = context
-        self.collection_errors: list[str] = []
-
-    def pytest_configure(self, config: pytest.Config) -> None:
-        """Give the context to the fixtures."""
-        config.stash[pytest_plugin.CONTEXT] = self.context
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep the reason why a suite can't be collected."""
-        if report.failed:
-            self.collection_errors.append(str(report.longrepr))
 
 
 @dataclass
@@ -170,7 +109,7 @@ class SuiteRunner:
     def __init__(
         self,
         course: Course,
-        plugin: GradingPlugin,
+        context: SuiteContext,
         items: Sequence[pytest.Item],
         *,
         public: bool,
@@ -181,7 +120,7 @@ class SuiteRunner:
         self._public = public
         self._diagnose = diagnose
         self._carry_forward = carry_forward
-        self._context = plugin.context
+        self._context = context
         self._matchers: dict[str, Matcher | None] = {}
         self._carriers: dict[str, CarryForward] = {}
         self._solved: dict[str, Observation] = {}
@@ -342,7 +281,7 @@ class SuiteRunner:
     def _observe(self, item: pytest.Item, channel: Channel) -> Observation:
         self._context.channel, self._context.last_student = channel, None
         with watching_bounds(on=not isinstance(channel, Session)) as rooms:
-            error = _error_of(item, self._other_check(item))
+            error = run_item(item, self._other_check(item))
         require_memory(error)  # else our lack of memory would be an answer that can't be used
         student = self._context.last_student
         self._context.channel = self._context.last_student = None
@@ -503,34 +442,6 @@ class SuiteRunner:
             solution = self._context.solution(stage)
             self._carriers[stage.name] = CarryForward(stage, self._run_anew, solution)
         return self._carriers[stage.name]
-
-
-def _error_of(item: pytest.Item, next_item: pytest.Item | None) -> BaseException | None:
-    """Run the phases of *item* with all of pytest's hooks; return what the first of them raised.
-
-    These are the steps of pytest's ``runtestprotocol`` without a report for each phase, which takes
-    as long as a check does.
-    """
-    item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # ends the suite that ran before
-    item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # as plugins that run an item again do
-    hook = item.ihook
-    try:
-        error = _raised_by(hook.pytest_runtest_setup, item=item)
-        error = error or _raised_by(hook.pytest_runtest_call, item=item)
-        at_end = _raised_by(hook.pytest_runtest_teardown, item=item, nextitem=next_item)
-    finally:
-        item.funcargs = None  # type: ignore[attr-defined]  # its values are not needed any more
-    return error or at_end
-
-
-def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseException | None:
-    try:
-        hook(**arguments)
-    except (KeyboardInterrupt, pytest.exit.Exception):
-        raise
-    except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip are no Exception
-        return error
-    return None
 
 
 def _attempts(

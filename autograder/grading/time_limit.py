@@ -6,13 +6,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from autograder.grading.pytest_session import CHECK
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.suite.alarm import alarm
 
 TICK_SECONDS = 0.2  # of processor time between two looks; most checks need less
-# A check is interrupted only inside this function of pytest, so nothing of the runner's is.
-CHECK: Final = ("_pytest.python", "pytest_pyfunc_call")
 # Never while a request is answered: what they keep for other submissions must stay whole.
 SHIELDED: Final = frozenset(
     {
@@ -49,7 +48,7 @@ def _may_end(frame: FrameType | None, block: FrameType) -> bool:
         module = frame.f_globals.get("__name__")
         if module in SHIELDED:
             return False
-        if (module, frame.f_code.co_name) == CHECK:
+        if (module, frame.f_code.co_name) == CHECK:  # nothing of the runner's is inside of it
             return True
         frame = frame.f_back
     return False
