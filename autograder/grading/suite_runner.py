@@ -219,33 +219,6 @@ class SuiteRunner:
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
-    def wrong_programs(self, stage: Stage) -> MisconceptionMatcher:
-        """Return the matcher of *stage* that runs wrong programs; a student's machine has none."""
-        matcher = self._matcher(stage)
-        if not isinstance(matcher, MisconceptionMatcher):
-            msg = f"{stage.name} has no solution here."
-            raise CourseError(msg)
-        return matcher
-
-    def diagnose(self, stage: Stage, mistake: Misconception) -> dict[CollectedCheck, list[str]]:
-        """Return the names that a diagnosis gives *mistake*, by the check that it fails.
-
-        It runs in this process, as it does when a student's code is compared with it.
-        """
-        matcher = self.wrong_programs(stage)
-        checks = [one for one in self.checks(stage.name) if one.spec.exercise == mistake.exercise]
-        seen = {one: matcher.replay(mistake, one.item) for one in checks}
-        failed = {one: shown for one, shown in seen.items() if shown.error is not None}
-        failures = [Failure(one.item, shown) for one, shown in failed.items()]
-        passed = [one.item for one in checks if one not in failed]
-        found = explain(matcher, mistake.exercise, failures, passed)
-        return {one: found[one.name].misconceptions if one.name in found else [] for one in failed}
-
-    def tried(self, stage: Stage) -> list[Tried]:
-        """List which explanations were tried for the submissions of *stage* so far."""
-        matcher = self._matchers.get(stage.name)
-        return matcher.operators.tried if isinstance(matcher, MisconceptionMatcher) else []
-
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
         """Run one check on *channel* as pytest does; return what it showed.
 
@@ -395,6 +368,49 @@ class SuiteRunner:
         explained = named is not None
         return given, [one for one in failures if not explained and one.item.name not in given]
 
+    def _matcher(self, stage: Stage) -> Matcher | None:
+        """Return the matcher of *stage*: by the wrong code, for students by its fingerprints."""
+        if stage.name not in self._matchers:
+            self._matchers[stage.name] = (
+                MisconceptionMatcher(stage, self.run, self._context.solution(stage))
+                if not isinstance(self.course, Handout)
+                else fingerprint_matcher(stage)
+            )
+        return self._matchers[stage.name]
+
+    def _carrier(self, stage: Stage) -> CarryForward:
+        if stage.name not in self._carriers:
+            solution = self._context.solution(stage)
+            self._carriers[stage.name] = CarryForward(stage, self._run_anew, solution)
+        return self._carriers[stage.name]
+
+    def wrong_programs(self, stage: Stage) -> MisconceptionMatcher:
+        """Return the matcher of *stage* that runs wrong programs; a student's machine has none."""
+        matcher = self._matcher(stage)
+        if not isinstance(matcher, MisconceptionMatcher):
+            msg = f"{stage.name} has no solution here."
+            raise CourseError(msg)
+        return matcher
+
+    def diagnose(self, stage: Stage, mistake: Misconception) -> dict[CollectedCheck, list[str]]:
+        """Return the names that a diagnosis gives *mistake*, by the check that it fails.
+
+        It runs in this process, as it does when a student's code is compared with it.
+        """
+        matcher = self.wrong_programs(stage)
+        checks = [one for one in self.checks(stage.name) if one.spec.exercise == mistake.exercise]
+        seen = {one: matcher.replay(mistake, one.item) for one in checks}
+        failed = {one: shown for one, shown in seen.items() if shown.error is not None}
+        failures = [Failure(one.item, shown) for one, shown in failed.items()]
+        passed = [one.item for one in checks if one not in failed]
+        found = explain(matcher, mistake.exercise, failures, passed)
+        return {one: found[one.name].misconceptions if one.name in found else [] for one in failed}
+
+    def tried(self, stage: Stage) -> list[Tried]:
+        """List which explanations were tried for the submissions of *stage* so far."""
+        matcher = self._matchers.get(stage.name)
+        return matcher.operators.tried if isinstance(matcher, MisconceptionMatcher) else []
+
     def _result(self, outcome: CheckOutcome, module: str, observation: Observation) -> CheckResult:
         """Decide whose fault an error is: an unexpected one is the answer's if the solution passes.
 
@@ -426,22 +442,6 @@ class SuiteRunner:
 
     def _known_replies(self, item: pytest.Item) -> KnownReplies:
         return self._known.setdefault(item.nodeid, KnownReplies())
-
-    def _matcher(self, stage: Stage) -> Matcher | None:
-        """Return the matcher of *stage*: by the wrong code, for students by its fingerprints."""
-        if stage.name not in self._matchers:
-            self._matchers[stage.name] = (
-                MisconceptionMatcher(stage, self.run, self._context.solution(stage))
-                if not isinstance(self.course, Handout)
-                else fingerprint_matcher(stage)
-            )
-        return self._matchers[stage.name]
-
-    def _carrier(self, stage: Stage) -> CarryForward:
-        if stage.name not in self._carriers:
-            solution = self._context.solution(stage)
-            self._carriers[stage.name] = CarryForward(stage, self._run_anew, solution)
-        return self._carriers[stage.name]
 
 
 def _attempts(
