@@ -12,16 +12,7 @@ from typing import Final
 
 from autograder.diagnosis.observation import Observation
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import (
-    BATCHES,
-    Batch,
-    Reply,
-    Request,
-    Silent,
-    Verb,
-    pack,
-    unpack,
-)
+from autograder.sandbox.protocol import BATCHES, Batch, Reply, Request, Silent, Verb, pack, unpack
 from autograder.sandbox.session import Session
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.sandbox.worker_process import Sent

@@ -17,9 +17,7 @@ import msgspec
 
 from autograder.errors import SandboxError
 from autograder.sandbox import landlock, seccomp, syscalls
-from autograder.sandbox.privileges import (
-    is_root,
-)
+from autograder.sandbox.privileges import is_root
 
 Isolation = Literal["full", "process"]
 

@@ -13,14 +13,7 @@ from types import TracebackType
 from msgspec.structs import replace
 
 from autograder.errors import NO_MEMORY
-from autograder.sandbox.protocol import (
-    MAX_NAMES,
-    MAX_TEXT,
-    NAME,
-    Problem,
-    ProblemKind,
-    Statement,
-)
+from autograder.sandbox.protocol import MAX_NAMES, MAX_TEXT, NAME, Problem, ProblemKind, Statement
 from autograder.sandbox.statements import FailedStatement
 
 # In a NotImplementedError of torch's: a function lacks a dtype, a module its forward.

@@ -20,18 +20,10 @@ from autograder.disk import OwnedFolder
 from autograder.errors import LostProcessError
 from autograder.sandbox import protocol
 from autograder.sandbox.confinement import SandboxPolicy
-from autograder.sandbox.isolation import (
-    Isolation,
-    readable_roots,
-    require_workers,
-)
+from autograder.sandbox.isolation import Isolation, readable_roots, require_workers
 from autograder.sandbox.private_folder import make_private_folder, remove_folder
 from autograder.sandbox.process_limits import MIB
-from autograder.sandbox.protocol import (
-    BadMessageError,
-    WorkerEnded,
-    WorkerStarted,
-)
+from autograder.sandbox.protocol import BadMessageError, WorkerEnded, WorkerStarted
 from autograder.sandbox.worker_process import CONTROL_SECONDS, PIPE_CHUNK, START_SECONDS, Worker
 
 CLOSE_SECONDS = 2.0  # for the fork server to end by itself; on a busy machine it may need 1 s

@@ -19,12 +19,7 @@ from autograder.sandbox.cpu_deadline import WATCH_SECONDS, CpuDeadline
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.private_folder import remove_folder
 from autograder.sandbox.process_limits import MIB
-from autograder.sandbox.protocol import (
-    HEADER,
-    NO_REQUEST,
-    BadMessageError,
-    Verb,
-)
+from autograder.sandbox.protocol import HEADER, NO_REQUEST, BadMessageError, Verb
 from autograder.sanitize import MAX_MESSAGE
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine

@@ -7,10 +7,7 @@ from typing import Final
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
-from autograder.sandbox.protocol import (
-    Problem,
-    ProblemKind,
-)
+from autograder.sandbox.protocol import Problem, ProblemKind
 
 YOUR_MODULE = "Your module"  # names it in sentences
 # How the worker says that a result has no gradients: it is no tensor, or of the wrong shape.

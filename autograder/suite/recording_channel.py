@@ -5,11 +5,7 @@ from collections.abc import Callable
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from autograder.sandbox.protocol import (
-    Reply,
-    Verb,
-    request_of,
-)
+from autograder.sandbox.protocol import Reply, Verb, request_of
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.suite.student_proxy import Channel

@@ -13,13 +13,7 @@ from torch import Tensor
 
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, Raised
-from autograder.sandbox.protocol import (
-    BadMessageError,
-    ObjectValue,
-    Reply,
-    Value,
-    Verb,
-)
+from autograder.sandbox.protocol import BadMessageError, ObjectValue, Reply, Value, Verb
 from autograder.sandbox.static_names import Definition, Use, reached_uses
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
 from autograder.suite.answer_values import (

@@ -29,12 +29,7 @@ from autograder.submission.collect import find
 from autograder.submission.files import is_hidden_or_generated, visible
 from autograder.submission.hand_ins import FindOptions, FoundSubmissions
 from autograder.submission.lazy_submissions import LazySubmissions
-from autograder.submission.names import (
-    comparison_key,
-    find_lms,
-    parse_download_name,
-    student_id,
-)
+from autograder.submission.names import comparison_key, find_lms, parse_download_name, student_id
 from autograder.submission.roster import Person, Roster
 
 EXAMPLES = os.environ.get("AUTOGRADER_FUZZ_EXAMPLES")
