@@ -34,7 +34,8 @@ if TYPE_CHECKING:  # each command imports what it uses, so that `--help` does no
     from autograder.gradebook.writer import Writer, Written
     from autograder.grading.journal import Journal
     from autograder.student.progress import Progress, Task
-    from autograder.submission.hand_ins import FindOptions, Found
+    from autograder.submission.hand_ins import FindOptions
+    from autograder.submission.hand_ins import FoundSubmissions as Found
     from autograder.submission.lazy_submissions import LazySubmissions
     from autograder.submission.roster import Roster
 

@@ -9,11 +9,12 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from autograder.course_file import CourseFile, Exercise, Grading, Hints, Limits, Reveal, StageFile
 from autograder.errors import CourseError, UsageError
 
 COURSE_FILE = "course.toml"
@@ -27,98 +28,7 @@ SECRET_FILE = ".course-secret"  # noqa: S105  # likewise
 GUIDE = "START_HERE.md"  # for students, beside the stages, since it is about all of them
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # what students write is between them
 
-Positive = Annotated[float, msgspec.Meta(gt=0)]
-Count = Annotated[int, msgspec.Meta(ge=1)]
-Hints = tuple[str, str, str]
-Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 _Record = TypeVar("_Record")
-
-
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a submission may use. A limit that is hit costs points: each is far above honest use."""
-
-    import_seconds: Positive = 10.0
-    call_seconds: Positive = 3.0
-    submission_seconds: Positive = 60.0
-    restarts_per_exercise: Count = 2
-    memory_mib: Count = 1024  # beyond what the interpreter and torch have mapped already
-    disk_mib: Count = 16
-    files: Count = 200
-    answer_mib: Count = 16  # of all answers in one check
-    grader_mib: Count = 2048  # of a grading process, beyond what it has mapped already
-    grader_seconds: Positive = 300.0  # of its processor time for one submission
-
-
-class Reveal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What feedback shows of hidden checks and of documented values."""
-
-    hidden_checks: Literal["property", "nothing"] = "property"
-    documented_values: bool = True
-
-
-class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How submissions are graded; *carry_forward*: one mistake costs once, see ``carry_forward``.
-
-    *isolation* is the least that may run student code, unless a command says otherwise.
-    """
-
-    carry_forward: bool = True
-    isolation: Literal["full", "process"] = "full"
-
-
-class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A function or class that students write in the stage's module.
-
-    Its hints stand in ``hints.toml``, so that nobody reads all three by accident; or here.
-    """
-
-    name: str
-    hints: Hints = ("", "", "")
-
-
-class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Attention weights that the code of a finished stage computes.
-
-    *code* defines ``attention_picture()`` in the module that a learner has written: it returns a
-    tensor with a row for each of the *tokens* and a column for each of the *keys*, by default the
-    same tokens. *meaning* says in a sentence what it shows.
-    """
-
-    tokens: tuple[str, ...]
-    meaning: str
-    code: str
-    keys: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The tokens that are looked at."""
-        return self.keys or self.tokens
-
-
-class StageFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The content of ``stage.toml``; a stage that is not *graded* is for practice alone."""
-
-    format_version: Literal[1]
-    title: str
-    goal: str
-    minutes: Count
-    graded: bool = True
-    module: Name
-    prerequisites: tuple[str, ...] = ()
-    picture: Picture | None = None
-    exercise: tuple[Exercise, ...]
-
-
-class CourseFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The content of ``course.toml``."""
-
-    format_version: Literal[1]
-    id: Name
-    title: str
-    stages: tuple[Name, ...]
-    limits: Limits = Limits()
-    reveal: Reveal = Reveal()
-    grading: Grading = Grading()
 
 
 class Stage(msgspec.Struct, frozen=True, dict=True):

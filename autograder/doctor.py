@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import torch
 
-from autograder.course import Course, Limits, course_secret
+from autograder.course import Course, course_secret
+from autograder.course_file import Limits
 from autograder.errors import GraderError
 from autograder.grading.suite_runner import open_suites
 from autograder.sandbox import private_folder

@@ -45,7 +45,8 @@ from autograder.grading.grade import grade, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Diagnosis, SubmissionResult
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.isolation import choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 from autograder.suite.checks import Layer, layer_of
 from autograder.suite.in_process import LocalChannel, solution_channel

@@ -24,13 +24,9 @@ import msgspec
 import pytest
 import torch
 
-from autograder.sandbox.isolation import (
-    SandboxPolicy,
-    confine,
-    prepare_forks,
-    readable_roots,
-    unprivileged_owner,
-)
+from autograder.sandbox.confinement import SandboxPolicy, confine, prepare_forks
+from autograder.sandbox.isolation import readable_roots
+from autograder.sandbox.privileges import unprivileged_owner
 
 STAGE = "04_self_attention"
 SOLUTION = f"solutions/{STAGE}/self_attention.py"

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 
 from autograder.course import handouts
-from autograder.student.watch import WarmChecker, Watch
+from autograder.student.warm_checker import WarmChecker
+from autograder.student.watch import Watch
 
 ROOT = Path(__file__).parents[1]
 STAGE = "05_masked_self_attention"

@@ -100,7 +100,7 @@ def unnoticed(course: Course, stage: Stage) -> tuple[Kind, ...]:
 
 def _end(runner: SuiteRunner, stage: Stage, kind: Kind) -> HiddenEnd:
     """Ask *kind* what each hidden check asks, and run the check where an answer differs."""
-    source = runner.wrong_programs(stage)
+    source = runner.diagnostician(stage).source
     key, end = (kind.number,), HiddenEnd.PASSES
     if kind.channel is None:
         return end

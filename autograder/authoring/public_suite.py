@@ -20,7 +20,7 @@ WIDTH = 100  # columns; a longer import is written with one name per line
 GROUPS = ("standard library", "installed", "autograder")  # of imports, in this order
 
 
-class Definition(NamedTuple):
+class SuiteStatement(NamedTuple):
     """A statement at module level: the names that it binds and uses, and its text."""
 
     binds: frozenset[str]
@@ -74,7 +74,7 @@ def rules_of(suite: str) -> dict[str, list[str]]:
     return found
 
 
-def _definitions(text: str, name: str) -> Iterator[Definition]:
+def _definitions(text: str, name: str) -> Iterator[SuiteStatement]:
     """List the statements of *text* that bind names, without imports."""
     lines = text.splitlines()
     try:
@@ -91,12 +91,12 @@ def _definitions(text: str, name: str) -> Iterator[Definition]:
             first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
             extent = "\n".join(lines[first - 1 : node.end_lineno])
             names = frozenset({node.name})
-            yield Definition(names, _uses(node), extent, exercise, mark is not None)
+            yield SuiteStatement(names, _uses(node), extent, exercise, mark is not None)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             extent = "\n".join([*lines[node.lineno - 1 : node.end_lineno], *_comment(lines, node)])
             if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
                 constants |= dict.fromkeys(_bound(node), node.value.value)
-            yield Definition(_bound(node), _uses(node), extent)
+            yield SuiteStatement(_bound(node), _uses(node), extent)
 
 
 def _exercise(mark: ast.Call, constants: dict[str, str]) -> str:
@@ -144,7 +144,9 @@ def _uses(node: ast.AST) -> frozenset[str]:
     )
 
 
-def _reachable(checks: Sequence[Definition], helpers: Sequence[Definition]) -> list[Definition]:
+def _reachable(
+    checks: Sequence[SuiteStatement], helpers: Sequence[SuiteStatement]
+) -> list[SuiteStatement]:
     """Return *checks* and every helper that they use, directly or not."""
     found = list(checks)
     for item in found:  # grows meanwhile

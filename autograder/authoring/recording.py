@@ -15,6 +15,7 @@ from autograder.grading.context import RecordingContext
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import add
 from autograder.sandbox.protocol import Request  # noqa: TC001  # this module imports torch anyway
+from autograder.sandbox.transcript import Exchange
 from autograder.suite import public_record
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.documented import DocumentedTensors
@@ -113,9 +114,7 @@ class Recorder:
     def _public_checks(self, stage: Stage) -> list[CollectedCheck]:
         return [check for check in self._runner.checks(stage.name) if not check.spec.hidden]
 
-    def _run(
-        self, item: pytest.Item, channel: Channel
-    ) -> tuple[Observation, list[public_record.Exchange]]:
+    def _run(self, item: pytest.Item, channel: Channel) -> tuple[Observation, list[Exchange]]:
         self._context.recorder = None
         observation = self._runner.run(item, channel)
         recorder = self._context.recorder

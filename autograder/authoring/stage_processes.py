@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from autograder.course import Stage
 from autograder.grading.grade import cores
-from autograder.sandbox.isolation import end_with_parent
+from autograder.sandbox.process_limits import end_with_parent
 
 _Part = TypeVar("_Part")
 

@@ -9,7 +9,8 @@ from autograder.diagnosis.live import Tried
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import SubmissionResult
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.isolation import choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
 
 
@@ -34,7 +35,10 @@ def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
     ):
         fork_server.wait_ready()
         result = grade_one(runner, fork_server, submission)
-        best = sorted(set(runner.tried(stage)), key=lambda one: (one.exercise, -one.explained))
+        best = sorted(
+            set(runner.diagnostician(stage).source.tried),
+            key=lambda one: (one.exercise, -one.explained),
+        )
     return Trial(result, best)
 
 

@@ -1,15 +1,24 @@
-"""Names the mistakes behind failed checks."""
+"""Names the mistakes in a submission, and finds what its exercises show given those below them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import pytest
 from msgspec.structs import replace
 
+from autograder.course import Stage
+from autograder.diagnosis.carry_forward import CarryForward
+from autograder.diagnosis.live import LEAST_SHARE, LiveSource, Run
+from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.ranking import Explanation
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
+from autograder.sandbox.static_names import Definition
+from autograder.suite.checks import CollectedCheck
+from autograder.suite.in_process import LocalChannel
+from autograder.suite.student_proxy import Channel
 
 
 class Source(Protocol):
@@ -29,6 +38,114 @@ class Diagnosed(NamedTuple):
 
     diagnoses: Mapping[str, Diagnosis]
     explanation: Explanation
+
+
+@dataclass
+class Below:
+    """What is wrong in the exercises of a submission before the one that is graded."""
+
+    wrong: list[str] = field(default_factory=list)  # attempts: what they show is carried forward
+    mistakes: list[Misconception] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # most of the work of these is missing
+
+
+class Case(NamedTuple):
+    """One exercise of a submission: its *checks*, and how they ended.
+
+    *student* answers requests, and *definitions* are those of the source.
+    """
+
+    student: Channel
+    definitions: Sequence[Definition]
+    checks: Sequence[CollectedCheck]
+    failures: Sequence[Failure]
+    passed: Sequence[pytest.Item]
+
+    @property
+    def exercise(self) -> str:
+        """The exercise of all checks."""
+        return self.checks[0].spec.exercise
+
+    @property
+    def all_ran(self) -> bool:
+        """Whether every check ran, and found code that is written."""
+        return len(self.failures) + len(self.passed) == len(self.checks)
+
+
+class Findings(NamedTuple):
+    """The diagnoses by check, and for checks that are right given others, what they are given."""
+
+    diagnoses: Mapping[str, Diagnosis]
+    given: Mapping[str, str]
+
+
+class Diagnostician:
+    """Diagnoses the submissions of one stage, by programs that run in this process.
+
+    *run_again* runs a check even if its outcome is known: stand-ins answer in it.
+    """
+
+    def __init__(self, stage: Stage, run: Run, run_again: Run, solution: LocalChannel) -> None:
+        self.source = LiveSource(stage, run, solution)
+        self._carrier = CarryForward(stage, run_again, solution)
+
+    def examine(self, case: Case, below: Below) -> Findings:
+        """Diagnose an exercise, and add what is wrong in it to *below*."""
+        given: dict[str, str] = {}
+        failures = case.failures
+        if below.wrong and failures and case.all_ran:
+            given, failures = self._carry(case, below)
+        if not failures:
+            return Findings({}, given)
+        found = diagnose(self.source, case.exercise, failures, case.passed)
+        mistakes = self._attempts(case, found.explanation)
+        works = mistakes or given or self._carrier.shows_work(case.exercise, case.passed)
+        left_out = self._carrier.uses_any(case.definitions, case.exercise, below.left_out)
+        if works and not left_out:
+            below.mistakes += mistakes
+            below.wrong.append(case.exercise)
+        else:
+            below.left_out.append(case.exercise)
+        return Findings(found.diagnoses, given)
+
+    def names(
+        self, checks: Sequence[CollectedCheck], mistake: Misconception
+    ) -> dict[CollectedCheck, list[str]]:
+        """Return the names that a diagnosis gives *mistake*, by the check that it fails.
+
+        It runs in this process, as it does when a student's code is compared with it.
+        """
+        seen = {check: self.source.replay(mistake, check.item) for check in checks}
+        failed = {check: shown for check, shown in seen.items() if shown.error is not None}
+        failures = [Failure(check.item, shown) for check, shown in failed.items()]
+        passed = [check.item for check in checks if check not in failed]
+        found = diagnose(self.source, mistake.exercise, failures, passed).diagnoses
+        return {
+            check: found[check.name].misconceptions if check.name in found else []
+            for check in failed
+        }
+
+    def _carry(self, case: Case, below: Below) -> tuple[dict[str, str], list[Failure]]:
+        """Name the wrong exercises behind the failures, by check; list what none explains."""
+        failures = case.failures
+        named = self._carrier.find(
+            case.definitions, case.exercise, failures, case.passed, below.mistakes
+        )
+        given = dict.fromkeys(named.checks, named.given) if named else {}
+        if len(given) == len(failures):
+            return given, []
+        unnamed = self._carrier.find_by_stand_ins(
+            case.student, case.definitions, case.exercise, failures, case.passed, below.wrong
+        )
+        given = (dict.fromkeys(unnamed.checks, unnamed.given) if unnamed else {}) | given
+        explained = named is not None
+        return given, [one for one in failures if not explained and one.item.name not in given]
+
+    def _attempts(self, case: Case, found: Explanation) -> tuple[Misconception, ...]:
+        """Return the mistakes of one exercise that are certain, if they do most of the work."""
+        items = [check.item for check in case.checks]
+        named = self.source.mistakes(case.exercise, found)
+        return tuple(one for one in named if self.source.share(one, items) >= LEAST_SHARE)
 
 
 def diagnose(

@@ -46,9 +46,11 @@ from autograder.diagnosis.ranking import (
 from autograder.results import TOGETHER, Diagnosis
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.sandbox.protocol import Request
+from autograder.sandbox.transcript import Exchange
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
-from autograder.suite.in_process import COMPUTED, Exchange, LocalChannel, RecordingChannel
+from autograder.suite.in_process import COMPUTED, LocalChannel
 from autograder.suite.noise import Agreement
+from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel, RemoteModule
 
 MATCHES = {Agreement.SAME: Match.YES, Agreement.UNDECIDED: Match.UNDECIDED}

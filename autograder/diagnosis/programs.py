@@ -37,9 +37,11 @@ from autograder.errors import require_memory
 from autograder.results import title_of
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.tensors import decode
-from autograder.suite.in_process import Exchange, LocalChannel
+from autograder.sandbox.transcript import Exchange
+from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import Agreement, is_same
-from autograder.suite.student_proxy import RemoteModule, Student, fault_of
+from autograder.suite.problem_faults import fault_of
+from autograder.suite.student_proxy import RemoteModule, Student
 
 MAX_TABLES = 200  # of samples, each of at most some hundred programs
 ALL: frozenset[str] = frozenset()  # verbs, where all count

@@ -17,7 +17,7 @@ from autograder.results import Status
 from autograder.sandbox.faults import Raised
 from autograder.sandbox.protocol import Request, TensorValue
 from autograder.sandbox.tensors import decode_tensor
-from autograder.suite.in_process import Exchange
+from autograder.sandbox.transcript import Exchange
 
 MAX_NAMES = 8  # in one sentence
 WRONG_ARGUMENTS = re.compile(

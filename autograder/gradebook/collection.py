@@ -18,7 +18,7 @@ from autograder.submission import Submission
 from autograder.submission.archive import MAX_TOTAL
 from autograder.submission.assemble import STAMP
 from autograder.submission.files import HandIn, HandInFile, UnusableFile, reason
-from autograder.submission.hand_ins import Found
+from autograder.submission.hand_ins import FoundSubmissions
 from autograder.submission.lazy_submissions import SubmissionOutline
 from autograder.submission.roster import Person, Roster, person_of_nbgrader
 
@@ -36,7 +36,7 @@ class Collection:
         with setup.gradebook() as book:
             self._due = due_date(book, stage.name)
 
-    def write(self, found: Found, *, again: bool = False) -> tuple[int, list[str]]:
+    def write(self, found: FoundSubmissions, *, again: bool = False) -> tuple[int, list[str]]:
         """Write each hand-in of *found*; return how many were written, and remarks.
 
         What was collected before stays, unless it is to be collected *again*.
@@ -56,7 +56,7 @@ class Collection:
                 remarks.append(f"{hand_in.student}: could not be written ({reason(error)})")
         return written, remarks
 
-    def remarks(self, found: Found) -> list[str]:
+    def remarks(self, found: FoundSubmissions) -> list[str]:
         """Say where marks of late work have no effect."""
         is_late = any(hand_in.is_late for hand_in in found.hand_ins)
         return [no_due_date(self.stage.name)] if is_late and self._due is None else []

@@ -19,8 +19,7 @@ from autograder.errors import AutograderError, UsageError
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.score_rows import NOTEBOOK, parse_timestamp
 from autograder.gradebook.writer import Writer
-from autograder.sandbox.isolation import Isolation
-from autograder.sandbox.supervisor import choose_isolation
+from autograder.sandbox.isolation import Isolation, choose_isolation
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import STAMP
 

@@ -64,7 +64,7 @@ def with_zeros(grades: GradeTable, due: Mapping[str, str]) -> GradeTable:
     return replace(grades, rows=rows)
 
 
-class _Cell(NamedTuple):
+class _GradedCell(NamedTuple):
     """A graded cell."""
 
     stage: str
@@ -117,10 +117,10 @@ def names_of_gradebook(book: Gradebook) -> dict[str, str]:
     return {who: " ".join(filter(None, parts)) for who, parts in names.items() if any(parts)}
 
 
-def _cells(book: Gradebook) -> dict[str, _Cell]:
+def _cells(book: Gradebook) -> dict[str, _GradedCell]:
     """Return every graded cell by its id."""
     return {
-        cell.id: _Cell(assignment.name, cell.name, cell.max_score)
+        cell.id: _GradedCell(assignment.name, cell.name, cell.max_score)
         for assignment in book.db.query(Assignment)
         for notebook in assignment.notebooks
         for cell in (*notebook.grade_cells, *notebook.task_cells)
@@ -128,7 +128,7 @@ def _cells(book: Gradebook) -> dict[str, _Cell]:
 
 
 def _grades(
-    book: Gradebook, cells: Mapping[str, _Cell]
+    book: Gradebook, cells: Mapping[str, _GradedCell]
 ) -> tuple[dict[str, dict[str, float]], list[str]]:
     """Return the points by submission and cell, and remarks on ungraded answers, in one query."""
     query = (
@@ -167,7 +167,7 @@ def _score(
     )
 
 
-def _column(name: str, title: str, cells: Iterable[_Cell]) -> StageColumn:
+def _column(name: str, title: str, cells: Iterable[_GradedCell]) -> StageColumn:
     return StageColumn(name, title, add(cell.max_points for cell in cells if cell.stage == name))
 
 

@@ -24,18 +24,18 @@ class _Facts(msgspec.Struct, frozen=True):
     points: float = 0.0
 
 
-class _Metadata(msgspec.Struct, frozen=True):
+class _LabMetadata(msgspec.Struct, frozen=True):
     nbgrader: _Facts = _Facts()
 
 
-class _Cell(msgspec.Struct, frozen=True):
-    metadata: _Metadata
+class _LabCell(msgspec.Struct, frozen=True):
+    metadata: _LabMetadata
 
 
 class _Lab(msgspec.Struct, frozen=True):
     """As much of a notebook as says which points it was graded by."""
 
-    cells: tuple[_Cell, ...]
+    cells: tuple[_LabCell, ...]
 
 
 def register(book: Gradebook, stage: str, master: Notebook) -> bool:

@@ -18,7 +18,7 @@ from autograder.gradebook.score_rows import parse_timestamp
 from autograder.submission.assemble import STAMP
 from autograder.submission.collect import find
 from autograder.submission.files import UnusableFile, is_hidden_or_generated, reason
-from autograder.submission.hand_ins import FindOptions, Found
+from autograder.submission.hand_ins import FindOptions, FoundSubmissions
 from autograder.submission.place import entry_at, open_entries
 from autograder.submission.roster import Roster
 from autograder.submission.worksheet import Worksheet
@@ -85,7 +85,7 @@ class BoundedExtractor(ExtractorPlugin):
         with setup.gradebook() as book:
             return roster_of_gradebook(book)
 
-    def _report(self, found: Found) -> None:
+    def _report(self, found: FoundSubmissions) -> None:
         self.log.info("%s", found.what)
         for remark in found.set_aside:
             self.log.warning("%s", remark)

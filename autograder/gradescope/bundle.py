@@ -27,10 +27,10 @@ from autograder.course import (
     SECRET_FILE,
     STAGE_FILE,
     Course,
-    Name,
     Stage,
     course_secret,
 )
+from autograder.course_file import Name
 from autograder.errors import CourseError
 from autograder.exports.export_file import ExportFile
 from autograder.grading.suite_runner import open_suites

@@ -20,8 +20,7 @@ from autograder.exports.gradescope_results import gradescope
 from autograder.gradescope.bundle import BUNDLE_FILE, COURSE_FOLDER, BundleConfig
 from autograder.grading.grade import grade
 from autograder.results import Results, Status, SubmissionResult, add
-from autograder.sandbox.isolation import Isolation, detect_capabilities
-from autograder.sandbox.supervisor import choose_isolation
+from autograder.sandbox.isolation import Isolation, choose_isolation, detect_capabilities
 from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import submissions
 from autograder.submission.files import is_hidden_or_generated
@@ -116,14 +115,14 @@ class _User(msgspec.Struct, frozen=True):
     id: int | str
 
 
-class _Metadata(msgspec.Struct, frozen=True):
+class _SubmissionMetadata(msgspec.Struct, frozen=True):
     users: tuple[_User, ...] = ()
 
 
 def read_student(metadata: Path) -> str:
     """Return the student's number in Gradescope, or the group's: a label, never a path."""
     try:
-        users = msgspec.json.decode(metadata.read_bytes(), type=_Metadata).users
+        users = msgspec.json.decode(metadata.read_bytes(), type=_SubmissionMetadata).users
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         users = ()  # a container that was started by hand has none
     return student_id("+".join(str(user.id) for user in users) or "student")

@@ -23,8 +23,8 @@ from autograder.errors import AutograderError, GraderError
 from autograder.grading.grading_process import STOP_SECONDS, receive, serve
 from autograder.grading.provenance import Facts, Provenance
 from autograder.results import SubmissionResult
-from autograder.sandbox.isolation import Isolation
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.isolation import Isolation, choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 
 TRIES = 2  # the second time in a new process, as on one machine

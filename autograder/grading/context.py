@@ -8,16 +8,19 @@ import torch
 
 from autograder import course as course_files
 from autograder.course import PUBLIC_RECORD, PUBLIC_SUITE, Course, Stage, course_secret
+from autograder.course_file import Limits
 from autograder.errors import UsageError
+from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, collect
 from autograder.suite import documented, public_record
 from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
 from autograder.suite.in_process import LocalChannel, ReferenceChannel, solution_channel
-from autograder.suite.public_record import ExchangeRecorder, PublicRecord
+from autograder.suite.public_record import PublicRecord
+from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Channel, Student
 
 
@@ -123,11 +126,11 @@ class RecordingContext(SuiteContext):
 
     def __init__(self, course: Course) -> None:
         super().__init__(course)
-        self.recorder: ExchangeRecorder | None = None  # of the last check that used the solution
+        self.recorder: TranscribingChannel | None = None  # of the last check that used the solution
 
     def reference(self, item: pytest.Item) -> Student:
         """Return a proxy of the solution whose requests and replies are kept."""
-        self.recorder = ExchangeRecorder(self.reference_channel(self.stage(item)))
+        self.recorder = TranscribingChannel(self.reference_channel(self.stage(item)))
         return Student(self.recorder, self.probe(item).seed)
 
     def probe(self, item: pytest.Item) -> HiddenInputs:
@@ -160,7 +163,7 @@ class StandaloneContext(SuiteContext):
 
     def _open(self, stage: Stage, code: Code, *, public: bool) -> Session:
         if self._fork_server is None:
-            limits = self.course.limits if self.course else course_files.Limits()
+            limits = self.course.limits if self.course else Limits()
             secret = self.course.root if self.course else None
             configured = self.course.grading.isolation if self.course else None
             default = "process" if public else configured  # public: the user's own code

@@ -25,9 +25,9 @@ from autograder.grading.outcomes import failed_grading, unreadable
 from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Results, SubmissionResult
-from autograder.sandbox.isolation import Isolation
+from autograder.sandbox.isolation import Isolation, choose_isolation
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from autograder.submission.lazy_submissions import stages_with_code
 

@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from autograder.course import Limits
+from autograder.course_file import Limits
 from autograder.errors import LostProcessError, lacks_memory
 from autograder.results import SubmissionResult
-from autograder.sandbox.isolation import limit_memory, limit_processor_time
-from autograder.sandbox.supervisor import MIB
+from autograder.sandbox.process_limits import MIB, limit_memory, limit_processor_time
 
 STOP_SECONDS = 10.0  # for a grading process to end its worker; then it is killed
 

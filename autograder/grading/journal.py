@@ -24,7 +24,7 @@ from autograder.disk import lock, replacing_file
 from autograder.errors import UsageError
 from autograder.grading.provenance import Provenance
 from autograder.results import FORMAT_VERSION, Results, Status, SubmissionResult
-from autograder.sandbox.supervisor import choose_isolation
+from autograder.sandbox.isolation import choose_isolation
 from autograder.stored_results import Place, StoredResults, SubmissionScore, matched
 from autograder.submission.files import reason
 from autograder.submission.lazy_submissions import LazySubmissions

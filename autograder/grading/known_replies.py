@@ -12,25 +12,13 @@ from typing import Final
 
 from autograder.diagnosis.observation import Observation
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import (
-    BATCHES,
-    Batch,
-    Reply,
-    Request,
-    Silent,
-    Verb,
-    pack,
-    request_of,
-    unpack,
-)
+from autograder.sandbox.protocol import BATCHES, Batch, Reply, Request, Silent, Verb, pack, unpack
 from autograder.sandbox.session import Session
-from autograder.sandbox.static_names import Definition
-from autograder.sandbox.supervisor import Sent
 from autograder.sandbox.transcript import Exchange, Transcript
-from autograder.suite.student_proxy import Channel
+from autograder.sandbox.worker_process import Sent
 
 KNOWN_BYTES: Final = 1 << 20  # of what is known of one check; right programs take up to 170,000
-PLACE_BYTES: Final = 1_000  # that a place takes, beside its requests
+STATE_BYTES: Final = 1_000  # that a state takes, beside its requests
 DIGEST_BYTES: Final = 16  # enough that no two replies of a class have the same digest
 
 
@@ -42,7 +30,7 @@ class KnownReplies:
     """
 
     def __init__(self) -> None:
-        self._first = _Place()
+        self._first = _State()
         self._free_bytes = KNOWN_BYTES
 
     def follow(self, session: Session) -> Observation | Transcript:
@@ -50,19 +38,19 @@ class KnownReplies:
 
         Else return a transcript of what was asked, from which the check goes on.
         """
-        place: _Place | None = self._first
-        asked: list[tuple[_Place, Sent]] = []
+        state: _State | None = self._first
+        asked: list[tuple[_State, Sent]] = []
         transcript = Transcript()
-        while place is not None and place.batch:
+        while state is not None and state.batch:
             try:
-                sent = session.send(place.batch, place.verbs)
+                sent = session.send(state.batch, state.verbs)
             except Fault as fault:
                 transcript.fault = fault
                 break
-            asked.append((place, sent))
-            place = place.after.get(_key(sent))
-        if place is not None and place.passed is not None:
-            return place.passed
+            asked.append((state, sent))
+            state = state.after.get(_key(sent))
+        if state is not None and state.passed is not None:
+            return state.passed
         for known, sent in asked:
             transcript.exchanges += known.silent_exchanges()[: sent.last]
             try:
@@ -72,29 +60,30 @@ class KnownReplies:
                 return transcript
             request = known.requests[sent.last]
             transcript.exchanges.append(Exchange(request, reply, sent.body))
-        if transcript.fault is not None and place is not None:  # the last request led to it
-            transcript.exchanges += place.silent_exchanges()
+        if transcript.fault is not None and state is not None:  # the last request led to it
+            transcript.exchanges += state.silent_exchanges()
         return transcript
 
     def add(self, transcript: Transcript, observation: Observation) -> None:
         """Add the replies of a run in which the check passed, if it looked at nothing else."""
         if transcript.used_source or not transcript.exchanges:
             return
-        place = self._first
+        state = self._first
         for asked in _batches(transcript.exchanges):
             batch = pack(Batch(tuple(one.request for one in asked), _silent(asked)))
-            if not place.batch and place.passed is None and self._takes(len(batch)):
-                place.ask(batch, asked)
-            if place.batch != batch:
+            if not state.batch and state.passed is None and self._takes(len(batch)):
+                state.ask(batch, asked)
+            if state.batch != batch:
                 return
-            key = _key(Sent(len(asked) - 1, asked[-1].body))
-            if key not in place.after:
-                if not self._takes(PLACE_BYTES):
+            reply = asked[-1].body or pack(asked[-1].reply)  # the solution's was not sent
+            key = _key(Sent(len(asked) - 1, reply))
+            if key not in state.after:
+                if not self._takes(STATE_BYTES):
                     return
-                place.after[key] = _Place()
-            place = place.after[key]
-        if not place.batch:
-            place.passed = observation._replace(answers=())
+                state.after[key] = _State()
+            state = state.after[key]
+        if not state.batch:
+            state.passed = observation._replace(answers=())
 
     def _takes(self, size: int) -> bool:
         """Whether so many bytes are free, which are then taken."""
@@ -104,34 +93,14 @@ class KnownReplies:
         return True
 
 
-class TranscribingChannel:
-    """A channel to the solution that keeps each reply as a worker would send it."""
-
-    def __init__(self, channel: Channel) -> None:
-        self.transcript = Transcript()
-        self._channel = channel
-
-    @property
-    def definitions(self) -> tuple[Definition, ...]:
-        """The definitions in the source, and the names that they use."""
-        self.transcript.used_source = True
-        return self._channel.definitions
-
-    def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request, and keep it."""
-        reply = self._channel.ask(verb, **fields)
-        self.transcript.add(Exchange(request_of(verb, fields), reply, pack(reply)))
-        return reply
-
-
-class _Place:
-    """A place in a check: what it asks next, or what it shows if it asks nothing more."""
+class _State:
+    """The state of a check: what it asks next, or what it shows if it asks nothing more."""
 
     def __init__(self) -> None:
         self.passed: Observation | None = None
         self.batch = b""  # the requests that come next, as they are sent
         self.verbs: tuple[Verb, ...] = ()
-        self.after: dict[tuple[int, bytes], _Place] = {}  # by the reply to the last request
+        self.after: dict[tuple[int, bytes], _State] = {}  # by the reply to the last request
         self._silent: tuple[Reply, ...] = ()  # the replies to all but the last, without a value
 
     def ask(self, batch: bytes, asked: Sequence[Exchange]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from autograder.course import Reveal
+from autograder.course_file import Reveal
 from autograder.grading.near_names import near_name
 from autograder.results import (
     MAX_NOTICES,

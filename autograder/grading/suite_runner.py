@@ -5,27 +5,20 @@ submission, the checks of its stage.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
-from _pytest.config import ConftestImportFailure, _prepareconfig
 from msgspec.structs import replace
 
 from autograder.course import Course, Handout, Stage
-from autograder.diagnosis.carry_forward import CarryForward
-from autograder.diagnosis.diagnostician import Source, diagnose
-from autograder.diagnosis.live import LEAST_SHARE, LiveSource, Tried
-from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.diagnostician import Below, Case, Diagnostician, Findings, diagnose
 from autograder.diagnosis.observation import Failure, Observation, status_of
-from autograder.diagnosis.ranking import Explanation
-from autograder.diagnosis.recorded import recorded_source
+from autograder.diagnosis.recorded import RecordedSource, recorded_source
 from autograder.errors import CourseError, GraderError, UsageError, require_memory
-from autograder.grading import plugin as pytest_plugin
 from autograder.grading.context import SuiteContext
-from autograder.grading.known_replies import KnownReplies, TranscribingChannel
+from autograder.grading.known_replies import KnownReplies
 from autograder.grading.outcomes import (
     CheckOutcome,
     import_submission,
@@ -35,6 +28,7 @@ from autograder.grading.outcomes import (
     submission_status,
     withhold_known_values,
 )
+from autograder.grading.pytest_session import collected_items, run_item
 from autograder.grading.time_limit import limited
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult, add
 from autograder.sandbox.faults import Fault
@@ -44,9 +38,9 @@ from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, spec_of
 from autograder.suite.forbidden import doubts
 from autograder.suite.noise import watching_bounds
+from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Channel
 
-INI = Path(__file__).with_name("grading.ini")
 NOT_GRADED = ("skip", "skipif", "xfail")  # marks whose plugin is switched off
 
 
@@ -64,15 +58,15 @@ def open_suites(
     Raises ``CourseError`` if a suite can't be collected or has no check.
     """
     suites = [stage.public_suite if public else stage.hidden_suite for stage in stages]
-    plugin = GradingPlugin(context or SuiteContext(course))
+    context = context or SuiteContext(course)
     top = course.root if public else course.documented.parent
-    with _pytest_session(course.root, top, suites, plugin) as session:
+    with collected_items(course.root, top, suites, context) as items:
         # the public suite gives no points, and a student's copy of it has nothing to replay
         carry_forward = course.grading.carry_forward and diagnose and not public
         runner = SuiteRunner(
             course,
-            plugin,
-            session.items,
+            context,
+            items,
             public=public,
             diagnose=diagnose,
             carry_forward=carry_forward,
@@ -82,73 +76,6 @@ def open_suites(
                 msg = f"The suite of {stage.name} has no check."
                 raise CourseError(msg)
         yield runner
-
-
-@contextmanager
-def _pytest_session(
-    root: Path, top: Path, suites: Sequence[Path], plugin: "GradingPlugin"
-) -> Iterator[pytest.Session]:
-    """Open a pytest session, collect *suites*, and close the session at the end.
-
-    No ``conftest.py`` above the folder *top* runs. These are the steps of pytest's own main, which
-    has no public way to run an item several times.
-    """
-    # What runs decides grades, so it must be what ``provenance`` takes the digest of.
-    folders = ["--rootdir", str(root), "--confcutdir", str(top)]
-    options = ["-c", str(INI), *folders, *map(str, suites)]
-    with _collecting(), pytest.MonkeyPatch.context() as environment:  # no settings of the user's
-        environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        environment.delenv("PYTEST_ADDOPTS", raising=False)
-        environment.delenv("PYTEST_PLUGINS", raising=False)
-        config = _prepareconfig(options, [pytest_plugin, plugin])
-    session = pytest.Session.from_config(config)
-    try:
-        config._do_configure()  # noqa: SLF001  # there is no public call
-        config.hook.pytest_sessionstart(session=session)
-        with _collecting():
-            config.hook.pytest_collection(session=session)
-            if plugin.collection_errors:
-                raise pytest.UsageError("\n".join(plugin.collection_errors))
-        yield session
-    finally:
-        config.hook.pytest_sessionfinish(session=session, exitstatus=pytest.ExitCode.OK)
-        config._ensure_unconfigure()  # noqa: SLF001  # likewise
-
-
-@contextmanager
-def _collecting() -> Iterator[None]:
-    """Turn pytest's errors into one of the course."""
-    try:
-        yield
-    except (pytest.UsageError, ConftestImportFailure) as error:
-        msg = f"The suites can't be collected. {error}"
-        raise CourseError(msg) from error
-
-
-class GradingPlugin:
-    """Gives the context to the fixtures, and keeps the errors of collection."""
-
-    def __init__(self, context: SuiteContext) -> None:
-        self.context = context
-        self.collection_errors: list[str] = []
-
-    def pytest_configure(self, config: pytest.Config) -> None:
-        """Give the context to the fixtures."""
-        config.stash[pytest_plugin.CONTEXT] = self.context
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep the reason why a suite can't be collected."""
-        if report.failed:
-            self.collection_errors.append(str(report.longrepr))
-
-
-@dataclass
-class Below:
-    """What is wrong in the exercises of a submission before the one that is graded."""
-
-    wrong: list[str] = field(default_factory=list)  # attempts: what they show is carried forward
-    mistakes: list[Misconception] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # most of the work of these is missing
 
 
 @dataclass
@@ -170,7 +97,7 @@ class SuiteRunner:
     def __init__(
         self,
         course: Course,
-        plugin: GradingPlugin,
+        context: SuiteContext,
         items: Sequence[pytest.Item],
         *,
         public: bool,
@@ -181,9 +108,9 @@ class SuiteRunner:
         self._public = public
         self._diagnose = diagnose
         self._carry_forward = carry_forward
-        self._context = plugin.context
-        self._sources: dict[str, Source | None] = {}
-        self._carriers: dict[str, CarryForward] = {}
+        self._context = context
+        self._sources: dict[str, RecordedSource | None] = {}
+        self._diagnosticians: dict[str, Diagnostician] = {}
         self._solved: dict[str, Observation] = {}
         self._known: dict[str, KnownReplies] = {}
         self._checks: dict[str, list[CollectedCheck]] = {}
@@ -280,33 +207,6 @@ class SuiteRunner:
         result = replace(result, syntax_sha256=session.syntax_sha256)
         return replace(result, printed=session.printed_by_import) if self._public else result
 
-    def wrong_programs(self, stage: Stage) -> LiveSource:
-        """Return the wrong programs of *stage*; a student's machine has none."""
-        source = self._source(stage)
-        if not isinstance(source, LiveSource):
-            msg = f"{stage.name} has no solution here."
-            raise CourseError(msg)
-        return source
-
-    def diagnose(self, stage: Stage, mistake: Misconception) -> dict[CollectedCheck, list[str]]:
-        """Return the names that a diagnosis gives *mistake*, by the check that it fails.
-
-        It runs in this process, as it does when a student's code is compared with it.
-        """
-        source = self.wrong_programs(stage)
-        checks = [one for one in self.checks(stage.name) if one.spec.exercise == mistake.exercise]
-        seen = {one: source.replay(mistake, one.item) for one in checks}
-        failed = {one: shown for one, shown in seen.items() if shown.error is not None}
-        failures = [Failure(one.item, shown) for one, shown in failed.items()]
-        passed = [one.item for one in checks if one not in failed]
-        found = diagnose(source, mistake.exercise, failures, passed).diagnoses
-        return {one: found[one.name].misconceptions if one.name in found else [] for one in failed}
-
-    def tried(self, stage: Stage) -> list[Tried]:
-        """List which explanations were tried for the submissions of *stage* so far."""
-        source = self._sources.get(stage.name)
-        return source.tried if isinstance(source, LiveSource) else []
-
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
         """Run one check on *channel* as pytest does; return what it showed.
 
@@ -342,7 +242,7 @@ class SuiteRunner:
     def _observe(self, item: pytest.Item, channel: Channel) -> Observation:
         self._context.channel, self._context.last_student = channel, None
         with watching_bounds(on=not isinstance(channel, Session)) as rooms:
-            error = _error_of(item, self._other_check(item))
+            error = run_item(item, self._other_check(item))
         require_memory(error)  # else our lack of memory would be an answer that can't be used
         student = self._context.last_student
         self._context.channel = self._context.last_student = None
@@ -393,7 +293,6 @@ class SuiteRunner:
 
         It is added to *below*, unless the exercises before, which are wrong, explain it.
         """
-        exercise = checks[0].spec.exercise
         results: list[tuple[CheckOutcome, CheckResult]] = []
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
@@ -411,51 +310,38 @@ class SuiteRunner:
                 passed.append(check.item)
             elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is no mistake
                 failures.append(Failure(check.item, observation, outcome.shows_values))
-        given: dict[str, str] = {}
-        if below.wrong and failures and len(failures) + len(passed) == len(checks):  # all of it ran
-            with session.charged(DIAGNOSIS_SECONDS):
-                given, failures = self._carry(stage, session, exercise, failures, passed, below)
-        source = self._source(stage) if failures and self._diagnose else None
         with session.charged(DIAGNOSIS_SECONDS):
-            found = diagnose(source, exercise, failures, passed) if source else None
-        diagnoses = found.diagnoses if found else {}
-        if source and found and self._carry_forward:
-            mistakes = _attempts(source, checks, found.explanation)
-            carrier = self._carrier(stage)
-            works = bool(mistakes or given) or carrier.shows_work(exercise, passed)
-            if works and not carrier.uses_any(session.definitions, exercise, below.left_out):
-                below.mistakes += mistakes
-                below.wrong.append(exercise)
-            else:
-                below.left_out.append(exercise)
+            case = Case(session, session.definitions, checks, failures, passed)
+            found = self._examine(stage, case, below)
         return tuple(
-            outcome.carried(given[result.name])
-            if result.name in given
-            else outcome.add_diagnosis(result, diagnoses.get(result.name))
+            outcome.carried(found.given[result.name])
+            if result.name in found.given
+            else outcome.add_diagnosis(result, found.diagnoses.get(result.name))
             for outcome, result in results
         )
 
-    def _carry(
-        self,
-        stage: Stage,
-        session: Session,
-        exercise: str,
-        failures: Sequence[Failure],
-        passed: Sequence[pytest.Item],
-        below: Below,
-    ) -> tuple[dict[str, str], list[Failure]]:
-        """Name the wrong exercises behind *failures*, by the checks; list what none explains."""
-        carrier, source = self._carrier(stage), session.definitions
-        named = carrier.find(source, exercise, failures, passed, below.mistakes)
-        given = dict.fromkeys(named.checks, named.given) if named else {}
-        if len(given) == len(failures):
-            return given, []
-        unnamed = carrier.find_by_stand_ins(
-            session, source, exercise, failures, passed, below.wrong
-        )
-        given = (dict.fromkeys(unnamed.checks, unnamed.given) if unnamed else {}) | given
-        explained = named is not None
-        return given, [one for one in failures if not explained and one.item.name not in given]
+    def _examine(self, stage: Stage, case: Case, below: Below) -> Findings:
+        """Name the mistakes in an exercise; a student's machine has only the fingerprints."""
+        if not case.failures or not self._diagnose:
+            return Findings({}, {})
+        if not isinstance(self.course, Handout):
+            carried = below if self._carry_forward else Below()
+            return self.diagnostician(stage).examine(case, carried)
+        if (source := self._recorded(stage)) is None:
+            return Findings({}, {})
+        return Findings(diagnose(source, case.exercise, case.failures, case.passed).diagnoses, {})
+
+    def diagnostician(self, stage: Stage) -> Diagnostician:
+        """Return what names the mistakes of *stage*; a student's machine has no solution for it."""
+        if isinstance(self.course, Handout):
+            msg = f"{stage.name} has no solution here."
+            raise CourseError(msg)
+        if stage.name not in self._diagnosticians:
+            solution = self._context.solution(stage)
+            self._diagnosticians[stage.name] = Diagnostician(
+                stage, self.run, self._run_anew, solution
+            )
+        return self._diagnosticians[stage.name]
 
     def _result(self, outcome: CheckOutcome, module: str, observation: Observation) -> CheckResult:
         """Decide whose fault an error is: an unexpected one is the answer's if the solution passes.
@@ -489,60 +375,10 @@ class SuiteRunner:
     def _known_replies(self, item: pytest.Item) -> KnownReplies:
         return self._known.setdefault(item.nodeid, KnownReplies())
 
-    def _source(self, stage: Stage) -> Source | None:
-        """Return the wrong programs of *stage*; a student's machine has their fingerprints."""
+    def _recorded(self, stage: Stage) -> RecordedSource | None:
         if stage.name not in self._sources:
-            self._sources[stage.name] = (
-                LiveSource(stage, self.run, self._context.solution(stage))
-                if not isinstance(self.course, Handout)
-                else recorded_source(stage)
-            )
+            self._sources[stage.name] = recorded_source(stage)
         return self._sources[stage.name]
-
-    def _carrier(self, stage: Stage) -> CarryForward:
-        if stage.name not in self._carriers:
-            solution = self._context.solution(stage)
-            self._carriers[stage.name] = CarryForward(stage, self._run_anew, solution)
-        return self._carriers[stage.name]
-
-
-def _error_of(item: pytest.Item, next_item: pytest.Item | None) -> BaseException | None:
-    """Run the phases of *item* with all of pytest's hooks; return what the first of them raised.
-
-    These are the steps of pytest's ``runtestprotocol`` without a report for each phase, which takes
-    as long as a check does.
-    """
-    item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # ends the suite that ran before
-    item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # as plugins that run an item again do
-    hook = item.ihook
-    try:
-        error = _raised_by(hook.pytest_runtest_setup, item=item)
-        error = error or _raised_by(hook.pytest_runtest_call, item=item)
-        at_end = _raised_by(hook.pytest_runtest_teardown, item=item, nextitem=next_item)
-    finally:
-        item.funcargs = None  # type: ignore[attr-defined]  # its values are not needed any more
-    return error or at_end
-
-
-def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseException | None:
-    try:
-        hook(**arguments)
-    except (KeyboardInterrupt, pytest.exit.Exception):
-        raise
-    except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip are no Exception
-        return error
-    return None
-
-
-def _attempts(
-    source: Source, checks: Sequence[CollectedCheck], found: Explanation
-) -> tuple[Misconception, ...]:
-    """Return the mistakes of one exercise that are certain, if they do most of the work."""
-    if not isinstance(source, LiveSource):
-        return ()
-    items = [check.item for check in checks]
-    named = source.mistakes(checks[0].spec.exercise, found)
-    return tuple(one for one in named if source.share(one, items) >= LEAST_SHARE)
 
 
 def _needs(check: CollectedCheck) -> tuple[str, ...]:

@@ -1,24 +1,23 @@
 """Ends a check whose work in this process takes longer than its submission may."""
 
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from autograder.grading.pytest_session import CHECK
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
+from autograder.suite.alarm import alarm
 
 TICK_SECONDS = 0.2  # of processor time between two looks; most checks need less
-# A check is interrupted only inside this function of pytest, so nothing of the runner's is.
-CHECK: Final = ("_pytest.python", "pytest_pyfunc_call")
 # Never while a request is answered: what they keep for other submissions must stay whole.
 SHIELDED: Final = frozenset(
     {
         "autograder.sandbox.session",
         "autograder.sandbox.supervisor",
+        "autograder.sandbox.worker_process",
         "autograder.sandbox.executor",
         "autograder.suite.in_process",
         "importlib._bootstrap",
@@ -30,28 +29,17 @@ SHIELDED: Final = frozenset(
 def limited(seconds_left: Callable[[], float]) -> Iterator[None]:
     """Raise a ``Fault`` in the check that runs in this block once it has no *seconds_left*.
 
-    Without the timer, which only the main thread of a process on a Unix system has, the next
-    request of the check raises it.
+    Where nothing can interrupt the check, its next request raises it.
     """
-    if not hasattr(signal, "setitimer") or (
-        threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
-
     block = sys._getframe(2)  # noqa: SLF001  # of the caller, past contextlib's
 
-    def interrupt(_number: int, frame: FrameType | None) -> None:
+    def end_check(frame: FrameType | None) -> None:
         if seconds_left() <= 0 and _may_end(frame, block):
             sentence = "Your answers took all the time that the submission has."
             raise Fault(Status.TIMEOUT, sentence)
 
-    signal.signal(signal.SIGPROF, interrupt)  # it stays: without one, a late tick ends the process
-    signal.setitimer(signal.ITIMER_PROF, TICK_SECONDS, TICK_SECONDS)
-    try:
+    with alarm(end_check, processor=TICK_SECONDS, again=TICK_SECONDS):
         yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _may_end(frame: FrameType | None, block: FrameType) -> bool:
@@ -60,7 +48,7 @@ def _may_end(frame: FrameType | None, block: FrameType) -> bool:
         module = frame.f_globals.get("__name__")
         if module in SHIELDED:
             return False
-        if (module, frame.f_code.co_name) == CHECK:
+        if (module, frame.f_code.co_name) == CHECK:  # nothing of the runner's is inside of it
             return True
         frame = frame.f_back
     return False

@@ -8,51 +8,38 @@ The supervisor relies on the returned tensors only; everything else earns little
 
 import ast
 import contextlib
-import errno
 import inspect
 import linecache
-import re
 import sys
-import traceback
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import islice
-from types import MappingProxyType, ModuleType, TracebackType
+from types import MappingProxyType, ModuleType
 from typing import Final
 
 import msgspec
 import torch
-from msgspec.structs import replace
 from torch import Tensor, nn
 
-from autograder.errors import NO_MEMORY
 from autograder.sandbox import static_names
 from autograder.sandbox.call_counters import CallCounters
 from autograder.sandbox.magics import strip_magics
+from autograder.sandbox.problem_reader import ProblemReader, statement_at
 from autograder.sandbox.protocol import (
-    MAX_NAMES,
     MAX_PROBLEMS,
     MAX_TEXT,
-    NAME,
     Problem,
-    ProblemKind,
     Reply,
     Request,
     SourceValue,
-    Statement,
     TensorValue,
     Verb,
 )
 from autograder.sandbox.stand_ins import StandIn, shapes_of
-from autograder.sandbox.statements import Failure, StatementRunner, is_definition
+from autograder.sandbox.statements import StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import DTYPES, Encoder, decode, decode_tensor, tensor_bytes
 
 MAX_REBOUND = 10  # names of classes, of all problems; more is no mistake of a student's
-# In a NotImplementedError of torch's: a function lacks a dtype, a module its forward.
-BY_TORCH = ("not implemented for '", 'is missing the required "forward" function')
-DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # of the private folder, of one file
 _Parsed = tuple[tuple[bytes, ast.Module | None], ...]  # each cell as plain Python, and its tree
 
 
@@ -72,7 +59,7 @@ class RequestExecutor:
         self._runner = StatementRunner(vars(self.module))
         self._objects: list[nn.Module] = []
         self._stand_ins: list[StandIn] = []
-        self._files: set[str] = set()
+        self._problems = ProblemReader()
         self._parsed: dict[tuple[bytes, ...], _Parsed] = {}
 
     def answer(self, request: Request) -> Reply:
@@ -82,7 +69,7 @@ class RequestExecutor:
         except MissingError as error:
             problem = Problem(kind="missing", text=str(error)[:MAX_TEXT])
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt included
-            problem = self._problem(error)
+            problem = self._problems.describe(error)
         return Reply(problem=problem)
 
     def perform(self, request: Request) -> tuple[object, list[object]]:
@@ -131,7 +118,7 @@ class RequestExecutor:
             parsed = tuple((cell, None) for cell in python)
         problems = self._run_cells(parsed)
         rebound = [
-            Problem(kind="rebound", statement=_statement(item.source, item.line, (item.name,)))
+            Problem(kind="rebound", statement=statement_at(item.source, item.line, (item.name,)))
             for item in self._runner.rebindings()
         ]
         problems = [*rebound[:MAX_REBOUND], *problems][:MAX_PROBLEMS]
@@ -162,70 +149,23 @@ class RequestExecutor:
 
     def quote_from(self, label: str) -> None:
         """Quote lines of a file that another executor has read, where exceptions name it."""
-        self._files.add(label)
+        self._problems.files.add(label)
 
     def _run_cells(self, parsed: _Parsed) -> list[Problem]:
         problems: list[Problem] = []
         for number, (cell, tree) in enumerate(parsed, start=1):
             label = f"cell {number}" if self._notebook else f"{self._name}.py"
-            self._files.add(label)
+            self._problems.files.add(label)
             lines = cell.decode("utf-8", "replace").splitlines(keepends=True)
             linecache.cache[label] = (len(cell), None, lines, label)
             for failure in self._runner.run(cell, label, tree):
                 if len(problems) < MAX_PROBLEMS:
-                    problems.append(self._failed(failure, label))
+                    problems.append(self._problems.describe_statement(failure, label))
         return problems
-
-    def _failed(self, failure: Failure, label: str) -> Problem:
-        problem = self._problem(failure.error)
-        line = failure.line
-        with contextlib.suppress(BaseException):  # a student's exception may raise when it is read
-            line = self._lines(failure.error.__traceback__)[0][1]
-        statement = _statement(label, line, failure.names)
-        kind = problem.kind if failure.compiled else "not-compiled"
-        return replace(problem, kind=kind, statement=statement)
 
     def _keep(self, module: nn.Module) -> int:
         self._objects.append(module)
         return len(self._objects) - 1
-
-    def _problem(self, error: BaseException) -> Problem:
-        with contextlib.suppress(BaseException):  # a student's exception may raise when it is read
-            return self._describe_error(error)
-        kind: ProblemKind = "out-of-memory" if isinstance(error, MemoryError) else "raised"
-        return Problem(kind=kind, type="an exception that can't be shown")
-
-    def _describe_error(self, error: BaseException) -> Problem:
-        text = _text(error)
-        place, line = [("", 0), *self._lines(error.__traceback__)][-1]
-        if isinstance(error, SyntaxError) and error.filename in self._files:
-            place, line, text = error.filename or "", error.lineno or 0, error.msg or text
-        return Problem(
-            kind=_kind(error, text),
-            type=type(error).__name__[:80],
-            text=text[:MAX_TEXT],
-            place=place,
-            line=line,
-            code=linecache.getline(place, line).strip()[:200],
-            refusal=isinstance(error, ValueError) or self._is_raised_here(error.__traceback__),
-        )
-
-    def _is_raised_here(self, trace: TracebackType | None) -> bool:
-        """Whether a ``raise`` or ``assert`` of the student's own file raised the exception."""
-        last = deque(traceback.walk_tb(trace), maxlen=1)
-        return any(
-            frame.f_code.co_filename in self._files
-            and linecache.getline(frame.f_code.co_filename, line)
-            .strip()
-            .startswith(("raise", "assert"))
-            for frame, line in last
-        )
-
-    def _lines(self, trace: TracebackType | None) -> list[tuple[str, int]]:
-        """List the lines of the student's own file in *trace*, the outermost first."""
-        frames = traceback.walk_tb(trace)
-        places = [(frame.f_code.co_filename, line or 0) for frame, line in frames]
-        return [place for place in places if place[0] in self._files]
 
 
 @dataclass(frozen=True)
@@ -409,26 +349,3 @@ def _differs(after: Tensor, sent: TensorValue) -> bool:
     before = decode_tensor(sent)
     same = (after == before) | ((after != after) & (before != before))  # noqa: PLR0124  # NaN equals itself here
     return not bool(same.all())
-
-
-def _statement(place: str, line: int, names: Iterable[str]) -> Statement:
-    known = (name for name in names if re.search(NAME, name))
-    return Statement(place, line, tuple(islice(known, MAX_NAMES)))
-
-
-def _kind(error: BaseException, text: str) -> ProblemKind:
-    if isinstance(error, NotImplementedError) and not any(words in text for words in BY_TORCH):
-        return "not-implemented"
-    if isinstance(error, MemoryError) or any(words in text for words in NO_MEMORY):
-        return "out-of-memory"
-    if isinstance(error, OSError) and error.errno in DISK_FULL:
-        return "out-of-disk"
-    return "raised"
-
-
-def _text(error: BaseException) -> str:
-    with contextlib.suppress(BaseException):  # a student's __str__ may raise anything
-        text = str(error)
-        if type(text) is str:
-            return text[:MAX_TEXT].encode("utf-8", "replace").decode()  # replaces lone surrogates
-    return ""

@@ -22,8 +22,8 @@ import msgspec
 import torch
 
 from autograder.sandbox import protocol, syscalls
+from autograder.sandbox.confinement import prepare_forks
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.isolation import prepare_forks
 from autograder.sandbox.prefault import copy_now, learn, mappings
 from autograder.sandbox.protocol import (
     Batch,

@@ -1,39 +1,30 @@
-"""Confines a worker: drops its privileges irreversibly before student code runs.
+"""The two levels of isolation, and what this machine can give.
 
 ``full`` needs Linux: Landlock, a system-call filter, limits and an unprivileged user. ``process``
 works everywhere and guards against accidents only: it sets the limits that the system has.
 """
 
-import contextlib
-import ctypes
-import functools
-import logging
-import math
-import os
 import platform
-import signal
 import site
 import stat
-import struct
 import sys
 import sysconfig
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
 from autograder.errors import SandboxError
-from autograder.sandbox import landlock, private_folder, seccomp, syscalls
-
-if sys.platform != "win32":
-    import resource
+from autograder.sandbox import landlock, seccomp, syscalls
+from autograder.sandbox.privileges import is_root
 
 Isolation = Literal["full", "process"]
 
-NOBODY: Final = 65534  # the user "nobody" owns no file; rootless containers map it too
-
+LESS_ISOLATION = (
+    "To grade with less isolation, use --isolation process, or write "
+    '`isolation = "process"` below [grading] in course.toml.'
+)
 _SYSTEM_ROOTS: Final = (
     *("/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64"),
     "/usr/local/lib",
@@ -48,29 +39,8 @@ WINDOWS: Final = (
     "JupyterHub of your course, or Colab."
 )
 MACOS: Final = "Landlock and seccomp need Linux; this is macOS, where `process` is all there is."
-_NULL: Final = Path("/dev/null")  # writable: honest code may write to `os.devnull`
 
 _SAMPLE: Final = ("os", "msgspec", "torch")  # looking at every file would take too long
-
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_KEEPCAPS, _PR_CAPBSET_DROP = 1, 4, 8, 24
-_PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _CLEAR_ALL = 38, 47, 4
-_CAP_DAC_READ_SEARCH, _LAST_CAPABILITY = 2, 63
-_CAPABILITY_VERSION: Final = 0x20080522  # two words for each of the three sets
-_M_ARENA_MAX: Final = -8
-
-
-class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The folders that a worker may read and write, and how much it may use."""
-
-    isolation: Isolation
-    readable: tuple[str, ...]
-    private: str  # the only writable folder; for root it must belong to `unprivileged_owner()`
-    memory_bytes: int  # beyond what is mapped when `confine` is called
-    file_bytes: int  # of all files in the private folder, and so of each
-    files: int  # in the private folder
-    open_files: int = 256
-    cpu_seconds: int = 3600  # a second limit, if the supervisor fails to end the worker
-    threads: int = 1024  # of all workers together; only for root, as the kernel counts by user
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +55,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 def detect_capabilities() -> Capabilities:
     """Find out which isolation this machine can give, and why."""
     abi = landlock.abi_version()
-    missing = _missing(abi) or _closed_reason()
+    missing = missing_feature(abi) or _closed_reason()
     return Capabilities(
         level="process" if missing else "full",
         reason=missing or f"Landlock (ABI {abi}) and the system-call filter work here.",
@@ -120,91 +90,14 @@ def check_roots(roots: Iterable[str], secret: Path) -> None:
             raise SandboxError(msg)
 
 
-def limit_memory(size: int) -> None:
-    """Let this process map at most *size* bytes more than it has; only Linux can say how many."""
-    if sys.platform == "linux":
-        _set_limit(resource.RLIMIT_AS, mapped_bytes() + size)
-
-
-def limit_processor_time(seconds: float) -> None:
-    """Let the system end this process once it has computed for *seconds* more."""
-    if sys.platform != "win32":
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        most = math.ceil(time.process_time() + seconds)
-        soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
-
-
-def unprivileged_owner() -> int | None:
-    """Return the user and group that a worker changes to; ``None`` if it changes neither."""
-    return NOBODY if sys.platform == "linux" and _is_root() else None
-
-
 def require_workers() -> None:
     """Raise ``SandboxError`` on Windows, which has no `fork` and so no worker."""
     if sys.platform == "win32":
         raise SandboxError(WINDOWS)
 
 
-def confine(policy: SandboxPolicy, parent: int) -> None:
-    """Confine this process as *policy* says; raises ``SandboxError`` if ``full`` is impossible.
-
-    This process ends when *parent* ends, also if it has ended since it was noted before the fork.
-    """
-    if policy.isolation == "process":
-        _apply_process_isolation(policy, parent)
-        return
-    if missing := _missing(landlock.abi_version()):
-        raise SandboxError(missing)
-    try:
-        _apply_full(policy, parent)
-    except OSError as error:
-        msg = f"This process could not be confined: {error}. Run `autograder doctor`."
-        raise SandboxError(msg) from error
-
-
-def _apply_process_isolation(policy: SandboxPolicy, parent: int) -> None:
-    """Apply what works on every system and can't fail."""
-    _start_session()
-    end_with_parent(parent)  # elsewhere the fork server ends its workers
-    os.umask(0o077)
-    for limit, value in _limits(policy):
-        with contextlib.suppress(OSError, ValueError):  # macOS knows some limits but sets none
-            _set_limit(limit, value)
-
-
-def _apply_full(policy: SandboxPolicy, parent: int) -> None:
-    """Apply everything, in an order in which each step still has the privileges that it needs."""
-    _require_one_thread()
-    _start_session()
-    writable = _mount_private_folder(policy)
-    for limit, value in _limits(policy):
-        _set_limit(limit, value)
-    os.umask(0o077)
-    _drop_privileges()
-    end_with_parent(parent)  # after the change of user, which resets it
-    syscalls.prctl(_PR_SET_DUMPABLE, 0)
-    syscalls.prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    landlock.restrict(map(Path, (*policy.readable, policy.private)), (*writable, _NULL))
-    _reach_by_descriptor((*policy.readable, policy.private))
-    _set_capabilities(0)
-    arch = syscalls.machine()
-    if arch is not None:  # `detect_capabilities` has checked it
-        seccomp.load(seccomp.encoded(arch, os.getpid()))
-    _self_test()
-
-
-def _mount_private_folder(policy: SandboxPolicy) -> tuple[Path, ...]:
-    """Enter the private folder; return it if it is writable: only where it can be limited."""
-    limited = private_folder.is_available()
-    if limited:
-        owner = unprivileged_owner()
-        private_folder.mount(policy.private, policy.file_bytes, policy.files, owner)
-    os.chdir(policy.private)
-    return (Path(policy.private),) if limited else ()
-
-
-def _missing(abi: int) -> str:
+def missing_feature(abi: int) -> str:
+    """Return why this machine can't give full isolation; empty if it can."""
     if sys.platform != "linux":
         other = f"Landlock and seccomp need Linux; this is {platform.system() or 'another system'}."
         return {"win32": WINDOWS, "darwin": MACOS}.get(sys.platform, other)
@@ -215,142 +108,6 @@ def _missing(abi: int) -> str:
     if not seccomp.available():
         return "This kernel, or a container, allows no system-call filter."
     return ""
-
-
-def _is_root() -> bool:
-    return sys.platform != "win32" and os.geteuid() == 0
-
-
-def _require_one_thread() -> None:
-    """Refuse a process with other threads: Landlock confines the calling thread only."""
-    threads = len(list(Path("/proc/self/task").iterdir()))
-    if threads != 1:
-        msg = f"A process with {threads} threads can't be confined; fork before torch starts any."
-        raise SandboxError(msg)
-
-
-def _start_session() -> None:
-    """Start a session of its own, so that the terminal sends Ctrl-C to the supervisor only."""
-    if sys.platform != "win32":
-        with contextlib.suppress(PermissionError):  # it leads a process group already
-            os.setsid()
-
-
-def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
-    """Yield each limit with its value, which is both soft and hard limit: it can't be raised."""
-    if sys.platform == "win32":
-        return
-    yield resource.RLIMIT_CORE, 0
-    yield resource.RLIMIT_FSIZE, policy.file_bytes
-    yield resource.RLIMIT_NOFILE, policy.open_files
-    yield resource.RLIMIT_CPU, policy.cpu_seconds
-    if sys.platform != "linux":
-        return
-    yield resource.RLIMIT_MEMLOCK, 0
-    yield resource.RLIMIT_MSGQUEUE, 0
-    if policy.isolation == "full" and _is_root():  # else the user's own programs would count
-        yield resource.RLIMIT_NPROC, policy.threads
-    _share_arenas()
-    yield resource.RLIMIT_AS, mapped_bytes() + policy.memory_bytes
-
-
-def _set_limit(limit: int, value: int) -> None:
-    if sys.platform != "win32":
-        hard = resource.getrlimit(limit)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (value, value))
-
-
-def _share_arenas() -> None:
-    """Let all threads allocate from one arena: glibc reserves 64 MiB of addresses per arena."""
-    with contextlib.suppress(AttributeError):  # musl has no arenas
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
-
-
-def mapped_bytes() -> int:
-    """Return how much memory this process has mapped; Linux only."""
-    pages = Path("/proc/self/statm").read_bytes().split()[0]
-    return int(pages) * os.sysconf("SC_PAGESIZE")
-
-
-def _drop_privileges() -> None:
-    """As root, change the user, or limits could be raised again; keep one capability so far.
-
-    It opens folders for the next steps, and ``_apply_full`` drops it before student code runs.
-    """
-    kept = 0
-    if _is_root():
-        kept = 1 << _CAP_DAC_READ_SEARCH
-        syscalls.prctl(_PR_SET_KEEPCAPS, 1)
-        with contextlib.suppress(OSError):  # beyond this kernel's last
-            for capability in range(_LAST_CAPABILITY + 1):
-                syscalls.prctl(_PR_CAPBSET_DROP, capability)
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-        syscalls.prctl(_PR_SET_KEEPCAPS, 0)
-    syscalls.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL)
-    _set_capabilities(kept)
-
-
-def prepare_forks() -> None:
-    """Find out once, for all forks of this process, what each of them can do and must replace.
-
-    To look at thousands of modules after a fork would copy the memory that they are in.
-    """
-    for root in readable_roots():
-        _is_below_closed(root)
-    _closed_search_paths()
-    private_folder.is_available()
-    if arch := syscalls.machine():
-        seccomp.encoded(arch, os.getpid())
-    # torch has dozens of handlers, for each of which a fork makes a new lock; no thread holds one.
-    getattr(logging, "_at_fork_reinit_lock_weakset", set()).clear()
-
-
-def _reach_by_descriptor(folders: Iterable[str]) -> None:
-    """Let this process use *folders* below others that only root may enter: a pyenv in /root.
-
-    A path that starts at a descriptor needs no permission for the folders above it.
-    """
-    for folder in filter(_is_below_closed, folders):
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY)
-            _replace_paths(folder, f"/proc/self/fd/{descriptor}")
-
-
-def _replace_paths(folder: str, reached: str) -> None:
-    """Put *reached* in place of *folder* where imports and programs look for paths."""
-    for paths in (sys.path, *_closed_search_paths()):
-        for index, path in enumerate(paths):
-            if path == folder or path.startswith(f"{folder}/"):
-                paths[index] = f"{reached}{path.removeprefix(folder)}"
-    for name, value in os.environ.items():
-        if value == folder:
-            os.environ[name] = reached
-
-
-@functools.cache
-def _is_below_closed(folder: str) -> bool:
-    """Whether *folder* is below one that only root may enter."""
-    path = Path(folder)
-    above = {*path.absolute().parents, *path.resolve().parents}
-    return not all(_allows_others(parent, stat.S_IXOTH) for parent in above)
-
-
-@functools.cache
-def _closed_search_paths() -> tuple[list[str], ...]:
-    """The lists in which loaded packages hold folders below one that only root may enter."""
-    found = (getattr(module, "__path__", None) for module in list(sys.modules.values()))
-    lists = (paths for paths in found if isinstance(paths, list))
-    return tuple(paths for paths in lists if any(map(_is_below_closed, paths)))
-
-
-def _set_capabilities(kept: int) -> None:
-    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0))
-    sets = ctypes.create_string_buffer(struct.pack("=6I", kept, kept, 0, 0, 0, 0))
-    if ctypes.CDLL(None, use_errno=True).capset(header, sets):
-        raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
 
 
 def _installed_files() -> list[str]:
@@ -365,15 +122,15 @@ def _closed_path() -> str:
     for path in (*roots, *(Path(file).resolve() for file in _installed_files())):
         root = next((root for root in roots if path.is_relative_to(root)), path)
         inside = [above for above in path.parents if above.is_relative_to(root)]
-        if not _allows_others(path, stat.S_IROTH) or not all(
-            _allows_others(folder, stat.S_IXOTH) for folder in inside
+        if not allows_others(path, stat.S_IROTH) or not all(
+            allows_others(folder, stat.S_IXOTH) for folder in inside
         ):
             return str(path)
     return ""
 
 
 def _closed_reason() -> str:
-    closed = _closed_path() if _is_root() else ""
+    closed = _closed_path() if is_root() else ""
     if not closed:
         return ""
     return (
@@ -382,29 +139,29 @@ def _closed_reason() -> str:
     )
 
 
-def _allows_others(path: Path, right: int) -> bool:
+def allows_others(path: Path, right: int) -> bool:
+    """Whether users who don't own *path* have *right* to it; True if there is no such file."""
     try:
         return bool(path.stat().st_mode & right)
     except OSError:
         return True  # there is no file to refuse
 
 
-def end_with_parent(parent: int) -> None:
-    """Let the kernel end this process with the thread of *parent* that started it; Linux only."""
-    if sys.platform == "linux":
-        syscalls.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before the line above
-        os._exit(1)
+def choose_isolation(
+    asked: str | None, secret: Path | None = None, way_out: str = LESS_ISOLATION
+) -> Isolation:
+    """Return the isolation *asked* for, by default ``full``; never less than that.
 
-
-def _self_test() -> None:
-    """Abort if a forbidden operation succeeds."""
-    forbidden: dict[str, Callable[[], object]] = {
-        "Landlock": lambda: list(Path("/").iterdir()),
-        "the system-call filter": lambda: os.nice(0),
-    }
-    for name, attempt in forbidden.items():
-        with contextlib.suppress(PermissionError):
-            attempt()
-            msg = f"This process is not confined: {name} was loaded but refuses nothing."
-            raise SandboxError(msg)
+    *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError``
+    if this machine can't give the isolation; *way_out* says how less is asked for.
+    """
+    require_workers()
+    if asked == "process":
+        return "process"
+    capabilities = detect_capabilities()
+    if capabilities.level != "full":
+        msg = f"Full isolation is not available here: {capabilities.reason} {way_out}"
+        raise SandboxError(msg)
+    if secret is not None:
+        check_roots(readable_roots(), secret)
+    return "full"

@@ -1,18 +1,24 @@
-"""Mounts a worker's private folder: a file system in memory, limited in bytes and in files.
+"""Makes, mounts and removes a worker's private folder.
 
-So no file can exist that is too large, too many, too deep to look at, or deleted but still open,
-and nothing is left when the worker ends. Needs root, or a kernel that gives every user a namespace.
+It is a file system in memory, limited in bytes and in files. So no file can exist that is too
+large, too many, too deep to look at, or deleted but still open, and nothing is left when the worker
+ends. Needs root, or a kernel that gives every user a namespace.
 """
 
 import contextlib
 import functools
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Final
 
+from autograder.disk import PRIVATE
 from autograder.sandbox import syscalls
+from autograder.sandbox.privileges import unprivileged_owner
 
 _NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000
 _NO_SETUID, _NO_DEVICES, _NO_PROGRAMS, _RECURSIVE, _PRIVATE = 2, 4, 8, 1 << 14, 1 << 18
@@ -63,3 +69,21 @@ def _become_user_of_namespace() -> None:
         ("gid_map", f"{group} {group} 1"),
     ):
         Path("/proc/self", name).write_text(text, "ascii")
+
+
+def make_private_folder(parent: Path) -> Path:
+    """Make an empty folder that only the worker's user may enter."""
+    folder = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=parent))
+    owner = unprivileged_owner()
+    if owner is not None:
+        os.chown(folder, owner, owner)
+    return folder
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a private folder, even one that is too deep to recurse into or has no permissions."""
+    with contextlib.suppress(RecursionError):  # before Python 3.13, rmtree calls itself
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            subprocess.run([*command, str(folder)], check=False, stderr=subprocess.DEVNULL)  # noqa: S603  # a fixed command on a folder of our own

@@ -17,7 +17,7 @@ from typing import Annotated, Final, Literal, TypeVar
 import msgspec
 from msgspec.structs import force_setattr
 
-from autograder.sandbox.isolation import SandboxPolicy
+from autograder.sandbox.confinement import SandboxPolicy
 from autograder.sandbox.static_names import Definition
 from autograder.sanitize import without_folders
 

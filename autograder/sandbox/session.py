@@ -10,7 +10,9 @@ from msgspec.structs import replace
 
 from autograder.errors import LostProcessError
 from autograder.results import Status
+from autograder.sandbox.cpu_deadline import CpuDeadline
 from autograder.sandbox.faults import Fault
+from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.protocol import (
     MAX_SOURCE_PARTS,
     BadMessageError,
@@ -26,18 +28,10 @@ from autograder.sandbox.protocol import (
     request_of,
 )
 from autograder.sandbox.static_names import Definition
-from autograder.sandbox.supervisor import (
-    MIB,
-    PRINTED_BYTES,
-    Allowance,
-    CpuDeadline,
-    ForkServer,
-    Sent,
-    Worker,
-    bad_message,
-)
+from autograder.sandbox.supervisor import ForkServer
 from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange, Transcript
+from autograder.sandbox.worker_process import PRINTED_BYTES, Allowance, Sent, Worker, bad_message
 
 # A submission may take so many times its seconds on the clock while others use the processor.
 WALL_CLOCK_FACTOR = 20

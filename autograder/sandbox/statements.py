@@ -26,7 +26,7 @@ _HEADING = re.compile(rb"^(?:async +)?(?:class|def) +([A-Za-z_]\w*)", re.MULTILI
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedStatement:
     """What raised *error*: the statement in *line*, which would have bound *names*.
 
     If not *compiled*, the source is not valid Python, and nothing of it ran.
@@ -56,7 +56,9 @@ class StatementRunner:
         self._bound_at: dict[str, tuple[str, int]] = {}
         self.definitions: dict[str, object] = {}
 
-    def run(self, text: bytes, source: str, tree: ast.Module | None = None) -> Iterator[Failure]:
+    def run(
+        self, text: bytes, source: str, tree: ast.Module | None = None
+    ) -> Iterator[FailedStatement]:
         """Run *text*, which tracebacks call *source*; yield what fails.
 
         *tree* is that of *text* if it is parsed already.
@@ -73,7 +75,7 @@ class StatementRunner:
             names = bound_names(statement)
             raised = self._execute(statement, names, source)
             if raised is not None:
-                yield Failure(raised, statement.lineno, tuple(names))
+                yield FailedStatement(raised, statement.lineno, tuple(names))
 
     def rebindings(self) -> Iterator[Rebinding]:
         """List the definitions whose names now belong to something else."""
@@ -141,10 +143,10 @@ def _is_constant(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _not_compiled(error: BaseException, text: bytes) -> Failure:
+def _not_compiled(error: BaseException, text: bytes) -> FailedStatement:
     """Describe a source that is not valid Python; its definitions are known by their headings."""
     if isinstance(error, RecursionError | MemoryError):  # of the parser or the compiler
         error = SyntaxError(_TOO_DEEP)
     line = error.lineno if isinstance(error, SyntaxError) else None
     names = tuple(heading.decode("ascii", "ignore") for heading in _HEADING.findall(text))
-    return Failure(error, line or 0, names, compiled=False)
+    return FailedStatement(error, line or 0, names, compiled=False)

@@ -1,6 +1,9 @@
 """The requests of one run of a check, each with its reply."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+from torch import Tensor
 
 from autograder.sandbox.protocol import Reply, Request, pack
 
@@ -13,11 +16,16 @@ class OtherRequestError(Exception):
 
 
 class Exchange(NamedTuple):
-    """A request, its reply, and the reply as it was sent, ``b""`` for one that was not."""
+    """A request and its reply.
+
+    *body* is the reply as a worker sent it, ``b""`` for one that was not sent. *tensors* are what
+    torch functions returned on the way to it, by their names; of the course's own code only.
+    """
 
     request: Request
     reply: Reply
     body: bytes = b""
+    tensors: Sequence[tuple[str, Tensor]] = ()
 
 
 class Transcript:

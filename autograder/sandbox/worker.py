@@ -7,8 +7,8 @@ import sys
 from time import monotonic
 from typing import NoReturn
 
+from autograder.sandbox.confinement import confine
 from autograder.sandbox.executor import RequestExecutor
-from autograder.sandbox.isolation import confine
 from autograder.sandbox.protocol import (
     BATCHES,
     HEADER,

@@ -4,17 +4,15 @@ The wrong modules are the learner's own code, each with one place changed, and t
 code itself. So a hunt needs nothing that students do not have, and gives no solution away.
 """
 
-import importlib
 import json
 import random
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -24,17 +22,12 @@ from autograder.errors import UsageError
 from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.terminal import exercise_parts, picture_parts
-from autograder.results import Outcome, SubmissionResult
-from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import BadMessageError
-from autograder.sandbox.supervisor import ForkServer
-from autograder.sandbox.tensors import decode
+from autograder.results import SubmissionResult
 from autograder.sanitize import line
-from autograder.student import attention_weights, claims
+from autograder.student import claims
 from autograder.student.attention_weights import Weights
-from autograder.student.check import check_with_suite
-from autograder.student.learner_folder import span_of
-from autograder.submission import Code, Submission
+from autograder.student.learner_code import LONGEST, LearnerCode, is_right
+from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
 
 FOLDER: Final = "hunt"  # in the learner's folder, with a folder for each stage
 STATE: Final = ".hunt.json"
@@ -42,11 +35,7 @@ TEST: Final = "test_hunt.py"
 PICTURE: Final = "weights.png"
 BANK: Final = 12  # wrong modules of a hunt; a test that catches them all is a good one
 SEARCH_SECONDS: Final = 30.0  # the learner waits; with fewer wrong modules the hunt is as good
-UNNAMED: Final = 5  # wrong modules to look at for one whose mistake has a name
-TEST_SECONDS: Final = 10.0  # for pytest and a few tests on tensors of a few numbers
 MISSED: Final = 3  # mistakes that a test does not catch and that are named
-LONGEST: Final = 200  # characters of a line of the learner's own
-WORKER_TESTS: Final = "autograder.student.tests_in_worker"
 TEMPLATE: Final = '''"""A test for this hunt: it fails on the wrong module, and passes on yours.
 
 `autograder hunt` runs it on both, and on other wrong modules, to see how many it catches.
@@ -61,19 +50,6 @@ def test_attention():
     raise NotImplementedError("write your test here, and end it with an assert")
 '''
 
-# Changes of a text within some of its lines: what each changes, and the whole text.
-SmallChanges = Callable[[str, Sequence[range]], Iterable[tuple[str, str]]]
-
-
-class Mistake(msgspec.Struct, frozen=True):
-    """A wrong module: what was changed, in which exercise, its known name, what it computes."""
-
-    change: str
-    exercise: str
-    name: str
-    text: str
-    weights: Weights
-
 
 class HuntState(msgspec.Struct):
     """What is kept of a hunt between two commands; the first of *mistakes* is handed out.
@@ -83,24 +59,16 @@ class HuntState(msgspec.Struct):
 
     right: str
     weights: Weights
-    mistakes: list[Mistake]
+    mistakes: list[WrongModule]
     choices: list[int]  # of ``claims.CLAIMS``; empty: the question is which row is wrong
     is_seen: bool = False
     is_mended: bool = False
     has_bank: bool = False
 
     @property
-    def wrong(self) -> Mistake:
+    def wrong(self) -> WrongModule:
         """The mistake to hunt."""
         return self.mistakes[0]
-
-
-class Verdict(NamedTuple):
-    """How the learner's tests ended on one module; *why* is empty if all of them passed."""
-
-    ran: bool
-    caught: bool
-    why: str
 
 
 class Report(NamedTuple):
@@ -115,12 +83,12 @@ class Hunt:
     """The hunt in one stage of a learner's folder; *small_changes* puts mistakes into a text."""
 
     def __init__(self, own: Handout, stage: Stage, small_changes: SmallChanges) -> None:
-        self._own, self._stage, self._small_changes = own, stage, small_changes
+        self._stage = stage
         self.folder = own.root / FOLDER / stage.name
         self.module = self.folder / stage.stub.name
         self._state = _read(self.folder / STATE)
-        importlib.import_module("pytest")  # before the fork, so that no worker has to
-        self._server: ForkServer | None = None
+        self._code = LearnerCode(own, stage)
+        self._wrong_modules = WrongModules(self._code, small_changes)
 
     @property
     def is_new(self) -> bool:
@@ -134,14 +102,13 @@ class Hunt:
 
     def close(self) -> None:
         """End the fork server."""
-        if self._server is not None:
-            self._server.close()
+        self._code.close()
 
     def begin(self) -> None:
         """Hand out a wrong module; raises ``UsageError`` where the stage is not done."""
         text = _text(self._stage.stub)
         weights = self._right_weights(text)
-        chosen = _first_named(self._mistakes(text, weights))
+        chosen = first_named(self._wrong_modules.search(text, weights))
         if chosen is None:
             msg = "No small change of your code shows in the picture. Try another stage."
             raise UsageError(msg)
@@ -160,8 +127,8 @@ class Hunt:
         if not state.is_seen:
             return self._see(state, answer, width)
         if not state.is_mended:
-            result = self._check(_text(self.module))
-            if not _is_right(result):
+            result = self._code.check(_text(self.module))
+            if not is_right(result):
                 return self._mend(result, width)
             state.is_mended = True
             self._save()
@@ -231,7 +198,7 @@ class Hunt:
         test = f"{FOLDER}/{self._stage.name}/{TEST}"
         mended: list[RenderableType] = [Text("✓ Mended.", style="green"), *_solved(state)]
         again = Text(f"Then: autograder hunt {self._stage.name}", style="bold")
-        right = self._run_tests(text, state.right)
+        right = self._code.run_tests(text, state.right)
         if "NotImplementedError" in right.why:
             todo = Text(f"Now write a test that would have caught it: {test}")
             return Report([*mended, "", todo, again])
@@ -239,7 +206,7 @@ class Hunt:
             said = Text(f"Your test does not pass on your own module, which is right: {right.why}")
             return Report([*mended, "", said, Text(f"Mend the test: {test}"), again])
         self._fill_bank(state)
-        caught = [self._run_tests(text, one.text).caught for one in state.mistakes]
+        caught = [self._code.run_tests(text, one.text).caught for one in state.mistakes]
         missed = [one for one, seen in zip(state.mistakes, caught, strict=True) if not seen]
         return Report([*mended, "", *_score(state, missed, test)], done=not missed)
 
@@ -252,11 +219,11 @@ class Hunt:
         if not text:
             msg = f"A bug hunt needs your module: {self._stage.stub} is missing or can't be read."
             raise UsageError(msg)
-        result = self._check(text)
-        if not _is_right(result):
+        result = self._code.check(text)
+        if not is_right(result):
             msg = f"A bug hunt is for a stage that is done. What is open: autograder check {name}"
             raise UsageError(msg)
-        weights = self._weights(text)
+        weights = self._code.weights(text)
         if weights is None:
             msg = (
                 f"Your module of {name} passes, but its picture can't be drawn. Try another stage."
@@ -269,7 +236,7 @@ class Hunt:
         if state.has_bank:
             return
         end = time.monotonic() + SEARCH_SECONDS
-        with closing(self._mistakes(state.right, state.weights)) as found:
+        with closing(self._wrong_modules.search(state.right, state.weights)) as found:
             for one in found:
                 if one.text != state.wrong.text:
                     state.mistakes.append(one)
@@ -277,80 +244,6 @@ class Hunt:
                     break
         state.has_bank = True
         self._save()
-
-    def _mistakes(self, text: str, right: Weights) -> Generator[Mistake, None, None]:
-        """Yield wrong modules whose picture and whose checks show the mistake, in any order."""
-        from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
-        from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # likewise
-
-        changed = list(self._changed(text))
-        random.shuffle(changed)
-        with open_suites(self._own, [self._stage], public=True) as runner:
-            for exercise, change, wrong in changed:
-                weights = self._weights(wrong)
-                if weights is None or not claims.differs(weights, right):
-                    continue
-                result = grade_one(runner, self._open, self._submission(wrong), exercise=exercise)
-                if _fails_by_value(result):
-                    yield Mistake(change, exercise, _name(result), wrong, weights)
-
-    def _changed(self, text: str) -> Iterator[tuple[str, str, str]]:
-        """Yield each small change of an exercise: its name, what changes, the whole module."""
-        for exercise in self._stage.exercises:
-            span = span_of(text, exercise.name)
-            if span is None or not self._shows(text, span, exercise.name):
-                continue
-            for change, changed in self._small_changes(text, [range(span[0], span[1] + 1)]):
-                # Only the exercise is taken from it: the rest keeps its layout and its comments.
-                new = span_of(changed, exercise.name)
-                if new is not None:
-                    lines, wrong = text.splitlines(), changed.splitlines()
-                    parts = (lines[: span[0] - 1], wrong[new[0] - 1 : new[1]], lines[span[1] :])
-                    whole = "\n".join(row for part in parts for row in part) + "\n"
-                    yield exercise.name, change, whole
-
-    def _shows(self, text: str, span: tuple[int, int], name: str) -> bool:
-        """Whether the picture needs the exercise: no change of another one can show in it."""
-        lines = text.splitlines()
-        without = [*lines[: span[0] - 1], f"{name} = None", *lines[span[1] :]]
-        return self._weights("\n".join(without)) is None
-
-    def _check(self, text: str) -> SubmissionResult:
-        return check_with_suite(self._own, self._submission(text), self._open, public=True)
-
-    def _submission(self, text: str) -> Submission:
-        return Submission(student="", stage=self._stage.name, code=self._code(text))
-
-    def _code(self, text: str) -> Code:
-        return Code(kind="module", cells=(text.encode(),), label=self.module.name)
-
-    def _weights(self, text: str) -> Weights | None:
-        return attention_weights.attention_weights(self._open, self._stage, self._code(text))
-
-    def _run_tests(self, tests: str, module: str) -> Verdict:
-        """Run the learner's *tests* on *module*, in a worker as everything that they write."""
-        run = f"from {WORKER_TESTS} import run_tests"
-        code = attention_weights.with_code(self._code(module), run)
-        session = attention_weights.open_session(self._open, self._stage, code)
-        try:
-            reply = session.ask("call", name="run_tests", args=(tests,))
-            problem = reply.problem.text if reply.problem is not None else ""
-            found = decode(reply.value, lambda handle: handle)
-        except Fault as fault:
-            return Verdict(ran=False, caught=True, why=line(fault.message, LONGEST))
-        except BadMessageError:
-            problem, found = "its result can't be read", None
-        finally:
-            session.close()
-        return _verdict(found, problem)
-
-    @property
-    def _open(self) -> ForkServer:
-        if self._server is None:
-            limits = replace(self._own.limits, call_seconds=TEST_SECONDS, restarts_per_exercise=1)
-            self._server = ForkServer.of_own_code(limits)
-            self._server.wait_ready()
-        return self._server
 
     def _draw(self, weights: Weights) -> None:
         """Draw the heatmap as PNG where matplotlib is installed."""
@@ -386,35 +279,6 @@ def _text(file: Path) -> str:
         return ""
 
 
-def _is_right(result: SubmissionResult) -> bool:
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    return bool(checks) and all(check.outcome is Outcome.PASSED for check in checks)
-
-
-def _fails_by_value(result: SubmissionResult) -> bool:
-    """Whether a value is wrong; code that only raises an exception needs no hunt."""
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    raised = any(check.outcome is Outcome.ERRORED for check in checks)
-    return not raised and any(check.outcome is Outcome.FAILED for check in checks)
-
-
-def _first_named(found: Generator[Mistake, None, None]) -> Mistake | None:
-    """Return the first mistake that has a name, or one without where the first few have none."""
-    with closing(found):
-        seen = []
-        for one in found:
-            seen.append(one)
-            if one.name or len(seen) == UNNAMED:
-                return one
-        return seen[-1] if seen else None
-
-
-def _name(result: SubmissionResult) -> str:
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    named = (check.diagnosis.title for check in checks if check.diagnosis is not None)
-    return next(named, "")
-
-
 def _question(state: HuntState) -> Iterator[RenderableType]:
     if not state.choices:
         yield Text(f"Which row is wrong most, from 1 to {len(state.weights)}?", style="bold")
@@ -435,7 +299,7 @@ def _solved(state: HuntState) -> Iterator[RenderableType]:
     yield Text(f"The change in {state.wrong.exercise}: {line(state.wrong.change, LONGEST)}", "dim")
 
 
-def _score(state: HuntState, missed: Sequence[Mistake], test: str) -> Iterator[RenderableType]:
+def _score(state: HuntState, missed: Sequence[WrongModule], test: str) -> Iterator[RenderableType]:
     total = len(state.mistakes)
     caught = total - len(missed)
     yield Text(f"Your test catches {caught} of {counted(total, 'mistake')}.", style="bold")
@@ -448,16 +312,3 @@ def _score(state: HuntState, missed: Sequence[Mistake], test: str) -> Iterator[R
     else:
         yield Text("No mistake is left that it misses. Well done!", style="green")
         yield Text("Another hunt: the same command with --new.", style="dim")
-
-
-def _verdict(found: object, problem: str) -> Verdict:
-    """Read what the worker says; it is the learner's own code, and no grade hangs on it."""
-    counts = found if isinstance(found, dict) else {}
-    passed, failed, broken = (counts.get(key) for key in ("passed", "failed", "broken"))
-    why = line(str(counts.get("why") or problem), LONGEST)
-    if type(passed) is not int or type(failed) is not int or broken:
-        return Verdict(ran=False, caught=False, why=why)
-    if not passed + failed:
-        why = "no function of it has a name that begins with test_"
-        return Verdict(ran=False, caught=False, why=why)
-    return Verdict(ran=True, caught=failed > 0, why=why)

@@ -11,7 +11,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from autograder.course import Course, Exercise, Stage
+from autograder.course import Course, Stage
+from autograder.course_file import Exercise
 from autograder.disk import replace_file
 from autograder.errors import UsageError
 
@@ -68,6 +69,10 @@ class Progress:
             },
             unknown=known,
         )
+
+    def is_done(self, stage: Stage) -> bool:
+        """Whether all exercises of *stage* have passed."""
+        return all(Task(stage, exercise).key in self.passed for exercise in stage.exercises)
 
     def save(self) -> None:
         """Replace the file at once; raises ``UsageError`` if that can't be done."""

@@ -5,304 +5,37 @@ second.
 """
 
 import contextlib
-import os
-import select
-import shutil
-import signal
-import sys
-import threading
 from collections.abc import Iterator
-from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from autograder.course import Handout, Stage
-from autograder.errors import AutograderError, GraderError, UsageError
-from autograder.reports.feedback import ExerciseFeedback, counted
-from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.terminal import exercise_parts, passed_parts, picture_parts, render
-from autograder.sandbox.supervisor import ForkServer
-from autograder.student.check import check_with_suite, course_with_hidden, student_file
-from autograder.student.learner_folder import location
+from autograder.reports.terminal import exercise_parts, passed_parts
+from autograder.student.check import course_with_hidden
+from autograder.student.file_watch import FileWatch
 from autograder.student.progress import Progress, Task, first_open, tasks
-from autograder.submission import collect
+from autograder.student.warm_checker import CheckAnswer, WarmChecker
+from autograder.student.watch_screen import (
+    exercise_list,
+    exercise_location,
+    finished_stage,
+    following_stage,
+    heading,
+    hidden_answer,
+    progress_bar,
+    stage_picture,
+)
+from autograder.student.watch_terminal import Terminal
 
-if TYPE_CHECKING:  # they import torch
-    from autograder.grading.suite_runner import SuiteRunner
+if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
+    from autograder.reports.feedback import ExerciseFeedback
     from autograder.student.attention_weights import Weights
 
-POLL_SECONDS: Final = 0.5  # where events of the file system do not arrive, as in some containers
-POLL_WITHOUT_EVENTS: Final = 0.1  # without watchfiles; a look at a few files costs microseconds
-STEP_MILLISECONDS: Final = 20  # an editor that truncates a file writes it within this time
-DEBOUNCE_MILLISECONDS: Final = 100  # the longest wait for a burst of events to end
-NARROWEST: Final = 20  # columns; below it words break anyway
-BLOCKS: Final = 20  # of the progress bar
-CLEAR: Final = "\x1b[H\x1b[2J"  # the screen, not what can be scrolled back to
 KEYS: Final = "h hint · l list · n next · p previous · r run again · q quit"
 HIDDEN_KEY: Final = "s hidden suite · "  # where the course is around the learner's folder
 QUIT: Final = frozenset({"q", "\x03", "\x04", ""})  # Ctrl-C, Ctrl-D; empty: the terminal is gone
-
-Signature = tuple[int, int, int] | None
-
-
-class Answer(NamedTuple):
-    """What a check said: *feedback* on the exercise, or else a *message* of ours."""
-
-    feedback: ExerciseFeedback | None = None
-    message: str = ""
-
-
-class WarmChecker:
-    """Checks exercises, with the fork server and the suite of one stage kept open."""
-
-    def __init__(self, own: Handout) -> None:
-        self._own = own
-        # The learner waits: after one hang or crash, the other checks of the exercise can't help.
-        self._limits = replace(own.limits, restarts_per_exercise=1)
-        self._server: ForkServer | None = ForkServer.of_own_code(self._limits)
-        self._opened = contextlib.ExitStack()
-        self._runner: tuple[str, SuiteRunner] | None = None
-
-    def close(self) -> None:
-        """Close the suite and end the fork server."""
-        self._opened.close()
-        if self._server is not None:
-            self._server.close()
-
-    def picture(self, stage: Stage) -> "Weights | None":
-        """Return the attention weights that the learner's module computes; None without any."""
-        from autograder.student.attention_weights import attention_weights  # noqa: PLC0415  # imports torch
-
-        with contextlib.suppress(AutograderError, OSError):  # the stage is done without it, too
-            submission = next(collect(student_file(stage.source, stage), self._own.stages, stage))
-            if submission.code is not None and self._server is not None:
-                return attention_weights(self._server, stage, submission.code)
-        return None
-
-    def check_hidden(self, task: Task) -> Answer:
-        """Run the hidden suite on the exercise, where the course around the folder has it."""
-        course = course_with_hidden(task.stage)
-        if course is None:
-            return Answer(message="The hidden suite stays with your instructor; none is here.")
-        try:
-            file = student_file(task.stage.source, task.stage)
-            submission = next(collect(file, course.stages, course.stage(task.stage.name)))
-            if submission.code is None or self._server is None:
-                return Answer(message=submission.problem or "Press r, then try again.")
-            self._server.wait_ready()
-            self._close_suite()  # pytest runs one session at a time
-            result = check_with_suite(
-                course, submission, self._server, public=False, exercise=task.exercise.name
-            )
-        except GraderError as error:
-            self._restart()
-            return Answer(message=f"{error}. Press r to try again.")
-        except AutograderError as error:
-            return Answer(message=str(error))
-        return Answer(build_exercise_feedback(task.stage, result, task.exercise.name))
-
-    def check(self, task: Task) -> Answer:
-        """Check the exercise as it stands on disk; whatever goes wrong is in the answer."""
-        try:
-            return self._check(task)
-        except GraderError as error:
-            self._restart()
-            return Answer(message=f"{error}. Press r to try again.")
-        except AutograderError as error:
-            self._close_suite()  # its files may be mended meanwhile
-            return Answer(message=str(error))
-
-    def _check(self, task: Task) -> Answer:
-        from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
-
-        stage = task.stage
-        try:
-            file = student_file(stage.source, stage)
-        except UsageError:
-            back = f"put it back, or run `autograder reset {task.key}` in another terminal"
-            return Answer(message=f"{stage.stub.name} is not in {stage.name}/: {back}.")
-        submission = next(collect(file, self._own.stages, stage))
-        if submission.code is None:
-            return Answer(message=submission.problem)
-        runner = self._suite(stage)
-        if self._server is None:
-            self._server = ForkServer.of_own_code(self._limits)
-        self._server.wait_ready()
-        result = grade_one(runner, self._server, submission, exercise=task.exercise.name)
-        if not result.exercises:
-            raise GraderError(result.message or "the checks of this exercise are missing")
-        feedback = build_exercise_feedback(stage, result, task.exercise.name)
-        return Answer(feedback, "" if feedback else f"{task.key} has no public check.")
-
-    def _suite(self, stage: Stage) -> "SuiteRunner":
-        from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch
-
-        if self._runner is None or self._runner[0] != stage.name:
-            self._close_suite()
-            opened = self._opened.enter_context(open_suites(self._own, [stage], public=True))
-            self._runner = stage.name, opened
-        return self._runner[1]
-
-    def _close_suite(self) -> None:
-        """Close the suite, and forget its module: its file may be another one the next time."""
-        self._runner = None
-        self._opened.close()
-        for name in [name for name in sys.modules if name.endswith("test_public")]:
-            del sys.modules[name]
-
-    def _restart(self) -> None:
-        if self._server is not None:
-            self._server.close()  # a fork server that failed can't be used again
-        self._server = None
-
-
-class FileWatch:
-    """Finds out which stage's module was saved: by events, and by looking at the files."""
-
-    def __init__(self, stages: tuple[Stage, ...], wake: int) -> None:
-        self._stages = stages
-        self._wake = wake
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._wait_for_events, daemon=True)
-        self._seen = {stage.name: self._signature(stage) for stage in stages}
-        self.poll_seconds = POLL_SECONDS
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the thread."""
-        self._stop.set()
-        self._thread.join(1.0)  # it looks at the event twice a second
-
-    def saved(self) -> Stage | None:
-        """Return a stage whose module has changed since the last call."""
-        found = None
-        for stage in self._stages:
-            now = self._signature(stage)
-            if now != self._seen[stage.name]:
-                self._seen[stage.name] = now
-                found = stage
-        return found
-
-    def _wait_for_events(self) -> None:
-        """Write a byte for each burst of events; what has changed, ``saved`` finds out."""
-        try:
-            from watchfiles import watch  # noqa: PLC0415  # not there on every machine
-
-            events = watch(
-                *(stage.source for stage in self._stages),
-                stop_event=self._stop,
-                step=STEP_MILLISECONDS,
-                debounce=DEBOUNCE_MILLISECONDS,
-                rust_timeout=500,
-                raise_interrupt=False,
-                recursive=False,
-            )
-            for _changes in events:
-                os.write(self._wake, b"s")
-        except Exception:  # noqa: BLE001  # no watchfiles, no events, no folder: polling is enough
-            self.poll_seconds = POLL_WITHOUT_EVENTS
-
-    @staticmethod
-    def _signature(stage: Stage) -> tuple[Signature, ...]:
-        files = (stage.stub, stage.stub.with_suffix(".ipynb"))
-        return tuple(map(_signature_of, files))
-
-
-def _signature_of(file: Path) -> Signature:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-class Terminal:
-    """The terminal while `watch` runs: keys arrive at once and unseen; restored at the end."""
-
-    def __init__(self) -> None:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            msg = (
-                "`autograder watch` needs a terminal for its keys. "
-                "Run it in one, or use `autograder check` here."
-            )
-            raise UsageError(msg)
-        try:
-            import termios  # noqa: PLC0415  # not there on Windows
-            import tty  # noqa: PLC0415  # likewise
-        except ImportError:
-            msg = "`autograder watch` needs a terminal of Linux or macOS; on Windows use WSL."
-            raise UsageError(msg) from None
-        self._termios, self._tty = termios, tty
-        self._input = sys.stdin.fileno()
-        self._wake, self.waker = os.pipe()
-        os.set_blocking(self.waker, False)
-        os.set_blocking(self._wake, False)
-
-    def __enter__(self) -> Self:
-        self._before = self._termios.tcgetattr(self._input)
-        self._handlers = {
-            number: signal.signal(number, handler)
-            for number, handler in (
-                (signal.SIGWINCH, self._on_signal),
-                (signal.SIGCONT, self._on_signal),
-                (signal.SIGTERM, signal.default_int_handler),  # so that `__exit__` runs
-                (signal.SIGHUP, signal.default_int_handler),
-            )
-        }
-        self._tty.setcbreak(self._input)
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        with contextlib.suppress(self._termios.error, OSError):  # the terminal may be gone
-            self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
-        os.close(self._wake)
-        os.close(self.waker)
-
-    def wait(self, seconds: float) -> str | None:
-        """Return the next key; ``resize``, or None for anything else that may have happened."""
-        readable, _, _ = select.select([self._input, self._wake], [], [], seconds)
-        if self._input in readable:
-            return self._key()
-        if self._wake in readable:
-            return "resize" if b"w" in os.read(self._wake, 4096) else None
-        return None
-
-    def _key(self) -> str:
-        """Read one key; empty if the terminal is gone. An arrow sends several characters."""
-        try:
-            key = os.read(self._input, 1).decode("ascii", "replace")
-            if key == "\x1b" and select.select([self._input], [], [], 0)[0]:
-                os.read(self._input, 16)
-        except OSError:
-            return ""
-        return key
-
-    def show(self, state: "Watch") -> None:
-        """Clear the screen and print what *state* shows."""
-        width = max(shutil.get_terminal_size().columns, NARROWEST)
-        text = render(state.screen(width), width, colour="NO_COLOR" not in os.environ)
-        self.write(f"{CLEAR}{text}")
-
-    @staticmethod
-    def write(text: str) -> None:
-        """Print *text* at once."""
-        with contextlib.suppress(OSError):  # the terminal is gone, as the next key shows
-            sys.stdout.write(text)
-            sys.stdout.flush()
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if number == signal.SIGCONT:  # the shell has set the terminal to its own liking
-            with contextlib.suppress(self._termios.error):
-                self._tty.setcbreak(self._input)
-        with contextlib.suppress(BlockingIOError):
-            os.write(self.waker, b"w")
 
 
 class Watch:
@@ -313,11 +46,11 @@ class Watch:
         self.checker = checker
         self.progress = Progress.read(own.root)
         self.task = first_open(own, self.progress) or tasks(own)[-1]
-        self.answer = Answer()
+        self.answer = CheckAnswer()
         self.just_passed: ExerciseFeedback | None = None
         self.finished: Stage | None = None
         self.weights: Weights | None = None  # of the finished stage
-        self.hidden: Answer | None = None  # what the hidden suite said, until the next key
+        self.hidden: CheckAnswer | None = None  # what the hidden suite said, until the next key
         self.listing = False
         hidden_key = HIDDEN_KEY if course_with_hidden(self.task.stage) else ""
         self._keys = f"{hidden_key}{KEYS}"
@@ -336,7 +69,7 @@ class Watch:
             self.just_passed = feedback
             following = first_open(self.own, self.progress, self.task)
             stage = self.task.stage
-            if following is None or (stop_after_stage and _is_done(stage, self.progress)):
+            if following is None or (stop_after_stage and self.progress.is_done(stage)):
                 self.finished = stage
                 self.weights = self.checker.picture(stage)
                 return
@@ -379,21 +112,21 @@ class Watch:
 
     def screen(self, width: int) -> Iterator[RenderableType]:
         """Yield what a terminal of *width* columns shows."""
-        yield from _heading(self.own, self.task.stage)
+        yield from heading(self.own, self.task.stage)
         if self.listing:
-            yield from _list(self.own, self.progress, self.task)
+            yield from exercise_list(self.own, self.progress, self.task)
         elif self.hidden is not None:
-            yield from _hidden(self.hidden, self.task, width)
+            yield from hidden_answer(self.hidden, self.task, width)
         elif self.finished is not None:
-            yield from _finished(self.finished, self.just_passed)
+            yield from finished_stage(self.finished, self.just_passed)
             if self.weights is not None:
-                yield from _picture(self.finished, self.weights, width)
-            yield from _following(self.own, self.progress, self.finished)
+                yield from stage_picture(self.finished, self.weights, width)
+            yield from following_stage(self.own, self.progress, self.finished)
         else:
             if self.just_passed is not None:
                 yield from (*passed_parts(self.just_passed), "")
             yield from self._exercise(width)
-        yield from ("", _bar(self.own, self.progress), Text(self._keys, style="dim"))
+        yield from ("", progress_bar(self.own, self.progress), Text(self._keys, style="dim"))
 
     def _exercise(self, width: int) -> Iterator[RenderableType]:
         feedback = self.answer.feedback
@@ -403,7 +136,7 @@ class Watch:
         else:
             yield from exercise_parts(feedback, width)
         if feedback is None or feedback.first is not None:
-            yield from _where(self.task, unwritten=bool(feedback and feedback.unwritten))
+            yield from exercise_location(self.task, unwritten=bool(feedback and feedback.unwritten))
         shown = self.progress.hints.get(self.task.key, 0)
         for number, hint in enumerate(self.task.exercise.hints[:shown], start=1):
             yield from ("", Text(f"Hint {number} of 3", style="bold cyan"), Text(hint))
@@ -424,7 +157,7 @@ def watch(own: Handout) -> str:
 
 def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
     state.check(stop_after_stage=False)  # a lost progress file is made again
-    terminal.show(state)
+    terminal.show(state.screen)
     while True:
         key = terminal.wait(files.poll_seconds)
         stage = files.saved()
@@ -436,82 +169,4 @@ def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
         if key is not None and key != "resize":
             state.press(key)
         if stage is not None or key is not None:
-            terminal.show(state)
-
-
-def _is_done(stage: Stage, progress: Progress) -> bool:
-    return all(Task(stage, exercise).key in progress.passed for exercise in stage.exercises)
-
-
-def _heading(own: Handout, stage: Stage) -> Iterator[RenderableType]:
-    number = own.file.stages.index(stage.name) + 1
-    count = f"  {stage.name}, {number} of {counted(len(own.stages), 'stage')}"
-    yield Text.assemble((stage.title, "bold"), (count, "dim"))
-    yield ""
-
-
-def _where(task: Task, *, unwritten: bool) -> Iterator[RenderableType]:
-    file, line = location(task)
-    at = f"{task.stage.name}/{file.name}" + (f", line {line}" if line else "")
-    what = f"Write {task.exercise.name} and save" if unwritten else "Mend it and save"
-    yield from ("", Text(f"{what}: {at}", style="bold" if unwritten else "dim"))
-    if unwritten and task.stage.lab.is_file():
-        yield Text(f"The lab leads through it: {task.stage.name}/{task.stage.lab.name}", "dim")
-
-
-def _list(own: Handout, progress: Progress, current: Task) -> Iterator[RenderableType]:
-    for stage in own.stages:
-        done = "✓" if _is_done(stage, progress) else " "
-        yield Text(f"{done} {stage.name}", style="bold")
-        names = []
-        for exercise in stage.exercises:
-            task = Task(stage, exercise)
-            mark = "✓" if task.key in progress.passed else "·"
-            here = "  ← here" if task.key == current.key else ""
-            names.append(Text(f"{mark} {exercise.name}{here}", "green" if mark == "✓" else ""))
-        yield from (Padding(name, (0, 0, 0, 4)) for name in names)
-
-
-def _finished(stage: Stage, last: ExerciseFeedback | None) -> Iterator[RenderableType]:
-    if last is not None:
-        yield from (*passed_parts(last), "")
-    yield Text(f"This stage is done: {stage.title}. Well done!", style="bold green")
-
-
-def _picture(stage: Stage, weights: "Weights", width: int) -> Iterator[RenderableType]:
-    """Show what the learner's code has just computed, and what it means."""
-    picture = stage.file.picture
-    if picture is not None:
-        title = "What your code computes:"
-        yield ""
-        yield from picture_parts(title, picture.tokens, picture.columns, weights, width)
-        yield from ("", Text(picture.meaning))
-        yield Text(f"A bug hunt in this stage: autograder hunt {stage.name}", style="dim")
-
-
-def _hidden(answer: Answer, task: Task, width: int) -> Iterator[RenderableType]:
-    """Show what the hidden suite says about the exercise."""
-    if answer.feedback is None:
-        yield Text(answer.message)
-        return
-    yield Text(f"The hidden suite on {task.exercise.name}:", style="bold")
-    yield from exercise_parts(answer.feedback, width)
-
-
-def _following(own: Handout, progress: Progress, stage: Stage) -> Iterator[RenderableType]:
-    following = first_open(own, progress, Task(stage, stage.exercises[-1]))
-    yield ""
-    if following is None:
-        yield Text("This was the last open exercise. Congratulations on the whole course!")
-    else:
-        comes = following.stage
-        yield Text.assemble(("Next: ", "bold"), f"{comes.title}. {comes.file.goal}")
-        yield Text("Press n to go on.", style="dim")
-
-
-def _bar(own: Handout, progress: Progress) -> Text:
-    every = tasks(own)
-    done = sum(task.key in progress.passed for task in every)
-    full = round(BLOCKS * done / len(every))
-    count = f"  {done} of {counted(len(every), 'exercise')}"
-    return Text.assemble(("█" * full, "green"), ("░" * (BLOCKS - full), "dim"), count)
+            terminal.show(state.screen)

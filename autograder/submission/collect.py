@@ -23,7 +23,7 @@ from autograder.submission.hand_ins import (
     NOTHING_SAID,
     ClassDivision,
     FindOptions,
-    Found,
+    FoundSubmissions,
     is_hand_in,
     not_in_roster,
 )
@@ -63,7 +63,7 @@ def find(
     stages: Sequence[Stage],
     only: Stage | None = None,
     options: FindOptions = NOTHING_SAID,
-) -> Found:
+) -> FoundSubmissions:
     """Recognize what lies at *path*.
 
     A ``.py`` or ``.ipynb`` is one student's. So is a ``.zip``, unless it is a class's: all names at
@@ -124,7 +124,7 @@ def find_all(
     stages: Sequence[Stage],
     only: Stage | None = None,
     options: FindOptions = NOTHING_SAID,
-) -> list[Found]:
+) -> list[FoundSubmissions]:
     """Recognize each of *paths*, as ``find`` does.
 
     Among zips that students packed, none is a class's: a shell may have listed a folder of them.
@@ -157,7 +157,9 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
     return next(submissions(hand_in, resolver), None) or without_files_of(stage, hand_in)
 
 
-def _one(path: Path, resolver: StageResolver, roster: Roster | None, *, is_file: bool) -> Found:
+def _one(
+    path: Path, resolver: StageResolver, roster: Roster | None, *, is_file: bool
+) -> FoundSubmissions:
     """Return the hand-in of one student at *path*."""
     if folder := _below_submitted(path, resolver):
         parsed = parse_download_name(folder)
@@ -168,7 +170,7 @@ def _one(path: Path, resolver: StageResolver, roster: Roster | None, *, is_file:
         parsed = own or entry_at(path).parse_name()
     person = roster.find(parsed) if roster else None
     student = person.student if person else parsed.student
-    return Found(
+    return FoundSubmissions(
         what=f"{visible(path.name)}: one hand-in, of {student}",
         hand_ins=(open_hand_in(student, [path]),),
         resolver=resolver,

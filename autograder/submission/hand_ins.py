@@ -77,7 +77,7 @@ class LazyHandIns(Sequence[HandIn]):
         return open_entries(self._students[at], map(self._entries.open_entry, names), self._lms)
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
     """What was found at a path: each student's hand-in, and what was set aside."""
 
     what: str  # what the path was recognized as, in one line
@@ -117,7 +117,7 @@ class ClassDivision:
         self._set_aside: list[str] = []
         self._remarks: list[str] = []
 
-    def found(self) -> Found:
+    def found(self) -> FoundSubmissions:
         """Return the hand-ins."""
         self._require_right_worksheet()
         claims = self._claims()
@@ -133,7 +133,7 @@ class ClassDivision:
             late += any(parse_download_name(name, self._lms).is_late for name in names)
         number = f"{len(hand_ins)} student{'s' * (len(hand_ins) != 1)}"
         origin = f"a download from {self._lms}" if self._lms else "a class"
-        return Found(
+        return FoundSubmissions(
             what=f"{visible(self._path.name)}: {origin}, {number}" + f", {late} late" * bool(late),
             hand_ins=hand_ins,
             resolver=self._resolver,

@@ -8,7 +8,7 @@ import msgspec
 
 from autograder.errors import UsageError
 from autograder.submission.assemble import Submission
-from autograder.submission.hand_ins import Found
+from autograder.submission.hand_ins import FoundSubmissions
 
 _DIGEST: Final = 32  # bytes
 _HAS_CODE: Final = 2
@@ -28,7 +28,7 @@ class SubmissionOutline(msgspec.Struct, frozen=True, kw_only=True):
 class _Rows:
     """Where each submission is read from, and its outline, in some hundred bytes for each."""
 
-    def __init__(self, places: Iterable[Found]) -> None:
+    def __init__(self, places: Iterable[FoundSubmissions]) -> None:
         self._places = tuple(places)
         self._hand_ins = array("L")  # number of the place and of the hand-in, one after the other
         self._students: list[str] = []
@@ -60,7 +60,7 @@ class _Rows:
             is_late=bool(self._flags[row] & ~_HAS_CODE),
         )
 
-    def hand_in(self, row: int) -> tuple[Found, int]:
+    def hand_in(self, row: int) -> tuple[FoundSubmissions, int]:
         """Return where it lies, and the number of the hand-in there."""
         return self._places[self._hand_ins[2 * row]], self._hand_ins[2 * row + 1]
 
@@ -77,10 +77,10 @@ class LazySubmissions(Sequence[Submission]):
         self._rows = rows
         self._indices = indices
         self._change = change
-        self._last: tuple[tuple[Found, int], list[Submission]] | None = None
+        self._last: tuple[tuple[FoundSubmissions, int], list[Submission]] | None = None
 
     @classmethod
-    def of(cls, places: Iterable[Found]) -> Self:
+    def of(cls, places: Iterable[FoundSubmissions]) -> Self:
         """List the submissions of *places*."""
         rows = _Rows(places)
         return cls(rows, range(len(rows)))

@@ -11,8 +11,9 @@ from autograder.sandbox.static_names import (
     odd_words,
     reached_uses,
 )
+from autograder.suite.answer_values import Operators
 from autograder.suite.checks import WrongAnswer, expect
-from autograder.suite.student_proxy import Operators, Student
+from autograder.suite.student_proxy import Student
 
 READY_SOFTMAX = frozenset(
     {

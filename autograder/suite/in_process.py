@@ -14,10 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType
-from typing import Final, NamedTuple
-
-from torch import Tensor
-from torch.overrides import TorchFunctionMode
+from typing import Final
 
 from autograder.errors import CourseError
 from autograder.sandbox.executor import RequestExecutor
@@ -36,7 +33,6 @@ from autograder.suite.run_limits import OutOfTimeError, limited, room_for_memory
 from autograder.suite.steps import StepCounter
 
 MAX_BYTES = 1 << 26  # of an answer of the course's own code; ample
-MAX_TENSORS = 200  # that are kept of one request; a solution computes some ten
 MAX_REPLIES = 10_000  # that are kept of one solution; the checks of a stage ask some hundreds
 # Limits of one request. A wrong program gets a multiple of what the solution has needed at most.
 SOLUTION_SECONDS, WRONG_SECONDS, AGAIN_SECONDS, PACE = 60.0, 1.0, 0.3, 10.0
@@ -196,50 +192,6 @@ class ReferenceChannel:
         if len(self._replies) < MAX_REPLIES:
             self._replies[self._key] = reply
         return reply
-
-
-class Exchange(NamedTuple):
-    """A request, and what torch functions returned while the code answered it, by their names."""
-
-    request: Request
-    tensors: list[tuple[str, Tensor]]
-
-
-class RecordingChannel:
-    """A channel that also records each request and the tensors that the code computes for it."""
-
-    def __init__(self, channel: LocalChannel) -> None:
-        self._channel = channel
-        self.definitions = channel.definitions
-        self.exchanges: list[Exchange] = []
-
-    def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request, and record it."""
-        request = request_of(verb, fields)
-        with _TensorRecorder() as recorder:
-            reply = self._channel.answer(request)
-        self.exchanges.append(Exchange(request, recorder.tensors))
-        return reply
-
-
-class _TensorRecorder(TorchFunctionMode):
-    """Keeps the tensors that torch functions return, with the names of the functions."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tensors: list[tuple[str, Tensor]] = []
-
-    def __torch_function__(
-        self,
-        func: Callable[..., object],
-        types: object,
-        args: tuple[object, ...] = (),
-        kwargs: dict[str, object] | None = None,
-    ) -> object:
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, Tensor) and len(self.tensors) < MAX_TENSORS:
-            self.tensors.append((getattr(func, "__name__", ""), result.detach()))
-        return result
 
 
 @functools.lru_cache(maxsize=2_000)  # some 900 wrong programs, which `verify` runs twice

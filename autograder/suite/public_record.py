@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 import torch
@@ -23,8 +23,8 @@ from autograder.sandbox import protocol
 from autograder.sandbox.protocol import Reply, Request, TensorValue, Value, Verb, request_of
 from autograder.sandbox.static_names import Definition
 from autograder.sandbox.tensors import DTYPES, decode_tensor
+from autograder.sandbox.transcript import Exchange
 from autograder.suite.documented import DocumentedTensor, DocumentedTensors
-from autograder.suite.in_process import ReferenceChannel
 from autograder.suite.noise import Agreement, agreement, rounded, scale_of
 
 RECORD_VERSION = 1  # add one when the same sources would give another record
@@ -90,28 +90,6 @@ class RecordedChannel:
             msg = f"{self._check} and the record of numbers beside its suite do not fit together."
             raise UsageError(msg)
         return Reply(value=_from_json(found.value))
-
-
-class Exchange(NamedTuple):
-    """A request to the solution and its reply."""
-
-    request: Request
-    reply: Reply
-
-
-class ExchangeRecorder:
-    """A channel to the solution that keeps what one check asks of it."""
-
-    def __init__(self, channel: ReferenceChannel) -> None:
-        self.definitions = channel.definitions
-        self.exchanges: list[Exchange] = []
-        self._channel = channel
-
-    def ask(self, verb: Verb, **fields: object) -> Reply:
-        """Do one request, and keep it with its reply."""
-        reply = self._channel.ask(verb, **fields)
-        self.exchanges.append(Exchange(request_of(verb, fields), reply))
-        return reply
 
 
 def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, ...]:

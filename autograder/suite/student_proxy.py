@@ -5,41 +5,31 @@ runs alike for every student and every misconception; after that, only the check
 answer is kept, so that a failed check can be compared with the known misconceptions.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
 from autograder.results import Status
-from autograder.sandbox.faults import Fault, NoGradients, Raised
-from autograder.sandbox.protocol import (
-    BadMessageError,
-    ObjectValue,
-    Problem,
-    ProblemKind,
-    Reply,
-    Value,
-    Verb,
-)
+from autograder.sandbox.faults import Fault, Raised
+from autograder.sandbox.protocol import BadMessageError, ObjectValue, Reply, Value, Verb
 from autograder.sandbox.static_names import Definition, Use, reached_uses
 from autograder.sandbox.tensors import Encoder, decode, encode_tensor
+from autograder.suite.answer_values import (
+    Gradients,
+    Operators,
+    as_dict,
+    as_list,
+    read_gradients,
+    read_operators,
+    read_tensors,
+)
 from autograder.suite.checks import Notice, WrongAnswer
+from autograder.suite.problem_faults import YOUR_MODULE, fault_of
 
-YOUR_MODULE = "Your module"  # names it in sentences
 SHORT = 20  # characters of a list that a notice shows whole
 SEND_BYTES = 1 << 26  # inputs of a check; one that sends more is a mistake in the suite
-# How the worker says that a result has no gradients: it is no tensor, or of the wrong shape.
-NO_GRADIENTS = ("expected a tensor, not ", "the result has shape ")
-LIMITS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
-    {
-        "out-of-memory": (Status.OUT_OF_MEMORY, "asked for more memory than it may use"),
-        "out-of-disk": (Status.OUT_OF_DISK, "wrote more than its folder may hold"),
-        "out-of-time": (Status.TIMEOUT, "did not finish in time"),
-    }
-)
 
 
 class Channel(Protocol):
@@ -58,38 +48,6 @@ class Parameter(NamedTuple):
 
     value: Tensor
     requires_grad: bool
-
-
-class Gradients(NamedTuple):
-    """What a call returned, and the gradients of inputs and parameters, ``None`` for none."""
-
-    output: Any
-    inputs: tuple[Tensor | None, ...]
-    parameters: dict[str, Tensor | None]
-
-
-class Operators(NamedTuple):
-    """How often what ran: torch functions by name, operators by (name, size of largest input).
-
-    *on_tensors* says whether the code got a tensor.
-    """
-
-    functions: dict[str, int]
-    operators: dict[tuple[str, int], int]
-    on_tensors: bool = False
-
-    @property
-    def total(self) -> int:
-        """How many operators ran."""
-        return sum(self.operators.values())
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the code got a tensor and did nothing with it, as far as the worker counts.
-
-        Without a tensor it may return what it has kept of an earlier call.
-        """
-        return self.on_tensors and not self.functions and not self.operators
 
 
 class Student:
@@ -173,7 +131,7 @@ class Student:
     def signature(self, name: str) -> list[dict[str, Any]]:
         """Return the parameters of function or class *name*: name, kind, optional."""
         found = self.ask("signature", name)
-        return [item for item in _list(found) if isinstance(item, dict)]
+        return [item for item in as_list(found) if isinstance(item, dict)]
 
     def call(self, name: str, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
         """Call function *name*, seeding torch first if *seed* is given."""
@@ -188,11 +146,11 @@ class Student:
 
     def gradients(self, name: str, *args: Any, cotangent: Tensor, **kwargs: Any) -> Gradients:
         """Call function *name* and return the gradients of (result * *cotangent*).sum()."""
-        return _gradients(self.ask("gradients", name, (cotangent, *args), kwargs), len(args))
+        return read_gradients(self.ask("gradients", name, (cotangent, *args), kwargs), len(args))
 
     def operators(self, name: str, *args: Any, **kwargs: Any) -> Operators:
         """Call function *name* and count the operators that run."""
-        return _operators(self.ask("operators", name, args, kwargs), (*args, *kwargs.values()))
+        return read_operators(self.ask("operators", name, args, kwargs), (*args, *kwargs.values()))
 
     def refuses(self, name: str, *args: Any, **kwargs: Any) -> bool:
         """Whether function or class *name* raises an exception on these arguments."""
@@ -240,26 +198,26 @@ class RemoteModule:
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the parameters by name."""
-        found = _tensors(self._ask("parameters"))
+        found = read_tensors(self._ask("parameters"))
         return {
             name: Parameter(value.detach(), value.requires_grad) for name, value in found.items()
         }
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the parameters by name, for models too large to send."""
-        found = _dict(self._ask("shapes"))
+        found = as_dict(self._ask("shapes"))
         return {
-            name: tuple(size for size in _list(sizes) if type(size) is int)
+            name: tuple(size for size in as_list(sizes) if type(size) is int)
             for name, sizes in found.items()
         }
 
     def buffers(self) -> dict[str, Tensor]:
         """Return the buffers by name."""
-        return _tensors(self._ask("buffers"))
+        return read_tensors(self._ask("buffers"))
 
     def state(self) -> dict[str, Tensor]:
         """Return the ``state_dict``."""
-        return _tensors(self._ask("state"))
+        return read_tensors(self._ask("state"))
 
     def load(self, values: Mapping[str, Tensor]) -> "RemoteModule":
         """Copy *values* into the parameters of these names, never into buffers."""
@@ -293,11 +251,11 @@ class RemoteModule:
 
     def gradients(self, *args: Any, cotangent: Tensor, **kwargs: Any) -> Gradients:
         """Run ``forward`` and return the gradients of (result * *cotangent*).sum()."""
-        return _gradients(self._ask("gradients", "", (cotangent, *args), kwargs), len(args))
+        return read_gradients(self._ask("gradients", "", (cotangent, *args), kwargs), len(args))
 
     def operators(self, *args: Any, **kwargs: Any) -> Operators:
         """Run ``forward`` and count the operators that run."""
-        return _operators(self._ask("operators", "", args, kwargs), (*args, *kwargs.values()))
+        return read_operators(self._ask("operators", "", args, kwargs), (*args, *kwargs.values()))
 
     def refuses(self, *args: Any, **kwargs: Any) -> bool:
         """Whether ``forward`` raises an exception on these arguments."""
@@ -308,40 +266,6 @@ class RemoteModule:
         self(*args, **kwargs)
         self._student.methods.add("keeps_inputs")
         return not self._student.changed_inputs
-
-
-def fault_of(problem: Problem, name: str) -> Fault:
-    """Describe a problem; no word or number in the public sentence is the student's code's.
-
-    Not even the line: code that knows a hidden input could choose in which one it raises.
-    """
-    where = f" in line {problem.line}" if problem.line else ""
-    if re.fullmatch(r"cell \d{1,4}", problem.place):  # any other place may be forged
-        where = f" in {problem.place}, line {problem.line}"
-    if problem.kind == "missing":
-        text = problem.text.rstrip(".")
-        public = f"{name} lacks a name that this check needs, or has it in another shape."
-        return Fault(Status.MISSING, text[:1].upper() + text[1:] + ".", public=public)
-    if problem.kind == "not-implemented":
-        public = f"{name} still raises NotImplementedError"
-        return Fault(Status.NOT_IMPLEMENTED, f"{public}{where}.", public=f"{public}.")
-    if problem.kind in LIMITS:
-        status, what = LIMITS[problem.kind]
-        return Fault(status, f"{name} {what}{where}.", public=f"{name} {what}.")
-    if problem.kind == "bad-output":
-        public = f"{name} answers too much."
-        return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=public)
-    code = f": {problem.code}" if problem.code else ""
-    if not problem.line and problem.text.startswith(NO_GRADIENTS):
-        public = f"{name} returned a result of another type or shape than the exercise asks for."
-        return NoGradients(problem.type, problem.text, f"{public}\n{problem.text}", public=public)
-    return Raised(
-        problem.type,
-        problem.text,
-        f"{name} raised {problem.type}{where}{code}\n{problem.text}".rstrip(),
-        public=f"{name} raised an exception.",
-        refusal=problem.refusal,
-    )
 
 
 def _accident(raised: Raised, name: str, args: tuple[Any, ...]) -> Notice:
@@ -379,44 +303,3 @@ def _encode(thing: Any) -> Value:
 def _no_module(module: object) -> int:
     msg = f"a check can't send a module that it made itself: {type(module).__name__}"
     raise TypeError(msg)
-
-
-def _dict(answer: Any) -> dict[str, Any]:
-    """Return *answer* if it is a dictionary: a forged one may be anything."""
-    return answer if isinstance(answer, dict) else {}
-
-
-def _list(answer: Any) -> list[Any]:
-    return answer if isinstance(answer, list) else []
-
-
-def _tensors(answer: Any) -> dict[str, Tensor]:
-    return {name: value for name, value in _dict(answer).items() if isinstance(value, Tensor)}
-
-
-def _gradients(answer: Any, inputs: int) -> Gradients:
-    found = _dict(_dict(answer).get("gradients"))
-    tensors = _tensors(found)
-    labels = [f"input {index}" for index in range(inputs)]
-    return Gradients(
-        _dict(answer).get("output"),
-        tuple(tensors.get(label) for label in labels),
-        {name: tensors.get(name) for name in found if name not in labels},
-    )
-
-
-def _operators(answer: Any, arguments: Iterable[Any]) -> Operators:
-    functions, operators = (_counts(_dict(answer).get(part)) for part in ("functions", "operators"))
-    on_tensors = any(isinstance(argument, Tensor) for argument in arguments)
-    return Operators(
-        functions, {_split(name): count for name, count in operators.items()}, on_tensors
-    )
-
-
-def _counts(found: Any) -> dict[str, int]:
-    return {name: count for name, count in _dict(found).items() if type(count) is int}
-
-
-def _split(name: str) -> tuple[str, int]:
-    operator, _, size = name.rpartition(" ")
-    return operator, int(size) if size.isdigit() else 0

@@ -15,7 +15,8 @@ from autograder.gradebook.writer import Writer
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import Results, SubmissionResult, from_json
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.isolation import choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from tests.e2e.hostile_students import SECRET, submit_all
 from tests.factories import (

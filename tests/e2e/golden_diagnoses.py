@@ -72,7 +72,7 @@ def blocks(course: Course, stage: Stage) -> dict[str, str]:
     with open_suites(own, [handed_out], public=True) as runner:
         recorded = [_said(runner, handed_out, source, one) for one in found]
     with open_suites(course, [stage]) as runner:
-        live = [_said(runner, stage, runner.wrong_programs(stage), one) for one in found]
+        live = [_said(runner, stage, runner.diagnostician(stage).source, one) for one in found]
     return {
         program.title: _block(program, graded, own)
         for program, graded, own in zip(found, live, recorded, strict=True)

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.authoring.garbage import Composition, composition
-from autograder.course import Course, Grading, Stage
+from autograder.course import Course, Stage
+from autograder.course_file import Grading
 from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites

@@ -27,14 +27,9 @@ from autograder.gradebook.collection import write_hand_in
 from autograder.results import from_json
 from autograder.submission.collect import find
 from autograder.submission.files import is_hidden_or_generated, visible
-from autograder.submission.hand_ins import FindOptions, Found
+from autograder.submission.hand_ins import FindOptions, FoundSubmissions
 from autograder.submission.lazy_submissions import LazySubmissions
-from autograder.submission.names import (
-    comparison_key,
-    find_lms,
-    parse_download_name,
-    student_id,
-)
+from autograder.submission.names import comparison_key, find_lms, parse_download_name, student_id
 from autograder.submission.roster import Person, Roster
 
 EXAMPLES = os.environ.get("AUTOGRADER_FUZZ_EXAMPLES")
@@ -195,7 +190,7 @@ def options(chance: random.Random) -> FindOptions:
     return FindOptions(roster=roster, unwrap=chance.choice((None, None, False)))
 
 
-def find_or_refuse(class_: Path, said: FindOptions) -> Found | None:
+def find_or_refuse(class_: Path, said: FindOptions) -> FoundSubmissions | None:
     """Recognize the class; ``None`` where it is refused with a sentence."""
     try:
         return find(class_, STAGES, None, said)
@@ -230,7 +225,7 @@ def test_no_record_names_another_student(part: int):
             assert tree(class_.parent) == before, f"seed {seed}"
 
 
-def students(found: Found) -> list[str]:
+def students(found: FoundSubmissions) -> list[str]:
     """The students of the records, with and without code."""
     return [outline.student for outline in LazySubmissions.of([found]).outlines()]
 

@@ -11,7 +11,8 @@ import pytest
 
 from autograder import course as courses
 from autograder.authoring import release
-from autograder.sandbox.isolation import NOBODY, detect_capabilities
+from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.privileges import NOBODY
 from tests.factories import SOLUTION, STAGE, ask_alembic_once, write_template
 from tests.kit.commands import forget_suites, run
 

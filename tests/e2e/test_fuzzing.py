@@ -20,17 +20,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from autograder import course as courses
-from autograder.course import CourseFile, StageFile
+from autograder.course_file import CourseFile, StageFile
 from autograder.errors import CourseError, UsageError
 from autograder.sandbox import protocol
-from autograder.sandbox.protocol import (
-    BadMessageError,
-    Batch,
-    Problem,
-    Reply,
-    Request,
-    TensorValue,
-)
+from autograder.sandbox.protocol import BadMessageError, Batch, Problem, Reply, Request, TensorValue
 from autograder.sandbox.tensors import DTYPES, decode, decode_tensor
 from autograder.submission.archive import open_archive, open_class_archive
 from autograder.submission.files import HandInFile, UnusableFile

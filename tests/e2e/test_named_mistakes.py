@@ -8,7 +8,8 @@ from autograder import course as courses
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
 from autograder.results import CheckResult
-from autograder.sandbox.supervisor import ForkServer, choose_isolation
+from autograder.sandbox.isolation import choose_isolation
+from autograder.sandbox.supervisor import ForkServer
 from tests.e2e.fresh_mistakes import Program, programs, submit
 
 COURSE = courses.load(Path(__file__).parents[2])

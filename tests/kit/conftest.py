@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from autograder import course
-from autograder.course import Course, Limits
+from autograder.course import Course
+from autograder.course_file import Limits
 from autograder.results import (
     CheckResult,
     ExerciseResult,

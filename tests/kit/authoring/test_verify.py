@@ -189,18 +189,6 @@ def test_the_distance_to_each_bound_is_a_detail(added: Course):
     assert line.endswith(" times the noise from its bound")
 
 
-def test_a_bound_that_rounding_could_cross_is_a_finding():
-    """It is named with the code that comes too close; wider ones are not."""
-    rooms = [verify.Room("test_near", 1.5, "loops.py"), verify.Room("test_far", 2.5, "loops.py")]
-
-    assert list(verify.narrow_rooms("01_tiny", rooms)) == [
-        (
-            "01_tiny, test_near: loops.py is 1.5 times the noise from its bound: "
-            "at least 2 are due, so that it passes everywhere."
-        )
-    ]
-
-
 def test_a_folder_that_course_toml_does_not_list_is_a_finding(added: Course):
     """An unknown stage folder is reported with its path and what to do."""
     (added.root / "solutions" / "02_forgotten").mkdir()

@@ -5,7 +5,7 @@ import pytest
 from autograder.diagnosis.answers import sought
 from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.programs import Programs, Script
-from autograder.suite.in_process import RecordingChannel
+from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Student
 from tests.kit.diagnosis.conftest import Grader, attends, item_of
 

@@ -232,7 +232,7 @@ def test_a_newer_submission_is_graded_again(
 def without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take full isolation from this machine."""
     weak = msgspec.structs.replace(detect_capabilities(), level="process", reason="No Landlock.")
-    monkeypatch.setattr("autograder.sandbox.supervisor.detect_capabilities", lambda: weak)
+    monkeypatch.setattr("autograder.sandbox.isolation.detect_capabilities", lambda: weak)
 
 
 @pytest.mark.usefixtures("without_landlock")

@@ -195,7 +195,7 @@ def test_the_student_is_never_a_path(tmp_path: Path):
 def without_landlock(monkeypatch: pytest.MonkeyPatch):
     """A container that forbids Landlock."""
     poor = msgspec.structs.replace(CAPABILITIES, level="process", reason="No Landlock.")
-    for module in ("autograder.gradescope.container", "autograder.sandbox.supervisor"):
+    for module in ("autograder.gradescope.container", "autograder.sandbox.isolation"):
         monkeypatch.setattr(f"{module}.detect_capabilities", lambda: poor)
 
 

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from autograder.course import Course, Limits
+from autograder.course import Course
+from autograder.course_file import Limits
 from autograder.errors import CourseError, LostProcessError, SandboxError, UsageError
 from autograder.grading import grade as grading
 from autograder.grading.grade import grade, grade_one
@@ -174,7 +175,7 @@ def test_results_say_whether_hidden_inputs_were_secret(
 def without_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take full isolation from this machine."""
     weak = msgspec.structs.replace(detect_capabilities(), level="process", reason="No Landlock.")
-    monkeypatch.setattr("autograder.sandbox.supervisor.detect_capabilities", lambda: weak)
+    monkeypatch.setattr("autograder.sandbox.isolation.detect_capabilities", lambda: weak)
 
 
 @pytest.mark.usefixtures("without_landlock")

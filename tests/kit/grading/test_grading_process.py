@@ -9,7 +9,7 @@ from multiprocessing.process import BaseProcess
 
 import pytest
 
-from autograder.course import Limits
+from autograder.course_file import Limits
 from autograder.errors import CourseError, LostProcessError
 from autograder.grading.grading_process import receive, serve
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from msgspec.structs import replace
 
-from autograder.course import Course, Reveal
+from autograder.course import Course
+from autograder.course_file import Reveal
 from autograder.grading.grade import grade
 from autograder.grading.outcomes import (
     MAX_NOTICES,

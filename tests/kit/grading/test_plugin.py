@@ -7,7 +7,7 @@ import pytest
 
 from autograder.authoring import release
 from autograder.course import Course
-from autograder.grading.suite_runner import INI
+from autograder.grading.pytest_session import INI
 from autograder.sandbox.supervisor import ForkServer
 
 Run = Callable[..., dict[str, str]]

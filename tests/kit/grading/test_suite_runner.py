@@ -1,6 +1,5 @@
 """Grading in one pytest session: outcomes, whose fault an error is, and unusable suites."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -334,14 +333,6 @@ def test_an_unusable_suite_is_the_courses_fault(write_course, suite: str, excerp
         pass
 
 
-def test_a_missing_suite_is_the_courses_fault(tiny: Course):
-    """A stage without a hidden suite can't be graded."""
-    tiny.stages[0].hidden_suite.unlink()
-
-    with pytest.raises(CourseError, match="can't be collected"), open_suites(tiny, tiny.stages):
-        pass
-
-
 def test_checks_are_listed_in_order(tiny: Course):
     """Every check has its name and its points."""
     with open_suites(tiny, tiny.stages) as runner:
@@ -437,24 +428,6 @@ def test_a_right_course_is_not_refused(tiny: Course):
     """The solution of each stage whose suite is open earns everything."""
     with open_suites(tiny, tiny.stages) as runner:
         runner.require_right_solutions()
-
-
-def test_an_error_while_suites_are_open_is_raised(tiny: Course):
-    """Pytest does not swallow it."""
-    msg = "while open"
-
-    with pytest.raises(CourseError, match=msg), open_suites(tiny, tiny.stages):
-        raise CourseError(msg)
-
-
-def test_the_users_pytest_settings_have_no_effect(tiny: Course, monkeypatch: pytest.MonkeyPatch):
-    """PYTEST_ADDOPTS does not change a grading run, and is restored after it."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
-    with open_suites(tiny, tiny.stages) as runner:
-        checks = runner.checks("01_tiny")
-
-    assert len(checks) == 3
-    assert os.environ["PYTEST_ADDOPTS"] == "--no-such-option"
 
 
 def test_documented_tensors_that_checks_used_are_known(tiny: Course):

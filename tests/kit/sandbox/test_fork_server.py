@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import Limits
+from autograder.course_file import Limits
 from autograder.errors import GraderError
 from autograder.sandbox import fork_server as fork_server_module
+from autograder.sandbox.cpu_deadline import CpuDeadline
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.protocol import Batch, Request, pack, read_reply
-from autograder.sandbox.supervisor import Allowance, CpuDeadline, ForkServer
+from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.worker_process import Allowance
 
 LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage").exists() and tuple(
     map(int, platform.release().split(".")[:2])
@@ -26,7 +28,7 @@ SECONDS = 20.0  # a machine may be busy; without the kill the processes would ne
 SUPERVISOR = """
 import sys
 
-from autograder.course import Limits
+from autograder.course_file import Limits
 from autograder.sandbox.supervisor import ForkServer
 from autograder.sandbox.protocol import Batch, Request, framed, pack
 
@@ -44,7 +46,7 @@ with ForkServer(sys.argv[1], Limits()) as fork_server:
 INHERITING = """
 import os, sys
 
-from autograder.course import Limits
+from autograder.course_file import Limits
 from autograder.sandbox.supervisor import ForkServer
 
 CODE = b'''

@@ -1,13 +1,18 @@
 """The private folder: no file escapes its limits, wherever and however it is made."""
 
+import os
+import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from autograder.course import Limits
+from autograder.course_file import Limits
 from autograder.sandbox import private_folder
 from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.private_folder import make_private_folder, remove_folder
+from autograder.sandbox.privileges import unprivileged_owner
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 
@@ -122,3 +127,25 @@ def test_there_is_none_off_linux(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
 
     assert private_folder.is_available.__wrapped__() is False
+
+
+def test_a_private_folder_is_empty_and_closed_to_others(tmp_path):
+    """Only the worker's user may enter it."""
+    folder = make_private_folder(tmp_path)
+    facts = folder.stat()
+    remove_folder(folder)
+
+    assert stat.S_IMODE(facts.st_mode) == 0o700
+    assert facts.st_uid == (unprivileged_owner() or os.geteuid())
+    assert not folder.exists()
+
+
+def test_a_folder_without_permissions_is_removed(tmp_path: Path):
+    """A submission can't keep its private folder by taking permissions away."""
+    inner = tmp_path / "private" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "file").touch()
+    inner.chmod(0)
+    remove_folder(tmp_path / "private")
+
+    assert not (tmp_path / "private").exists()

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from autograder.sandbox.isolation import SandboxPolicy
+from autograder.sandbox.confinement import SandboxPolicy
 from autograder.sandbox.protocol import (
     BATCHES,
     CONTROL_REPLIES,

@@ -11,10 +11,10 @@ from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import Statement
 from autograder.sandbox.session import Session
-from autograder.sandbox.supervisor import PRINTED_BYTES
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import decode, encode_tensor
-from autograder.suite.student_proxy import fault_of
+from autograder.sandbox.worker_process import PRINTED_BYTES
+from autograder.suite.problem_faults import fault_of
 
 BREAKING = """
 import os, signal, sys, time
@@ -585,9 +585,9 @@ def test_only_lines_of_the_source_are_accepted(
 ):
     """A worker can't say a number of its own choice by a line or a cell."""
     forging = (
-        "from autograder.sandbox import executor, protocol\n"
+        "from autograder.sandbox import problem_reader, protocol\n"
         f"problem = protocol.Problem(kind='raised', place={place!r}, line={line})\n"
-        "executor.RequestExecutor._problem = lambda *_: problem\n"
+        "problem_reader.ProblemReader.describe = lambda *_: problem\n"
         "def f(): raise ValueError\n"
     )
     session = open_session(*[forging, "pass"][:cells])
@@ -600,8 +600,8 @@ def test_only_lines_of_the_source_are_accepted(
 def test_the_import_names_only_lines_of_the_source(open_session):
     """What an import reports about itself is checked likewise."""
     forging = (
-        "from autograder.sandbox import executor, protocol\n"
-        "executor._statement = lambda *_: protocol.Statement('cell 7', 31415, ('f',))\n"
+        "from autograder.sandbox import problem_reader, protocol\n"
+        "problem_reader.statement_at = lambda *_: protocol.Statement('cell 7', 31415, ('f',))\n"
         "f = 1 / 0\n"
     )
     session = open_session(forging)

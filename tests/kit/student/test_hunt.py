@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import Limits, handout
+from autograder.course import handout
+from autograder.course_file import Limits
 from autograder.errors import UsageError
 from autograder.reports.terminal import render
 from autograder.sandbox.supervisor import ForkServer
@@ -55,7 +56,9 @@ def _lent_server(own_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> Non
     lent = copy.copy(own_server)
     lent.wait_ready = lambda _user=0: None
     lent.close = lambda: None
-    monkeypatch.setattr("autograder.student.hunt.ForkServer.of_own_code", lambda _limits: lent)
+    monkeypatch.setattr(
+        "autograder.student.learner_code.ForkServer.of_own_code", lambda _limits: lent
+    )
 
 
 @pytest.fixture
@@ -105,11 +108,11 @@ def test_see_mend_and_catch(hunt: Hunt, solution: str):
 def test_a_hunt_goes_on_where_it_stopped(hunt: Hunt):
     """Its state is in a file; a damaged one begins a new hunt."""
     hunt.begin()
-    again = Hunt(hunt._own, hunt._stage, small_changes)
+    again = Hunt(hunt._code._own, hunt._stage, small_changes)
     (hunt.folder / ".hunt.json").write_text("{")
 
     assert again._state == hunt._state
-    assert Hunt(hunt._own, hunt._stage, small_changes).is_new
+    assert Hunt(hunt._code._own, hunt._stage, small_changes).is_new
 
 
 def test_nothing_but_the_mistake_differs_from_ones_own_code(hunt: Hunt, solution: str):

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from autograder.course import Limits, load
+from autograder.course import load
+from autograder.course_file import Limits
 from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student import lab as labs

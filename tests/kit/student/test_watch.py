@@ -1,7 +1,6 @@
 """`autograder watch` in a real pseudo-terminal, and its parts."""
 
 import contextlib
-import os
 import shutil
 import signal
 import termios
@@ -11,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Stage, handouts
-from autograder.errors import UsageError
 from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
 from autograder.reports.terminal import render
 from autograder.student.attention_weights import Weights
 from autograder.student.progress import Progress, Task, tasks
-from autograder.student.watch import Answer, FileWatch, Terminal, Watch, _signature_of
+from autograder.student.warm_checker import CheckAnswer
+from autograder.student.watch import Watch
 from tests.kit.pseudo_terminal import PseudoTerminal
 
 STAGE = "04_self_attention"
@@ -97,52 +96,26 @@ def test_it_survives_what_happens_to_a_file(terminal: PseudoTerminal, own: Path)
     assert termios.tcgetattr(terminal.slave) == terminal.before
 
 
-def test_without_a_terminal_it_says_so():
-    """In a pipe there are no keys."""
-    with pytest.raises(UsageError, match="needs a terminal"):
-        Terminal()
-
-
-def test_a_save_is_found_by_looking_at_the_file(own: Path):
-    """Where no event arrives, the file's time and size are enough."""
-    reader, writer = os.pipe()
-    watch = FileWatch(handouts(own).stages, writer)
-    (own / STAGE / "self_attention.py").write_text("x = 1\n")
-    saved = watch.saved()
-    watch.close()
-    os.close(reader)
-    os.close(writer)
-
-    assert saved is not None
-    assert saved.name == STAGE
-    assert watch.saved() is None
-
-
-def test_a_file_that_is_gone_has_no_signature(tmp_path: Path):
-    """An editor may remove a file before it writes the new one."""
-    assert _signature_of(tmp_path / "gone.py") is None
-
-
 class KnownAnswers:
     """A checker that knows which exercises pass."""
 
     def __init__(self, *right: str) -> None:
         self.right = set(right)
 
-    def check(self, task: Task) -> Answer:
+    def check(self, task: Task) -> CheckAnswer:
         """Answer at once."""
         name = task.exercise.name
         wrong = CheckFeedback("A sentence.", "✗", "not right yet", 0.0, 1.0, message="No.")
         first = None if task.key in self.right else wrong
-        return Answer(ExerciseFeedback(1, name, 0.0, 1.0, "in progress", first, (), (), ()))
+        return CheckAnswer(ExerciseFeedback(1, name, 0.0, 1.0, "in progress", first, (), (), ()))
 
     def picture(self, stage: Stage) -> Weights:
         """Return weights for the tokens of stage 04."""
         return tuple((1.0,) + (0.0,) * 5 for _ in stage.file.picture.tokens)
 
-    def check_hidden(self, task: Task) -> Answer:
+    def check_hidden(self, task: Task) -> CheckAnswer:
         """Say which exercise was asked for."""
-        return Answer(message=f"hidden: {task.exercise.name}")
+        return CheckAnswer(message=f"hidden: {task.exercise.name}")
 
 
 def shown(state: Watch) -> str:

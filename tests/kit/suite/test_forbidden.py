@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.results import Status
+from autograder.suite.answer_values import Operators
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.forbidden import (
     READY_SOFTMAX,
@@ -14,7 +15,7 @@ from autograder.suite.forbidden import (
     looks_up_names,
 )
 from autograder.suite.in_process import LocalChannel
-from autograder.suite.student_proxy import Operators, Student
+from autograder.suite.student_proxy import Student
 
 HEAD = "import torch\nimport torch.nn.functional as F\n"
 

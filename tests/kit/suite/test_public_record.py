@@ -13,7 +13,8 @@ from autograder.errors import CourseError, UsageError
 from autograder.sandbox.faults import Fault
 from autograder.suite import public_record
 from autograder.suite.in_process import LocalChannel, ReferenceChannel
-from autograder.suite.public_record import ExchangeRecorder, PublicRecord
+from autograder.suite.public_record import PublicRecord
+from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Student
 
 SOURCE = b"""
@@ -40,7 +41,7 @@ TENSORS = [
 
 def recorded(name: str, *args: object) -> PublicRecord:
     """Record what function *name* of the solution replies to one check."""
-    recorder = ExchangeRecorder(ReferenceChannel(LocalChannel("own", SOURCE)))
+    recorder = TranscribingChannel(ReferenceChannel(LocalChannel("own", SOURCE)))
     with contextlib.suppress(Fault):
         Student(recorder).call(name, *args)
     return PublicRecord(

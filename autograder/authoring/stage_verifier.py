@@ -1,0 +1,201 @@
+"""Grades code of one stage whose points are known beforehand, and reports what earns others."""
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from autograder.authoring import stubs
+from autograder.authoring.garbage import blanks, composition, garbage
+from autograder.course import Stage
+from autograder.diagnosis import misconceptions
+from autograder.diagnosis.misconceptions import Misconception
+from autograder.errors import CourseError
+from autograder.grading.grade import grade_one
+from autograder.grading.suite_runner import SuiteRunner
+from autograder.results import CheckResult, Outcome, SubmissionResult
+from autograder.sandbox.supervisor import ForkServer
+from autograder.submission import Code, Submission
+from autograder.suite.checks import CollectedCheck
+from autograder.suite.in_process import LocalChannel
+from autograder.suite.noise import MARGIN
+
+STAGE_POINTS = 10.0
+GARBAGE_POINTS = 1.0  # more than blanks may be earned by what computes nothing
+PLACEHOLDER_SHARE = 0.2  # of the points: tensors of zeros have the right shapes, and nothing else
+
+
+class Room(NamedTuple):
+    """How far the right code that comes closest to the bound of a check is from it."""
+
+    check: str
+    times: float  # the noise
+    code: str
+
+    def __str__(self) -> str:
+        """Return a line of the report."""
+        return f"{self.check}: {self.code} is {self.times:.1f} times the noise from its bound"
+
+
+class StageVerifier:
+    """Grades code whose points are known beforehand with one stage's hidden or public suite."""
+
+    def __init__(self, runner: SuiteRunner, fork_server: ForkServer, stage: Stage) -> None:
+        self._runner = runner
+        self._fork_server = fork_server
+        self._stage = stage
+        self._solution = stage.solution.read_text("utf-8")
+        self._bank = misconceptions.read(stage.misconceptions)
+        self._variants = sorted((stage.hidden / "variants").glob("*.py"))
+
+    def summary(self) -> str:
+        """Return the stage's line of the report."""
+        return (
+            f"{self._stage.name}: stub 0, solution {STAGE_POINTS:g}, "
+            f"{len(self._bank)} misconceptions caught and named, "
+            f"{len(self._variants)} correct variants right"
+        )
+
+    def problems(self) -> Iterator[str]:
+        """Report what earns other points than it must, and misconceptions with a wrong name."""
+        yield from self.check_stub()
+        yield from self.check_full_marks("the solution", self._solution.encode())
+        for variant in self._variants:
+            yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
+            yield from self.check_import(variant)
+        yield from self.check_placeholder()
+        yield from self.check_garbage()
+        for item in self._bank:
+            yield from self.check_misconception(item)
+        first_of_each = {item.exercise: item for item in reversed(self._bank)}
+        for item in first_of_each.values():
+            yield from self.check_in_sandbox(item)
+
+    def check_stub(self) -> Iterator[str]:
+        """The stub imports and earns nothing."""
+        text = stubs.strip_solutions(self._solution, self._stage.solution.name)
+        result = self._grade("the stub", text.encode())
+        if result.score != 0 or result.message:
+            yield f"the stub scores {result.score}; it must import and earn 0. {result.message}"
+
+    def check_full_marks(self, name: str, module: bytes) -> Iterator[str]:
+        """The *module* loses no point, and passes every check."""
+        result = self._grade(name, module)
+        failed = [check for check in _checks(result) if check.outcome is not Outcome.PASSED]
+        problem = f"{failed[0].name}: {failed[0].message}" if failed else result.message
+        if result.score is None or result.score != result.max_score or problem:
+            yield f"{name} scores {result.score} of {result.max_score}. {problem}"
+
+    def check_import(self, variant: Path) -> Iterator[str]:
+        """Every statement of *variant* runs: a sandbox forgives those that raise."""
+        try:
+            self._import(variant)
+        except CourseError as error:
+            yield f"variant {variant.name} can't be imported. {error}"
+
+    def check_placeholder(self) -> Iterator[str]:
+        """Tensors of zeros in the right shapes earn next to nothing."""
+        path = self._stage.hidden / "hollow.py"
+        if not path.is_file():
+            yield f"{path.name} is missing; write it to answer with zeros of the right shapes."
+            return
+        result = self._grade("hollow", path.read_bytes())
+        if result.score is None or result.score > PLACEHOLDER_SHARE * STAGE_POINTS:
+            yield f"zeros of the right shapes earn {result.score}."
+
+    def check_garbage(self) -> Iterator[str]:
+        """Garbage below right code earns hardly more than blanks there."""
+        base = composition(self._stage)
+        if base is None:
+            return
+        blank = self._grade("blanks", blanks(base).encode()).score or 0.0
+        for one in garbage(self._stage, base, self._import(self._stage.solution), self._share):
+            score = self._grade(one.name, one.module.encode()).score or 0.0
+            if score > blank + GARBAGE_POINTS:
+                what = f"{one.name} in {', '.join(base.used)} of {base.path.name}"
+                yield f"{what}: garbage earns {score:g} points where blanks earn {blank:g}."
+
+    def _share(self, item: Misconception) -> float:
+        """Return how much of its exercise's work *item* does."""
+        items = [check.item for check in self._checks_of(item.exercise)]
+        return self._runner.diagnostician(self._stage).source.share(item, items)
+
+    def _checks_of(self, exercise: str) -> list[CollectedCheck]:
+        checks = self._runner.checks(self._stage.name)
+        return [check for check in checks if check.spec.exercise == exercise]
+
+    def check_misconception(self, item: Misconception) -> Iterator[str]:
+        """The misconception *item* loses points, and its diagnosis names it."""
+        try:
+            diagnostician = self._runner.diagnostician(self._stage)
+            diagnoses = diagnostician.names(self._checks_of(item.exercise), item)
+        except CourseError as error:
+            yield f"misconception {item.id} can't be run. {error}"
+            return
+        if not sum(check.spec.points for check in diagnoses):
+            yield f"misconception {item.id} loses nothing."
+        else:
+            yield from _wrong_names(item, set(chain.from_iterable(diagnoses.values())))
+
+    def check_in_sandbox(self, item: Misconception) -> Iterator[str]:
+        """A worker shows of *item* what this process does, so that its diagnosis names it."""
+        result = self._grade(item.id, item.module(self._solution).encode(), item.exercise)
+        found = [check.diagnosis for check in _checks(result) if check.diagnosis]
+        yield from _wrong_names(item, {name for one in found for name in one.misconceptions})
+
+    def smallest_rooms(self) -> Iterator[Room]:
+        """Yield for each check with a bound how close right code comes to it."""
+        right = dict(self._importable())
+        for check in self._runner.checks(self._stage.name):
+            rooms = {name: self._runner.run(check.item, one).room for name, one in right.items()}
+            closest = min(rooms, key=rooms.__getitem__)
+            if math.isfinite(rooms[closest]):
+                yield Room(check.name, rooms[closest], closest)
+
+    def _importable(self) -> Iterator[tuple[str, LocalChannel]]:
+        """Yield right modules by name; ``check_import`` reports those that can't be imported."""
+        for path in (self._stage.solution, *self._variants):
+            with contextlib.suppress(CourseError):
+                yield path.name, self._import(path)
+
+    def _import(self, path: Path) -> LocalChannel:
+        return LocalChannel(path.stem, path.read_bytes())
+
+    def public_findings(self) -> Iterator[str]:
+        """Run the public suite on the solution and on the stub."""
+        for path, passes in ((self._stage.solution, True), (self._stage.stub, False)):
+            folder = path.parent.parent.name
+            result = self._grade(folder, path.read_bytes())
+            checks = _checks(result)
+            problems = [
+                f"{check.name} {check.outcome}: {check.message}"
+                for check in checks
+                if (check.outcome is Outcome.PASSED) != passes
+            ]
+            if not checks:
+                problems = [f"no check ran. {result.message}"]
+            for problem in problems:
+                yield f"{self._stage.name}, public suite on {folder}: {problem}"
+
+    def _grade(self, name: str, module: bytes, exercise: str = "") -> SubmissionResult:
+        code = Code(kind="module", cells=(module,), label=self._stage.solution.name)
+        submission = Submission(student=name, stage=self._stage.name, code=code)
+        return grade_one(self._runner, self._fork_server, submission, exercise=exercise)
+
+
+def narrow_rooms(stage: str, rooms: Sequence[Room]) -> Iterator[str]:
+    """Report bounds that right code may cross on another machine."""
+    for room in rooms:
+        if room.times < MARGIN:
+            yield f"{stage}, {room}: at least {MARGIN:g} are due, so that it passes everywhere."
+
+
+def _wrong_names(item: Misconception, names: set[str]) -> Iterator[str]:
+    if item.id not in names:
+        yield f"misconception {item.id} is named {', '.join(sorted(names)) or 'nothing'}."
+
+
+def _checks(result: SubmissionResult) -> list[CheckResult]:
+    return [check for exercise in result.exercises for check in exercise.checks]

@@ -1,0 +1,108 @@
+"""Collects suites in one pytest session, and runs their checks again and again.
+
+pytest has no public way to run an item several times, so this module uses some of its private
+names. No other module does.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from _pytest.config import ConftestImportFailure, _prepareconfig
+
+from autograder.errors import CourseError
+from autograder.grading import plugin as pytest_plugin
+from autograder.grading.context import SuiteContext
+
+INI = Path(__file__).with_name("grading.ini")
+# The module and the function in which pytest calls a check.
+CHECK: Final = ("_pytest.python", "pytest_pyfunc_call")
+
+
+@contextmanager
+def collected_items(
+    root: Path, top: Path, suites: Sequence[Path], context: SuiteContext
+) -> Iterator[list[pytest.Item]]:
+    """Collect *suites* in a pytest session that is open for the block; yield their items.
+
+    Fixtures get their values from *context*. No ``conftest.py`` above the folder *top* runs. These
+    are the steps of pytest's own main.
+    """
+    plugin = GradingPlugin(context)
+    # What runs decides grades, so it must be what ``provenance`` takes the digest of.
+    folders = ["--rootdir", str(root), "--confcutdir", str(top)]
+    options = ["-c", str(INI), *folders, *map(str, suites)]
+    with _collecting(), pytest.MonkeyPatch.context() as environment:  # no settings of the user's
+        environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        environment.delenv("PYTEST_ADDOPTS", raising=False)
+        environment.delenv("PYTEST_PLUGINS", raising=False)
+        config = _prepareconfig(options, [pytest_plugin, plugin])
+    session = pytest.Session.from_config(config)
+    try:
+        config._do_configure()  # noqa: SLF001  # there is no public call
+        config.hook.pytest_sessionstart(session=session)
+        with _collecting():
+            config.hook.pytest_collection(session=session)
+            if plugin.collection_errors:
+                raise pytest.UsageError("\n".join(plugin.collection_errors))
+        yield session.items
+    finally:
+        config.hook.pytest_sessionfinish(session=session, exitstatus=pytest.ExitCode.OK)
+        config._ensure_unconfigure()  # noqa: SLF001  # likewise
+
+
+@contextmanager
+def _collecting() -> Iterator[None]:
+    """Turn pytest's errors into one of the course."""
+    try:
+        yield
+    except (pytest.UsageError, ConftestImportFailure) as error:
+        msg = f"The suites can't be collected. {error}"
+        raise CourseError(msg) from error
+
+
+class GradingPlugin:
+    """Gives the context to the fixtures, and keeps the errors of collection."""
+
+    def __init__(self, context: SuiteContext) -> None:
+        self.context = context
+        self.collection_errors: list[str] = []
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Give the context to the fixtures."""
+        config.stash[pytest_plugin.CONTEXT] = self.context
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep the reason why a suite can't be collected."""
+        if report.failed:
+            self.collection_errors.append(str(report.longrepr))
+
+
+def run_item(item: pytest.Item, next_item: pytest.Item | None) -> BaseException | None:
+    """Run the phases of *item* with all of pytest's hooks; return what the first of them raised.
+
+    These are the steps of pytest's ``runtestprotocol`` without a report for each phase, which takes
+    as long as a check does.
+    """
+    item.session._setupstate.teardown_exact(item)  # noqa: SLF001  # ends the suite that ran before
+    item._initrequest()  # type: ignore[attr-defined]  # noqa: SLF001  # as plugins that run an item again do
+    hook = item.ihook
+    try:
+        error = _raised_by(hook.pytest_runtest_setup, item=item)
+        error = error or _raised_by(hook.pytest_runtest_call, item=item)
+        at_end = _raised_by(hook.pytest_runtest_teardown, item=item, nextitem=next_item)
+    finally:
+        item.funcargs = None  # type: ignore[attr-defined]  # its values are not needed any more
+    return error or at_end
+
+
+def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseException | None:
+    try:
+        hook(**arguments)
+    except (KeyboardInterrupt, pytest.exit.Exception):
+        raise
+    except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip are no Exception
+        return error
+    return None

@@ -1,0 +1,209 @@
+"""Confines a worker: drops its privileges irreversibly before student code runs."""
+
+import contextlib
+import ctypes
+import functools
+import logging
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from autograder.errors import SandboxError
+from autograder.sandbox import landlock, private_folder, seccomp, syscalls
+from autograder.sandbox.isolation import Isolation, allows_others, missing_feature, readable_roots
+from autograder.sandbox.privileges import (
+    drop_privileges,
+    is_root,
+    set_capabilities,
+    unprivileged_owner,
+)
+from autograder.sandbox.process_limits import end_with_parent, mapped_bytes, set_limit
+
+if sys.platform != "win32":
+    import resource
+
+_NULL: Final = Path("/dev/null")  # writable: honest code may write to `os.devnull`
+_PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
+_M_ARENA_MAX: Final = -8
+
+
+class SandboxPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The folders that a worker may read and write, and how much it may use."""
+
+    isolation: Isolation
+    readable: tuple[str, ...]
+    private: str  # the only writable folder; for root it must belong to `unprivileged_owner()`
+    memory_bytes: int  # beyond what is mapped when `confine` is called
+    file_bytes: int  # of all files in the private folder, and so of each
+    files: int  # in the private folder
+    open_files: int = 256
+    cpu_seconds: int = 3600  # a second limit, if the supervisor fails to end the worker
+    threads: int = 1024  # of all workers together; only for root, as the kernel counts by user
+
+
+def confine(policy: SandboxPolicy, parent: int) -> None:
+    """Confine this process as *policy* says; raises ``SandboxError`` if ``full`` is impossible.
+
+    This process ends when *parent* ends, also if it has ended since it was noted before the fork.
+    """
+    if policy.isolation == "process":
+        _apply_process_isolation(policy, parent)
+        return
+    if missing := missing_feature(landlock.abi_version()):
+        raise SandboxError(missing)
+    try:
+        _apply_full(policy, parent)
+    except OSError as error:
+        msg = f"This process could not be confined: {error}. Run `autograder doctor`."
+        raise SandboxError(msg) from error
+
+
+def _apply_process_isolation(policy: SandboxPolicy, parent: int) -> None:
+    """Apply what works on every system and can't fail."""
+    _start_session()
+    end_with_parent(parent)  # elsewhere the fork server ends its workers
+    os.umask(0o077)
+    for limit, value in _limits(policy):
+        with contextlib.suppress(OSError, ValueError):  # macOS knows some limits but sets none
+            set_limit(limit, value)
+
+
+def _apply_full(policy: SandboxPolicy, parent: int) -> None:
+    """Apply everything, in an order in which each step still has the privileges that it needs."""
+    _require_one_thread()
+    _start_session()
+    writable = _mount_private_folder(policy)
+    for limit, value in _limits(policy):
+        set_limit(limit, value)
+    os.umask(0o077)
+    drop_privileges()
+    end_with_parent(parent)  # after the change of user, which resets it
+    syscalls.prctl(_PR_SET_DUMPABLE, 0)
+    syscalls.prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    landlock.restrict(map(Path, (*policy.readable, policy.private)), (*writable, _NULL))
+    _reach_by_descriptor((*policy.readable, policy.private))
+    set_capabilities(0)
+    arch = syscalls.machine()
+    if arch is not None:  # `detect_capabilities` has checked it
+        seccomp.load(seccomp.encoded(arch, os.getpid()))
+    _self_test()
+
+
+def _mount_private_folder(policy: SandboxPolicy) -> tuple[Path, ...]:
+    """Enter the private folder; return it if it is writable: only where it can be limited."""
+    limited = private_folder.is_available()
+    if limited:
+        owner = unprivileged_owner()
+        private_folder.mount(policy.private, policy.file_bytes, policy.files, owner)
+    os.chdir(policy.private)
+    return (Path(policy.private),) if limited else ()
+
+
+def _require_one_thread() -> None:
+    """Refuse a process with other threads: Landlock confines the calling thread only."""
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    if threads != 1:
+        msg = f"A process with {threads} threads can't be confined; fork before torch starts any."
+        raise SandboxError(msg)
+
+
+def _start_session() -> None:
+    """Start a session of its own, so that the terminal sends Ctrl-C to the supervisor only."""
+    if sys.platform != "win32":
+        with contextlib.suppress(PermissionError):  # it leads a process group already
+            os.setsid()
+
+
+def _limits(policy: SandboxPolicy) -> Iterator[tuple[int, int]]:
+    """Yield each limit with its value, which is both soft and hard limit: it can't be raised."""
+    if sys.platform == "win32":
+        return
+    yield resource.RLIMIT_CORE, 0
+    yield resource.RLIMIT_FSIZE, policy.file_bytes
+    yield resource.RLIMIT_NOFILE, policy.open_files
+    yield resource.RLIMIT_CPU, policy.cpu_seconds
+    if sys.platform != "linux":
+        return
+    yield resource.RLIMIT_MEMLOCK, 0
+    yield resource.RLIMIT_MSGQUEUE, 0
+    if policy.isolation == "full" and is_root():  # else the user's own programs would count
+        yield resource.RLIMIT_NPROC, policy.threads
+    _share_arenas()
+    yield resource.RLIMIT_AS, mapped_bytes() + policy.memory_bytes
+
+
+def _share_arenas() -> None:
+    """Let all threads allocate from one arena: glibc reserves 64 MiB of addresses per arena."""
+    with contextlib.suppress(AttributeError):  # musl has no arenas
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
+def prepare_forks() -> None:
+    """Find out once, for all forks of this process, what each of them can do and must replace.
+
+    To look at thousands of modules after a fork would copy the memory that they are in.
+    """
+    for root in readable_roots():
+        _is_below_closed(root)
+    _closed_search_paths()
+    private_folder.is_available()
+    if arch := syscalls.machine():
+        seccomp.encoded(arch, os.getpid())
+    # torch has dozens of handlers, for each of which a fork makes a new lock; no thread holds one.
+    getattr(logging, "_at_fork_reinit_lock_weakset", set()).clear()
+
+
+def _reach_by_descriptor(folders: Iterable[str]) -> None:
+    """Let this process use *folders* below others that only root may enter: a pyenv in /root.
+
+    A path that starts at a descriptor needs no permission for the folders above it.
+    """
+    for folder in filter(_is_below_closed, folders):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+            _replace_paths(folder, f"/proc/self/fd/{descriptor}")
+
+
+def _replace_paths(folder: str, reached: str) -> None:
+    """Put *reached* in place of *folder* where imports and programs look for paths."""
+    for paths in (sys.path, *_closed_search_paths()):
+        for index, path in enumerate(paths):
+            if path == folder or path.startswith(f"{folder}/"):
+                paths[index] = f"{reached}{path.removeprefix(folder)}"
+    for name, value in os.environ.items():
+        if value == folder:
+            os.environ[name] = reached
+
+
+@functools.cache
+def _is_below_closed(folder: str) -> bool:
+    """Whether *folder* is below one that only root may enter."""
+    path = Path(folder)
+    above = {*path.absolute().parents, *path.resolve().parents}
+    return not all(allows_others(parent, stat.S_IXOTH) for parent in above)
+
+
+@functools.cache
+def _closed_search_paths() -> tuple[list[str], ...]:
+    """The lists in which loaded packages hold folders below one that only root may enter."""
+    found = (getattr(module, "__path__", None) for module in list(sys.modules.values()))
+    lists = (paths for paths in found if isinstance(paths, list))
+    return tuple(paths for paths in lists if any(map(_is_below_closed, paths)))
+
+
+def _self_test() -> None:
+    """Abort if a forbidden operation succeeds."""
+    forbidden: dict[str, Callable[[], object]] = {
+        "Landlock": lambda: list(Path("/").iterdir()),
+        "the system-call filter": lambda: os.nice(0),
+    }
+    for name, attempt in forbidden.items():
+        with contextlib.suppress(PermissionError):
+            attempt()
+            msg = f"This process is not confined: {name} was loaded but refuses nothing."
+            raise SandboxError(msg)

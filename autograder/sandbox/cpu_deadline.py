@@ -1,0 +1,60 @@
+"""Measures the processor time of a worker from outside, to know when its time is used up."""
+
+import os
+import time
+from pathlib import Path
+
+WATCH_SECONDS = 0.05  # how often the time of a long call is measured
+
+
+class CpuDeadline:
+    """Time limit of a worker, independent of the machine's load.
+
+    Only the time that the kernel measured while the worker waited in a processor's queue is not
+    counted, and on the clock at most *most* seconds pass. Without /proc, all time counts.
+    """
+
+    def __init__(self, pid: int, seconds: float, most: float, proc: Path = Path("/proc")) -> None:
+        self.seconds = seconds
+        self._process = proc, str(pid)
+        self._last_deadline = time.monotonic() + most
+        self._calls = 0
+        self.renew()
+
+    @property
+    def granted(self) -> float:
+        """How many seconds all calls so far had."""
+        return self.seconds * self._calls
+
+    def renew(self) -> None:
+        """Give the next call its own seconds."""
+        self._calls += 1
+        self._before: tuple[float, float] | None = None
+        self._start = time.monotonic()
+        self._deadline = min(self._start + self.seconds, self._last_deadline)
+
+    def remaining(self) -> float:
+        """Return the seconds until the next look at the worker; 0 or less: its time is used up."""
+        now = time.monotonic()
+        if self._before is None and now >= min(self._start + WATCH_SECONDS, self._deadline):
+            self._before = self._used_and_waited()  # most calls have returned by now
+        if self._before is not None and now >= self._deadline:
+            used, waited = (
+                after - before
+                for after, before in zip(self._used_and_waited(), self._before, strict=True)
+            )
+            if used < self.seconds:  # else other threads of its own made it wait
+                self._deadline = min(self._start + self.seconds + waited, self._last_deadline)
+        return self._deadline - now
+
+    def _used_and_waited(self) -> tuple[float, float]:
+        """Return the seconds that its threads have run, and that its first one waited to run."""
+        folder = Path(*self._process)
+        try:
+            stat = (folder / "stat").read_text("ascii", "replace")
+            fields = stat.rpartition(")")[2].split()
+            waited = (folder / "schedstat").read_text("ascii").split()[1]
+            ticks = int(fields[11]) + int(fields[12])
+            return ticks / os.sysconf("SC_CLK_TCK"), int(waited) / 1e9
+        except (OSError, IndexError, ValueError):  # not Linux, or the worker has just ended
+            return 0.0, 0.0

@@ -1,0 +1,101 @@
+"""Describes what student code raises: what kind of problem it is, and in which line it arose."""
+
+import contextlib
+import errno
+import linecache
+import re
+import traceback
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from types import TracebackType
+
+from msgspec.structs import replace
+
+from autograder.errors import NO_MEMORY
+from autograder.sandbox.protocol import MAX_NAMES, MAX_TEXT, NAME, Problem, ProblemKind, Statement
+from autograder.sandbox.statements import FailedStatement
+
+# In a NotImplementedError of torch's: a function lacks a dtype, a module its forward.
+BY_TORCH = ("not implemented for '", 'is missing the required "forward" function')
+DISK_FULL = (errno.ENOSPC, errno.EFBIG)  # of the private folder, of one file
+
+
+class ProblemReader:
+    """Describes what the student's code raises, by the lines of *files*, which hold that code."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+
+    def describe(self, error: BaseException) -> Problem:
+        """Describe *error*, which a request has raised."""
+        with contextlib.suppress(BaseException):  # a student's exception may raise when it is read
+            return self._describe(error)
+        kind: ProblemKind = "out-of-memory" if isinstance(error, MemoryError) else "raised"
+        return Problem(kind=kind, type="an exception that can't be shown")
+
+    def describe_statement(self, failure: FailedStatement, label: str) -> Problem:
+        """Describe a statement of the file *label* that failed when it was imported."""
+        problem = self.describe(failure.error)
+        line = failure.line
+        with contextlib.suppress(BaseException):  # a student's exception may raise when it is read
+            line = self._lines(failure.error.__traceback__)[0][1]
+        statement = statement_at(label, line, failure.names)
+        kind = problem.kind if failure.compiled else "not-compiled"
+        return replace(problem, kind=kind, statement=statement)
+
+    def _describe(self, error: BaseException) -> Problem:
+        text = _text(error)
+        place, line = [("", 0), *self._lines(error.__traceback__)][-1]
+        if isinstance(error, SyntaxError) and error.filename in self.files:
+            place, line, text = error.filename or "", error.lineno or 0, error.msg or text
+        return Problem(
+            kind=_kind(error, text),
+            type=type(error).__name__[:80],
+            text=text[:MAX_TEXT],
+            place=place,
+            line=line,
+            code=linecache.getline(place, line).strip()[:200],
+            refusal=isinstance(error, ValueError) or self._is_raised_here(error.__traceback__),
+        )
+
+    def _is_raised_here(self, trace: TracebackType | None) -> bool:
+        """Whether a ``raise`` or ``assert`` of the student's own file raised the exception."""
+        last = deque(traceback.walk_tb(trace), maxlen=1)
+        return any(
+            frame.f_code.co_filename in self.files
+            and linecache.getline(frame.f_code.co_filename, line)
+            .strip()
+            .startswith(("raise", "assert"))
+            for frame, line in last
+        )
+
+    def _lines(self, trace: TracebackType | None) -> list[tuple[str, int]]:
+        """List the lines of the student's own file in *trace*, the outermost first."""
+        frames = traceback.walk_tb(trace)
+        places = [(frame.f_code.co_filename, line or 0) for frame, line in frames]
+        return [place for place in places if place[0] in self.files]
+
+
+def statement_at(place: str, line: int, names: Iterable[str]) -> Statement:
+    """Return the statement at *line*, with those of its *names* that may be sent."""
+    known = (name for name in names if re.search(NAME, name))
+    return Statement(place, line, tuple(islice(known, MAX_NAMES)))
+
+
+def _kind(error: BaseException, text: str) -> ProblemKind:
+    if isinstance(error, NotImplementedError) and not any(words in text for words in BY_TORCH):
+        return "not-implemented"
+    if isinstance(error, MemoryError) or any(words in text for words in NO_MEMORY):
+        return "out-of-memory"
+    if isinstance(error, OSError) and error.errno in DISK_FULL:
+        return "out-of-disk"
+    return "raised"
+
+
+def _text(error: BaseException) -> str:
+    with contextlib.suppress(BaseException):  # a student's __str__ may raise anything
+        text = str(error)
+        if type(text) is str:
+            return text[:MAX_TEXT].encode("utf-8", "replace").decode()  # replaces lone surrogates
+    return ""

@@ -1,0 +1,54 @@
+"""Limits the memory, the processor time and the life of this process."""
+
+import math
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from autograder.sandbox import syscalls
+
+if sys.platform != "win32":
+    import resource
+
+MIB = 1 << 20
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def limit_memory(size: int) -> None:
+    """Let this process map at most *size* bytes more than it has; only Linux can say how many."""
+    if sys.platform == "linux":
+        set_limit(resource.RLIMIT_AS, mapped_bytes() + size)
+
+
+def limit_processor_time(seconds: float) -> None:
+    """Let the system end this process once it has computed for *seconds* more."""
+    if sys.platform != "win32":
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        most = math.ceil(time.process_time() + seconds)
+        soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def set_limit(limit: int, value: int) -> None:
+    """Set soft and hard limit to *value*, or to the present hard limit if that is lower."""
+    if sys.platform != "win32":
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (value, value))
+
+
+def mapped_bytes() -> int:
+    """Return how much memory this process has mapped; Linux only."""
+    pages = Path("/proc/self/statm").read_bytes().split()[0]
+    return int(pages) * os.sysconf("SC_PAGESIZE")
+
+
+def end_with_parent(parent: int) -> None:
+    """Let the kernel end this process with the thread of *parent* that started it; Linux only."""
+    if sys.platform == "linux":
+        syscalls.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the line above
+        os._exit(1)

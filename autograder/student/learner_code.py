@@ -1,0 +1,120 @@
+"""Runs a learner's own module, right or wrong, and the learner's tests on it."""
+
+import importlib
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from autograder.course import Handout, Stage
+from autograder.results import Outcome, SubmissionResult
+from autograder.sandbox.faults import Fault
+from autograder.sandbox.protocol import BadMessageError
+from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.tensors import decode
+from autograder.sanitize import line
+from autograder.student import attention_weights
+from autograder.student.attention_weights import Weights
+from autograder.student.check import check_with_suite
+from autograder.submission import Code, Submission
+
+if TYPE_CHECKING:  # the fork server starts before the runner is loaded
+    from contextlib import AbstractContextManager
+
+    from autograder.grading.suite_runner import SuiteRunner
+
+TEST_SECONDS: Final = 10.0  # for pytest and a few tests on tensors of a few numbers
+LONGEST: Final = 200  # characters of a line of the learner's own
+WORKER_TESTS: Final = "autograder.student.tests_in_worker"
+
+
+class Verdict(NamedTuple):
+    """How the learner's tests ended on one module; *why* is empty if all of them passed."""
+
+    ran: bool
+    caught: bool
+    why: str
+
+
+class LearnerCode:
+    """Runs the learner's code in one stage, right or wrong, in workers."""
+
+    def __init__(self, own: Handout, stage: Stage) -> None:
+        importlib.import_module("pytest")  # before the fork, so that no worker has to
+        self.stage = stage
+        self._own = own
+        self._server: ForkServer | None = None
+
+    def close(self) -> None:
+        """End the fork server."""
+        if self._server is not None:
+            self._server.close()
+
+    def open_suite(self) -> "AbstractContextManager[SuiteRunner]":
+        """Open the public suite of the stage, to check many modules."""
+        from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # loaded after the fork
+
+        return open_suites(self._own, [self.stage], public=True)
+
+    def check(self, text: str) -> SubmissionResult:
+        """Run the public suite on the module *text*."""
+        return check_with_suite(self._own, self._submission(text), self._open, public=True)
+
+    def check_exercise(self, runner: "SuiteRunner", text: str, exercise: str) -> SubmissionResult:
+        """Run the checks of one *exercise* on the module *text*."""
+        from autograder.grading.grade import grade_one  # noqa: PLC0415  # loaded after the fork
+
+        return grade_one(runner, self._open, self._submission(text), exercise=exercise)
+
+    def weights(self, text: str) -> Weights | None:
+        """Return the attention weights that the module *text* computes; None without any."""
+        return attention_weights.attention_weights(self._open, self.stage, self._code(text))
+
+    def run_tests(self, tests: str, module: str) -> Verdict:
+        """Run the learner's *tests* on *module*, in a worker as everything that they write."""
+        run = f"from {WORKER_TESTS} import run_tests"
+        code = attention_weights.with_code(self._code(module), run)
+        session = attention_weights.open_session(self._open, self.stage, code)
+        try:
+            reply = session.ask("call", name="run_tests", args=(tests,))
+            problem = reply.problem.text if reply.problem is not None else ""
+            found = decode(reply.value, lambda handle: handle)
+        except Fault as fault:
+            return Verdict(ran=False, caught=True, why=line(fault.message, LONGEST))
+        except BadMessageError:
+            problem, found = "its result can't be read", None
+        finally:
+            session.close()
+        return _verdict(found, problem)
+
+    def _submission(self, text: str) -> Submission:
+        return Submission(student="", stage=self.stage.name, code=self._code(text))
+
+    def _code(self, text: str) -> Code:
+        return Code(kind="module", cells=(text.encode(),), label=self.stage.stub.name)
+
+    @property
+    def _open(self) -> ForkServer:
+        if self._server is None:
+            limits = replace(self._own.limits, call_seconds=TEST_SECONDS, restarts_per_exercise=1)
+            self._server = ForkServer.of_own_code(limits)
+            self._server.wait_ready()
+        return self._server
+
+
+def is_right(result: SubmissionResult) -> bool:
+    """Whether every check passed, and there is one."""
+    checks = [check for exercise in result.exercises for check in exercise.checks]
+    return bool(checks) and all(check.outcome is Outcome.PASSED for check in checks)
+
+
+def _verdict(found: object, problem: str) -> Verdict:
+    """Read what the worker says; it is the learner's own code, and no grade hangs on it."""
+    counts = found if isinstance(found, dict) else {}
+    passed, failed, broken = (counts.get(key) for key in ("passed", "failed", "broken"))
+    why = line(str(counts.get("why") or problem), LONGEST)
+    if type(passed) is not int or type(failed) is not int or broken:
+        return Verdict(ran=False, caught=False, why=why)
+    if not passed + failed:
+        why = "no function of it has a name that begins with test_"
+        return Verdict(ran=False, caught=False, why=why)
+    return Verdict(ran=True, caught=failed > 0, why=why)

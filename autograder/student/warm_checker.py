@@ -1,0 +1,131 @@
+"""Checks one exercise after another, with torch, the suite and the fork server kept loaded."""
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from autograder.course import Handout, Stage
+from autograder.errors import AutograderError, GraderError, UsageError
+from autograder.reports.feedback import ExerciseFeedback
+from autograder.reports.feedback_builder import build_exercise_feedback
+from autograder.sandbox.supervisor import ForkServer
+from autograder.student.check import check_with_suite, course_with_hidden, student_file
+from autograder.student.progress import Task
+from autograder.submission import collect
+
+if TYPE_CHECKING:  # they import torch
+    from autograder.grading.suite_runner import SuiteRunner
+    from autograder.student.attention_weights import Weights
+
+
+class CheckAnswer(NamedTuple):
+    """What a check said: *feedback* on the exercise, or else a *message* of ours."""
+
+    feedback: ExerciseFeedback | None = None
+    message: str = ""
+
+
+class WarmChecker:
+    """Checks exercises, with the fork server and the suite of one stage kept open."""
+
+    def __init__(self, own: Handout) -> None:
+        self._own = own
+        # The learner waits: after one hang or crash, the other checks of the exercise can't help.
+        self._limits = replace(own.limits, restarts_per_exercise=1)
+        self._server: ForkServer | None = ForkServer.of_own_code(self._limits)
+        self._opened = contextlib.ExitStack()
+        self._runner: tuple[str, SuiteRunner] | None = None
+
+    def close(self) -> None:
+        """Close the suite and end the fork server."""
+        self._opened.close()
+        if self._server is not None:
+            self._server.close()
+
+    def picture(self, stage: Stage) -> "Weights | None":
+        """Return the attention weights that the learner's module computes; None without any."""
+        from autograder.student.attention_weights import attention_weights  # noqa: PLC0415  # imports torch
+
+        with contextlib.suppress(AutograderError, OSError):  # the stage is done without it, too
+            submission = next(collect(student_file(stage.source, stage), self._own.stages, stage))
+            if submission.code is not None and self._server is not None:
+                return attention_weights(self._server, stage, submission.code)
+        return None
+
+    def check_hidden(self, task: Task) -> CheckAnswer:
+        """Run the hidden suite on the exercise, where the course around the folder has it."""
+        course = course_with_hidden(task.stage)
+        if course is None:
+            return CheckAnswer(message="The hidden suite stays with your instructor; none is here.")
+        try:
+            file = student_file(task.stage.source, task.stage)
+            submission = next(collect(file, course.stages, course.stage(task.stage.name)))
+            if submission.code is None or self._server is None:
+                return CheckAnswer(message=submission.problem or "Press r, then try again.")
+            self._server.wait_ready()
+            self._close_suite()  # pytest runs one session at a time
+            result = check_with_suite(
+                course, submission, self._server, public=False, exercise=task.exercise.name
+            )
+        except GraderError as error:
+            self._restart()
+            return CheckAnswer(message=f"{error}. Press r to try again.")
+        except AutograderError as error:
+            return CheckAnswer(message=str(error))
+        return CheckAnswer(build_exercise_feedback(task.stage, result, task.exercise.name))
+
+    def check(self, task: Task) -> CheckAnswer:
+        """Check the exercise as it stands on disk; whatever goes wrong is in the answer."""
+        try:
+            return self._check(task)
+        except GraderError as error:
+            self._restart()
+            return CheckAnswer(message=f"{error}. Press r to try again.")
+        except AutograderError as error:
+            self._close_suite()  # its files may be mended meanwhile
+            return CheckAnswer(message=str(error))
+
+    def _check(self, task: Task) -> CheckAnswer:
+        from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
+
+        stage = task.stage
+        try:
+            file = student_file(stage.source, stage)
+        except UsageError:
+            back = f"put it back, or run `autograder reset {task.key}` in another terminal"
+            return CheckAnswer(message=f"{stage.stub.name} is not in {stage.name}/: {back}.")
+        submission = next(collect(file, self._own.stages, stage))
+        if submission.code is None:
+            return CheckAnswer(message=submission.problem)
+        runner = self._suite(stage)
+        if self._server is None:
+            self._server = ForkServer.of_own_code(self._limits)
+        self._server.wait_ready()
+        result = grade_one(runner, self._server, submission, exercise=task.exercise.name)
+        if not result.exercises:
+            raise GraderError(result.message or "the checks of this exercise are missing")
+        feedback = build_exercise_feedback(stage, result, task.exercise.name)
+        return CheckAnswer(feedback, "" if feedback else f"{task.key} has no public check.")
+
+    def _suite(self, stage: Stage) -> "SuiteRunner":
+        from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch
+
+        if self._runner is None or self._runner[0] != stage.name:
+            self._close_suite()
+            opened = self._opened.enter_context(open_suites(self._own, [stage], public=True))
+            self._runner = stage.name, opened
+        return self._runner[1]
+
+    def _close_suite(self) -> None:
+        """Close the suite, and forget its module: its file may be another one the next time."""
+        self._runner = None
+        self._opened.close()
+        for name in [name for name in sys.modules if name.endswith("test_public")]:
+            del sys.modules[name]
+
+    def _restart(self) -> None:
+        if self._server is not None:
+            self._server.close()  # a fork server that failed can't be used again
+        self._server = None

@@ -1,0 +1,103 @@
+"""The terminal while `watch` runs: reads keys and shows screens."""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Final, Self
+
+from rich.console import RenderableType
+
+from autograder.errors import UsageError
+from autograder.reports.terminal import render
+
+NARROWEST: Final = 20  # columns; below it words break anyway
+CLEAR: Final = "\x1b[H\x1b[2J"  # the screen, not what can be scrolled back to
+
+
+class Terminal:
+    """The terminal while `watch` runs: keys arrive at once and unseen; restored at the end."""
+
+    def __init__(self) -> None:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            msg = (
+                "`autograder watch` needs a terminal for its keys. "
+                "Run it in one, or use `autograder check` here."
+            )
+            raise UsageError(msg)
+        try:
+            import termios  # noqa: PLC0415  # not there on Windows
+            import tty  # noqa: PLC0415  # likewise
+        except ImportError:
+            msg = "`autograder watch` needs a terminal of Linux or macOS; on Windows use WSL."
+            raise UsageError(msg) from None
+        self._termios, self._tty = termios, tty
+        self._input = sys.stdin.fileno()
+        self._wake, self.waker = os.pipe()
+        os.set_blocking(self.waker, False)
+        os.set_blocking(self._wake, False)
+
+    def __enter__(self) -> Self:
+        self._before = self._termios.tcgetattr(self._input)
+        self._handlers = {
+            number: signal.signal(number, handler)
+            for number, handler in (
+                (signal.SIGWINCH, self._on_signal),
+                (signal.SIGCONT, self._on_signal),
+                (signal.SIGTERM, signal.default_int_handler),  # so that `__exit__` runs
+                (signal.SIGHUP, signal.default_int_handler),
+            )
+        }
+        self._tty.setcbreak(self._input)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        with contextlib.suppress(self._termios.error, OSError):  # the terminal may be gone
+            self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
+        os.close(self._wake)
+        os.close(self.waker)
+
+    def wait(self, seconds: float) -> str | None:
+        """Return the next key; ``resize``, or None for anything else that may have happened."""
+        readable, _, _ = select.select([self._input, self._wake], [], [], seconds)
+        if self._input in readable:
+            return self._key()
+        if self._wake in readable:
+            return "resize" if b"w" in os.read(self._wake, 4096) else None
+        return None
+
+    def _key(self) -> str:
+        """Read one key; empty if the terminal is gone. An arrow sends several characters."""
+        try:
+            key = os.read(self._input, 1).decode("ascii", "replace")
+            if key == "\x1b" and select.select([self._input], [], [], 0)[0]:
+                os.read(self._input, 16)
+        except OSError:
+            return ""
+        return key
+
+    def show(self, screen: Callable[[int], Iterator[RenderableType]]) -> None:
+        """Clear the screen and print what *screen* yields for so many columns."""
+        width = max(shutil.get_terminal_size().columns, NARROWEST)
+        text = render(screen(width), width, colour="NO_COLOR" not in os.environ)
+        self.write(f"{CLEAR}{text}")
+
+    @staticmethod
+    def write(text: str) -> None:
+        """Print *text* at once."""
+        with contextlib.suppress(OSError):  # the terminal is gone, as the next key shows
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGCONT:  # the shell has set the terminal to its own liking
+            with contextlib.suppress(self._termios.error):
+                self._tty.setcbreak(self._input)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self.waker, b"w")

@@ -1,0 +1,93 @@
+"""Wrong modules for a bug hunt: the learner's own code with one place changed."""
+
+import random
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Final
+
+import msgspec
+
+from autograder.results import Outcome, SubmissionResult
+from autograder.student import claims
+from autograder.student.attention_weights import Weights
+from autograder.student.learner_code import LearnerCode
+from autograder.student.learner_folder import span_of
+
+UNNAMED: Final = 5  # wrong modules to look at for one whose mistake has a name
+# Changes of a text within some of its lines: what each changes, and the whole text.
+SmallChanges = Callable[[str, Sequence[range]], Iterable[tuple[str, str]]]
+
+
+class WrongModule(msgspec.Struct, frozen=True):
+    """A wrong module: what was changed, in which exercise, its known name, what it computes."""
+
+    change: str
+    exercise: str
+    name: str
+    text: str
+    weights: Weights
+
+
+class WrongModules:
+    """Finds wrong modules: the learner's *code* with one of the *small_changes* that show."""
+
+    def __init__(self, code: LearnerCode, small_changes: SmallChanges) -> None:
+        self._code, self._small_changes = code, small_changes
+
+    def search(self, text: str, right: Weights) -> Generator[WrongModule, None, None]:
+        """Yield wrong modules whose picture and whose checks show the mistake, in any order."""
+        changed = list(self._changed(text))
+        random.shuffle(changed)
+        with self._code.open_suite() as runner:
+            for exercise, change, wrong in changed:
+                weights = self._code.weights(wrong)
+                if weights is None or not claims.differs(weights, right):
+                    continue
+                result = self._code.check_exercise(runner, wrong, exercise)
+                if _fails_by_value(result):
+                    yield WrongModule(change, exercise, _name(result), wrong, weights)
+
+    def _changed(self, text: str) -> Iterator[tuple[str, str, str]]:
+        """Yield each small change of an exercise: its name, what changes, the whole module."""
+        for exercise in self._code.stage.exercises:
+            span = span_of(text, exercise.name)
+            if span is None or not self._shows(text, span, exercise.name):
+                continue
+            for change, changed in self._small_changes(text, [range(span[0], span[1] + 1)]):
+                # Only the exercise is taken from it: the rest keeps its layout and its comments.
+                new = span_of(changed, exercise.name)
+                if new is not None:
+                    lines, wrong = text.splitlines(), changed.splitlines()
+                    parts = (lines[: span[0] - 1], wrong[new[0] - 1 : new[1]], lines[span[1] :])
+                    whole = "\n".join(row for part in parts for row in part) + "\n"
+                    yield exercise.name, change, whole
+
+    def _shows(self, text: str, span: tuple[int, int], name: str) -> bool:
+        """Whether the picture needs the exercise: no change of another one can show in it."""
+        lines = text.splitlines()
+        without = [*lines[: span[0] - 1], f"{name} = None", *lines[span[1] :]]
+        return self._code.weights("\n".join(without)) is None
+
+
+def first_named(found: Generator[WrongModule, None, None]) -> WrongModule | None:
+    """Return the first mistake that has a name, or one without where the first few have none."""
+    with closing(found):
+        seen = []
+        for one in found:
+            seen.append(one)
+            if one.name or len(seen) == UNNAMED:
+                return one
+        return seen[-1] if seen else None
+
+
+def _fails_by_value(result: SubmissionResult) -> bool:
+    """Whether a value is wrong; code that only raises an exception needs no hunt."""
+    checks = [check for exercise in result.exercises for check in exercise.checks]
+    raised = any(check.outcome is Outcome.ERRORED for check in checks)
+    return not raised and any(check.outcome is Outcome.FAILED for check in checks)
+
+
+def _name(result: SubmissionResult) -> str:
+    checks = [check for exercise in result.exercises for check in exercise.checks]
+    named = (check.diagnosis.title for check in checks if check.diagnosis is not None)
+    return next(named, "")

@@ -1,0 +1,55 @@
+"""What a problem of a module's code costs, and the sentences that say so."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from autograder.results import Status
+from autograder.sandbox.faults import Fault, NoGradients, Raised
+from autograder.sandbox.protocol import Problem, ProblemKind
+
+YOUR_MODULE = "Your module"  # names it in sentences
+# How the worker says that a result has no gradients: it is no tensor, or of the wrong shape.
+NO_GRADIENTS = ("expected a tensor, not ", "the result has shape ")
+LIMITS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
+    {
+        "out-of-memory": (Status.OUT_OF_MEMORY, "asked for more memory than it may use"),
+        "out-of-disk": (Status.OUT_OF_DISK, "wrote more than its folder may hold"),
+        "out-of-time": (Status.TIMEOUT, "did not finish in time"),
+    }
+)
+
+
+def fault_of(problem: Problem, name: str) -> Fault:
+    """Describe a problem; no word or number in the public sentence is the student's code's.
+
+    Not even the line: code that knows a hidden input could choose in which one it raises.
+    """
+    where = f" in line {problem.line}" if problem.line else ""
+    if re.fullmatch(r"cell \d{1,4}", problem.place):  # any other place may be forged
+        where = f" in {problem.place}, line {problem.line}"
+    if problem.kind == "missing":
+        text = problem.text.rstrip(".")
+        public = f"{name} lacks a name that this check needs, or has it in another shape."
+        return Fault(Status.MISSING, text[:1].upper() + text[1:] + ".", public=public)
+    if problem.kind == "not-implemented":
+        public = f"{name} still raises NotImplementedError"
+        return Fault(Status.NOT_IMPLEMENTED, f"{public}{where}.", public=f"{public}.")
+    if problem.kind in LIMITS:
+        status, what = LIMITS[problem.kind]
+        return Fault(status, f"{name} {what}{where}.", public=f"{name} {what}.")
+    if problem.kind == "bad-output":
+        public = f"{name} answers too much."
+        return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=public)
+    code = f": {problem.code}" if problem.code else ""
+    if not problem.line and problem.text.startswith(NO_GRADIENTS):
+        public = f"{name} returned a result of another type or shape than the exercise asks for."
+        return NoGradients(problem.type, problem.text, f"{public}\n{problem.text}", public=public)
+    return Raised(
+        problem.type,
+        problem.text,
+        f"{name} raised {problem.type}{where}{code}\n{problem.text}".rstrip(),
+        public=f"{name} raised an exception.",
+        refusal=problem.refusal,
+    )

@@ -1,0 +1,15 @@
+"""Code of a stage whose points are known: how close right code comes to a bound."""
+
+from autograder.authoring.stage_verifier import Room, narrow_rooms
+
+
+def test_a_bound_that_rounding_could_cross_is_a_finding():
+    """It is named with the code that comes too close; wider ones are not."""
+    rooms = [Room("test_near", 1.5, "loops.py"), Room("test_far", 2.5, "loops.py")]
+
+    assert list(narrow_rooms("01_tiny", rooms)) == [
+        (
+            "01_tiny, test_near: loops.py is 1.5 times the noise from its bound: "
+            "at least 2 are due, so that it passes everywhere."
+        )
+    ]

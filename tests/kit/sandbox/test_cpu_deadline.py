@@ -1,0 +1,103 @@
+"""Limits of processor time: what is charged to a worker."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox.cpu_deadline import CpuDeadline
+
+needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Callable[..., Path]:
+    """Write what /proc would show about process 7; the first look finds nothing used."""
+
+    def write(used: float = 0.0, waited: float = 0.0) -> Path:
+        ticks = round(used * os.sysconf("SC_CLK_TCK"))
+        folder = tmp_path / "7"
+        folder.mkdir(exist_ok=True)
+        (folder / "stat").write_text(f"7 (python) R {'0 ' * 10}{ticks} 0 0")
+        (folder / "schedstat").write_text(f"0 {round(waited * 1e9)} 1")
+        return tmp_path
+
+    return write
+
+
+def at_its_end(proc: Callable[..., Path], most: float = 1e6, **facts: float) -> CpuDeadline:
+    """Return a deadline of 1000 s that has passed on the clock; *facts* were measured meanwhile."""
+    deadline = CpuDeadline(7, 1000.0, most, proc())
+    for name in ("_start", "_deadline", "_last_deadline"):
+        setattr(deadline, name, getattr(deadline, name) - 1000.0)
+    deadline._before = deadline._used_and_waited()
+    proc(**facts)
+    return deadline
+
+
+def test_a_worker_that_waited_for_a_processor_keeps_its_time(proc):
+    """Time that it spent in the queue of a processor is not charged."""
+    assert 890 < at_its_end(proc, used=100.0, waited=900.0).remaining() <= 900
+
+
+def test_a_worker_that_is_runnable_when_it_is_looked_at_has_used_its_time(proc):
+    """A sleeper that wakes up for each look gets no more: it did not wait in a queue."""
+    assert at_its_end(proc, used=0.1, waited=0.0).remaining() <= 0
+
+
+def test_a_worker_that_waited_for_its_own_threads_has_used_its_time(proc):
+    """What its threads ran counts together."""
+    assert at_its_end(proc, used=1001.0, waited=900.0).remaining() <= 0
+
+
+def test_the_clock_limits_a_worker_that_waits(proc):
+    """Whatever uses the processor, a call ends when the submission's time on the clock does."""
+    assert at_its_end(proc, most=1000.0, used=0.0, waited=900.0).remaining() <= 0
+
+
+@needs_proc
+def test_the_kernel_measures_how_long_a_process_waits_for_a_processor():
+    """What is read from /proc grows when two processes share one processor."""
+    processor = min(os.sched_getaffinity(0))
+    spin = f"import os; os.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"
+    with (
+        subprocess.Popen([sys.executable, "-S", "-c", spin]) as one,  # noqa: S603  # this Python and our own line
+        subprocess.Popen([sys.executable, "-S", "-c", spin]) as other,  # noqa: S603  # likewise
+    ):
+        deadline = CpuDeadline(one.pid, 50.0, 50.0)
+        while min(deadline._used_and_waited()) < 0.05 and deadline.remaining() > 0:
+            pass
+        found = deadline._used_and_waited()
+        one.kill()
+        other.kill()
+
+    assert min(found) >= 0.05
+
+
+@needs_proc
+def test_a_worker_that_sleeps_uses_its_time_up():
+    """A call that sleeps is stopped when its limit has passed on the clock.
+
+    Its start may have waited for a processor, for which it is given time: less than a second.
+    """
+    with subprocess.Popen(["/bin/sleep", "100"]) as sleeper:
+        deadline = CpuDeadline(sleeper.pid, 50.0, 1000.0)
+        deadline._deadline -= 51.0
+        deadline._start -= 51.0
+        remaining = deadline.remaining()
+        sleeper.kill()
+
+    assert remaining <= 0
+
+
+@needs_proc
+def test_the_clock_decides_about_a_process_that_has_ended():
+    """Where /proc shows nothing about a process, its limit passes on the clock."""
+    deadline = CpuDeadline(2**22 + 1, 5.0, 100.0)
+    deadline._deadline -= 5.0
+    deadline._start -= 5.0
+
+    assert deadline.remaining() <= 0

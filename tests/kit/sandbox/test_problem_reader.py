@@ -1,0 +1,83 @@
+"""Exceptions of student code become problems: their kind, their line and who raised them."""
+
+import errno
+import linecache
+
+import pytest
+
+from autograder.sandbox.problem_reader import ProblemReader, statement_at
+from autograder.sandbox.protocol import MAX_NAMES, Problem
+from autograder.sandbox.statements import FailedStatement
+
+FILE = "own.py"
+
+
+def raised_in(file: str, source: str) -> BaseException:
+    """Return what *source*, the content of *file*, raises."""
+    lines = source.splitlines(keepends=True)
+    linecache.cache[file] = (len(source), None, lines, file)
+    try:
+        exec(compile(source, file, "exec"), {})  # noqa: S102  # the sources are in this file
+    except Exception as error:  # noqa: BLE001  # any of them
+        return error
+    pytest.fail("nothing was raised")
+
+
+def problem_of(source: str) -> Problem:
+    """Return the problem of a student's file with *source*."""
+    reader = ProblemReader()
+    reader.files.add(FILE)
+    return reader.describe(raised_in(FILE, source))
+
+
+def test_the_innermost_line_of_the_file_is_quoted():
+    """Lines of other files say nothing about the student's code."""
+    problem = problem_of("import math\nx = 1\nmath.sqrt(-x)\n")
+
+    assert (problem.place, problem.line, problem.code) == (FILE, 3, "math.sqrt(-x)")
+
+
+def test_an_exception_outside_of_the_file_has_no_line():
+    """The file of no student is named."""
+    problem = ProblemReader().describe(raised_in("other.py", "1 / 0\n"))
+
+    assert (problem.place, problem.line) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "refusal"),
+    [
+        pytest.param("raise RuntimeError('no')\n", True, id="raise"),
+        pytest.param("assert 1 == 2\n", True, id="assert"),
+        pytest.param("int('x')\n", True, id="value-error"),
+        pytest.param("1 / 0\n", False, id="accident"),
+    ],
+)
+def test_a_refusal_differs_from_an_accident(source: str, refusal: bool):  # noqa: FBT001  # a parameter of the test
+    """The code refuses with ``raise``, ``assert`` or a ``ValueError``."""
+    assert problem_of(source).refusal is refusal
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EFBIG])
+def test_a_full_disk_has_its_own_kind(code: int):
+    """The limit of the private folder is not a mistake in the formula."""
+    assert problem_of(f"raise OSError({code}, 'full')\n").kind == "out-of-disk"
+
+
+def test_a_statement_that_failed_is_named_by_its_own_line():
+    """Also if the exception arose in a function below it."""
+    source = "def f():\n    return 1 / 0\nx = f()\n"
+    reader = ProblemReader()
+    reader.files.add(FILE)
+    failure = FailedStatement(raised_in(FILE, source), 3, ("x",))
+    problem = reader.describe_statement(failure, FILE)
+
+    assert problem.statement is not None
+    assert (problem.statement.line, problem.line) == (3, 2)
+
+
+def test_only_names_that_may_be_sent_are_kept():
+    """What a worker sends is bounded."""
+    names = ["x" * 81, *(f"n{number}" for number in range(99))]
+
+    assert statement_at(FILE, 1, names).names == tuple(f"n{n}" for n in range(MAX_NAMES))

@@ -1,0 +1,24 @@
+"""The supervisor's side of a worker: what its replies may hold together."""
+
+import msgspec
+import pytest
+
+from autograder.sandbox.protocol import BadMessageError
+from autograder.sandbox.worker_process import Allowance
+
+
+def test_short_replies_with_too_many_parts_together_are_refused():
+    """Each of them is far within what one check may send."""
+    eleven = msgspec.msgpack.encode([0] * 10)
+    allowance = Allowance(10_000, parts=40)
+    for _ in range(3):
+        allowance.take(eleven)
+
+    with pytest.raises(BadMessageError, match="parts"):
+        allowance.take(eleven)
+
+
+def test_a_long_text_is_refused_before_it_is_decoded():
+    """Whatever the number of parts is."""
+    with pytest.raises(BadMessageError, match="a text of 9000 bytes"):
+        Allowance(10_000).take(msgspec.msgpack.encode("x" * 9000))

@@ -1,0 +1,27 @@
+"""A save is found, by events or by looking at the file."""
+
+import os
+from pathlib import Path
+
+from autograder.course import handouts
+from autograder.student.file_watch import FileWatch, _signature_of
+
+
+def test_a_save_is_found_by_looking_at_the_file(handed_out: Path):
+    """Where no event arrives, the file's time and size are enough."""
+    reader, writer = os.pipe()
+    watch = FileWatch(handouts(handed_out.parent).stages, writer)
+    (handed_out / "self_attention.py").write_text("x = 1\n")
+    saved = watch.saved()
+    watch.close()
+    os.close(reader)
+    os.close(writer)
+
+    assert saved is not None
+    assert saved.name == handed_out.name
+    assert watch.saved() is None
+
+
+def test_a_file_that_is_gone_has_no_signature(tmp_path: Path):
+    """An editor may remove a file before it writes the new one."""
+    assert _signature_of(tmp_path / "gone.py") is None

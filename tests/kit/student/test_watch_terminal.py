@@ -1,0 +1,12 @@
+"""The terminal of `autograder watch`."""
+
+import pytest
+
+from autograder.errors import UsageError
+from autograder.student.watch_terminal import Terminal
+
+
+def test_without_a_terminal_it_says_so():
+    """In a pipe there are no keys."""
+    with pytest.raises(UsageError, match="needs a terminal"):
+        Terminal()

@@ -1,0 +1,34 @@
+"""Wrong modules for a bug hunt: which of them is handed out."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.student.wrong_modules import UNNAMED, WrongModule, first_named
+
+
+def wrong_modules(*names: str) -> Iterator[WrongModule]:
+    """Yield a wrong module for each of *names*."""
+    for number, name in enumerate(names):
+        yield WrongModule(f"change {number}", "mix", name, "", ())
+
+
+@pytest.mark.parametrize(
+    ("names", "change"),
+    [
+        pytest.param(("", "known", "other"), "change 1", id="first-with-a-name"),
+        pytest.param(("", ""), "change 1", id="none-has-a-name"),
+        pytest.param(("",) * UNNAMED + ("known",), f"change {UNNAMED - 1}", id="name-comes-late"),
+    ],
+)
+def test_a_mistake_with_a_name_is_preferred(names, change):
+    """Only the first few modules are looked at, because the learner waits."""
+    chosen = first_named(wrong_modules(*names))
+
+    assert chosen is not None
+    assert chosen.change == change
+
+
+def test_without_wrong_modules_there_is_none():
+    """No small change shows in the picture."""
+    assert first_named(wrong_modules()) is None

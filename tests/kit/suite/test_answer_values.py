@@ -1,0 +1,39 @@
+"""The values of answers, which may be forged."""
+
+import torch
+
+from autograder.suite.answer_values import read_gradients, read_operators, read_tensors
+
+
+def test_what_is_no_tensor_is_left_out():
+    """A forged answer holds anything under a name."""
+    found = read_tensors({"weight": torch.ones(2), "bias": "none", "size": 3})
+
+    assert list(found) == ["weight"]
+
+
+def test_gradients_are_divided_into_inputs_and_parameters():
+    """An input whose gradient is missing has none."""
+    answer = {"output": 1.0, "gradients": {"input 0": torch.ones(1), "weight": None}}
+    found = read_gradients(answer, 2)
+
+    assert found.output == 1.0
+    assert found.inputs == (torch.ones(1), None)
+    assert found.parameters == {"weight": None}
+
+
+def test_operators_are_counted_by_name_and_size():
+    """A count that is not a whole number is left out."""
+    answer = {"functions": {"softmax": 1, "mean": "2"}, "operators": {"mm 16": 2, "add x": 1}}
+    found = read_operators(answer, (torch.ones(1),))
+
+    assert found.functions == {"softmax": 1}
+    assert found.operators == {("mm", 16): 2, ("add", 0): 1}
+    assert found.total == 3
+    assert not found.is_idle
+
+
+def test_code_that_does_nothing_with_a_tensor_is_idle():
+    """Without a tensor it may return what it has kept of an earlier call."""
+    assert read_operators(None, (torch.ones(1),)).is_idle
+    assert not read_operators(None, (3,)).is_idle

@@ -1,0 +1,61 @@
+"""What a check asks is kept, with the replies and the tensors behind them."""
+
+import torch
+
+from autograder.sandbox.tensors import decode_tensor
+from autograder.suite.in_process import LocalChannel
+from autograder.suite.recording_channel import MAX_TENSORS, RecordingChannel, TranscribingChannel
+from autograder.suite.student_proxy import Student
+
+SOURCE = b"""
+import torch
+
+def weights(x):
+    return torch.softmax(x @ x.T, dim=-1)
+
+def many(x):
+    for _ in range(1000):
+        x = x + 1
+    return x
+"""
+
+
+def test_each_request_is_kept_with_its_reply():
+    """The channel answers as the one that it was made of."""
+    channel = TranscribingChannel(LocalChannel("own", SOURCE))
+    answer = Student(channel).call("weights", torch.eye(2))
+    [exchange] = channel.exchanges
+
+    assert exchange.request.verb == "call"
+    assert torch.equal(decode_tensor(exchange.reply.value), answer)
+    assert not exchange.tensors
+    assert not channel.transcript.used_source
+
+
+def test_a_look_at_the_source_is_kept():
+    """Replies alone do not decide such a check."""
+    channel = TranscribingChannel(LocalChannel("own", SOURCE))
+
+    assert channel.definitions
+    assert channel.transcript.used_source
+
+
+def test_intermediate_tensors_are_recorded_by_function():
+    """Each request has a list of its own."""
+    channel = RecordingChannel(LocalChannel("own", SOURCE))
+    x = torch.eye(2)
+    Student(channel).call("weights", x)
+    Student(channel).has("weights")
+    steps = dict(channel.exchanges[0].tensors)
+
+    assert torch.equal(steps["softmax"], x.softmax(-1))
+    assert {"__matmul__", "matmul"} & steps.keys()
+    assert [exchange.request.verb for exchange in channel.exchanges] == ["call", "has"]
+
+
+def test_only_so_many_tensors_are_recorded():
+    """A loop in the code does not fill the memory."""
+    channel = RecordingChannel(LocalChannel("own", SOURCE))
+    Student(channel).call("many", torch.zeros(1))
+
+    assert len(channel.exchanges[0].tensors) == MAX_TENSORS
