@@ -1,11 +1,11 @@
 """Naming mistakes that nobody wrote down: in a stage without a single misconception."""
 
 import pytest
-from tests.kit.diagnosis.conftest import SOLUTION, Grader, attends, item_of
 
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.errors import CourseError
 from autograder.sandbox.faults import Raised
+from tests.kit.diagnosis.conftest import SOLUTION, Grader, attends, item_of
 
 ATTEND = """
 def attend(queries, keys, values):
