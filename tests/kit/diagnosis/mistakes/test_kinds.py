@@ -3,6 +3,7 @@
 import ast
 import re
 from pathlib import Path
+from string import Formatter
 
 import msgspec
 import pytest
@@ -55,6 +56,18 @@ def test_each_sentence_is_used_and_each_one_used_exists():
 
     assert {key for key in used if "." in key} == set(VARIANTS)
     assert {key.partition(".")[0] for key in used} == set(KINDS)
+
+
+def test_each_placeholder_that_is_allowed_is_used():
+    """A name that no sentence has would let a typing error pass."""
+    texts = [
+        text
+        for kind in KINDS.values()
+        for text in (*kind.variants.values(), *kind.questions.values())
+    ]
+    words = {word for text in texts for _, word, _, _ in Formatter().parse(text) if word}
+
+    assert words == kinds.PLACEHOLDERS
 
 
 def test_a_variant_has_its_own_sentence_and_maybe_its_own_question():
