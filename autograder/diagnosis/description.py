@@ -5,7 +5,13 @@ from typing import Final, NamedTuple
 
 from msgspec import field
 
-from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
+from autograder.diagnosis.sentences import (
+    Sentence,
+    TextEntry,
+    fill,
+    read_entries,
+    require_placeholders,
+)
 from autograder.results import Diagnosis
 
 PLACEHOLDERS: Final = frozenset(
@@ -62,7 +68,7 @@ class WrongAnswerPattern(NamedTuple):
         name, _, variant = key.partition(".")
         text = PATTERNS[name]
         sentence = text.variants[variant] if variant else text.sentence
-        return cls(name, sentence.format_map(words), text.question, text.public)
+        return cls(name, fill(sentence, words, key), text.question, text.public)
 
     def diagnosis(self, *, shows_values: bool) -> Diagnosis:
         """Return the diagnosis; *shows_values* says whether no input of the check is hidden."""

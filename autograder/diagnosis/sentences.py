@@ -4,7 +4,7 @@ A table of such a file is one entry. An unknown key, a missing sentence and an u
 are refused when the file is read: a student would see the mistake first otherwise.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any, TypeVar
@@ -36,6 +36,15 @@ def read_entries(path: Path, kind: type[E]) -> Iterator[tuple[str, E]]:
             except msgspec.ValidationError as error:
                 msg = f"{path}, entry {name}: {error}."
                 raise CourseError(msg) from error
+
+
+def fill(sentence: str, words: Mapping[str, object], entry: str) -> str:
+    """Return *sentence* of *entry* with *words* in its places; raises ``CourseError``."""
+    try:
+        return sentence.format_map(words)
+    except KeyError as error:
+        msg = f"The sentence of entry {entry} has the placeholder {error}, but gets no word for it."
+        raise CourseError(msg) from error
 
 
 def require_placeholders(sentences: Iterable[str], known: Collection[str]) -> None:

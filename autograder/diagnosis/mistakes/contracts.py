@@ -1,4 +1,4 @@
-"""Mistakes in arguments and results: defaults, limits, checks, and what is returned."""
+"""Mistakes in arguments and results: defaults, limits, checks, returned values."""
 
 import ast
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ AXES = (  # of size one, too many in the result
 
 
 def results(scope: Scope) -> Iterator[Rewrite]:
-    """What is returned: an earlier step, several values, another dtype, cut from the graph."""
+    """The wrong result: an earlier step, several values, another dtype, no gradients."""
     if scope.is_constructor:
         return
     for site in scope.of(ast.Return):
@@ -104,7 +104,7 @@ def results(scope: Scope) -> Iterator[Rewrite]:
 
 
 def forms(scope: Scope) -> Iterator[Rewrite]:
-    """The form of the result: True and False exchanged, several results in another order."""
+    """The wrong form of the result: True and False swapped, several results in another order."""
     for site in scope.of(ast.Return):
         value = site.node.value
         make = partial(put, site_of(site, site.node, "value"))
@@ -123,7 +123,7 @@ def _length(value: ast.expr | None) -> int:
 
 
 def graph(scope: Scope) -> Iterator[Rewrite]:
-    """A quantity that is cut from the graph on its way to the result."""
+    """A quantity that is detached from the graph on its way to the result."""
     if scope.is_constructor:
         return
     for site in scope.of(ast.Assign):
@@ -170,7 +170,7 @@ def arguments(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _handed_on(scope: Scope) -> Iterator[Rewrite]:
-    """Arguments that are not handed on, so that another function takes its own default."""
+    """Arguments that are not passed, so that another function uses its default."""
     for site in scope.of(ast.Call):
         args = site.node.args
         for count in range(1, len(args)):
@@ -236,7 +236,7 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _other_parts(site: Site) -> Iterator[Rewrite]:
-    """Another part of what is sliced: the rest of it, all of it, or its last entries."""
+    """Another part of the sliced tensor: the rest, all of it, or its last entries."""
     part = site.node
     if part.lower is None and part.upper is not None:
         for text, key in PARTS_OF_A_SLICE:
@@ -316,7 +316,7 @@ def effects(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
-    """Another of the parallel attributes stands in an argument of *call*, or two are exchanged."""
+    """The wrong one of parallel attributes is in an argument at *site*, or two are swapped."""
     found = [one for one in _parallel(scope) if _inside(one, scope) is site.node]
     yield from _targets(scope, site)
     others = [one for one in _parallel(scope) if _inside(one, scope) is not site.node]
@@ -360,7 +360,7 @@ def _parallel(scope: Scope) -> list[Site]:
 
 
 def _inside(site: Site, scope: Scope) -> ast.Expr | None:
-    """Return the statement in whose arguments the node at *site* stands."""
+    """Return the statement whose arguments contain the node at *site*."""
     for other in scope.of(ast.Expr):
         call = other.node.value
         if isinstance(call, ast.Call) and any(

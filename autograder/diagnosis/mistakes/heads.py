@@ -70,7 +70,7 @@ MIXED = (  # items or heads, of scores or weights
 
 
 def axes(scope: Scope) -> Iterator[Rewrite]:
-    """Axes that are not exchanged, only cut anew, or exchanged with others."""
+    """Axes that are not swapped, only reshaped, or swapped with the wrong ones."""
     for site in scope.of((ast.Call, ast.Attribute)):
         tensor = transposed(site.node)
         if tensor is None or scope.is_constructor:
@@ -107,7 +107,7 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _pair(node: ast.expr) -> str:
-    """Say which two axes are exchanged: of a matrix, or of what the two numbers name."""
+    """Name the two axes that are swapped: those of a matrix, or those with the two numbers."""
     match node:
         case ast.Call(ast.Attribute(), [one, other]) if {axis_of(one)[:3], axis_of(other)[:3]} == {
             "the"
@@ -125,7 +125,7 @@ def _is_cut(node: ast.expr | None) -> bool:
 
 
 def heads(scope: Scope) -> Iterator[Rewrite]:
-    """The results of heads, put together."""
+    """The results of heads, concatenated along the wrong axis or in the wrong order."""
     for site in scope.calls("cat", "concat"):
         parts = input_site(site)
         dim = option(site.node, "dim", 1)
@@ -140,7 +140,7 @@ def heads(scope: Scope) -> Iterator[Rewrite]:
 
 
 def new_shapes(scope: Scope) -> Iterator[Rewrite]:
-    """A new shape whose sizes stand in another order, or that is not taken."""
+    """A new shape with its sizes in the wrong order, or no new shape."""
     for site in scope.calls("view", "reshape"):
         call = site.node
         if not isinstance(call.func, ast.Attribute):
@@ -173,7 +173,7 @@ def _is_product(call: ast.Call) -> bool:
 
 
 def scores_of_one_item(scope: Scope) -> Iterator[Rewrite]:
-    """Scores and weights of one item, or of one head, that stand for all; or their mean."""
+    """Scores and weights of one item or one head, or their mean, used for all of them."""
     for site in scope.of(ast.Assign):
         role = role_of(site.node.targets[0])
         if role not in {"scores", "weights"}:
@@ -184,7 +184,7 @@ def scores_of_one_item(scope: Scope) -> Iterator[Rewrite]:
 
 
 def one_item(scope: Scope) -> Iterator[Rewrite]:
-    """Items of a batch that are not independent."""
+    """Quantities of one item of a batch, or their mean, used for all of them."""
     if scope.is_constructor or not scope.tensors:
         return
     name = scope.tensors[0]

@@ -7,7 +7,13 @@ from typing import Final, NamedTuple
 from msgspec import field
 
 from autograder.diagnosis.mistakes.vocabulary import capital
-from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
+from autograder.diagnosis.sentences import (
+    Sentence,
+    TextEntry,
+    fill,
+    read_entries,
+    require_placeholders,
+)
 from autograder.errors import CourseError
 
 PLACEHOLDERS: Final = frozenset(
@@ -44,17 +50,20 @@ class KindOfMistake(TextEntry, frozen=True):
             msg = f"questions of unknown variants: {', '.join(sorted(unknown))}"
             raise ValueError(msg)
 
-    def wording(self, variant: str, words: Mapping[str, object]) -> Wording:
-        """Return the sentences of *variant*, or of the kind, with *words* in their places."""
-        explanation = self.variants[variant] if variant else self.explanation
-        question = self.questions.get(variant, self.question)
-        return Wording(capital(explanation.format_map(words)), question.format_map(words))
-
 
 KINDS: Final = dict(read_entries(Path(__file__).with_name("kinds.toml"), KindOfMistake))
 SIZES: Final = frozenset({"scale_wrong_size", "scale_wrong_power"})  # which may equal one another
 WITHOUT_EFFECT: Final = frozenset({"argument_ignored"})  # a check with another value refutes it
 UNLIKELY: Final = frozenset(name for name, kind in KINDS.items() if kind.unlikely)
+
+
+def wording_at(key: str, words: Mapping[str, object]) -> Wording:
+    """Return the sentences at *key*, a kind or a kind and its variant, as in "mask_fill.zero"."""
+    name, _, variant = key.partition(".")
+    kind = KINDS[name]
+    explanation = fill(kind.variants[variant] if variant else kind.explanation, words, key)
+    question = fill(kind.questions.get(variant, kind.question), words, key)
+    return Wording(capital(explanation), question)
 
 
 def require_known(stage_words: Iterable[str]) -> None:
@@ -67,6 +76,6 @@ def require_known(stage_words: Iterable[str]) -> None:
 def wording(kind: str, stage_words: Mapping[str, tuple[str, str] | None]) -> Wording | None:
     """Return how a stage words *kind*; ``None`` if it silences it."""
     if kind not in stage_words:
-        return KINDS[kind].wording("", {})
+        return wording_at(kind, {})
     words = stage_words[kind]
     return Wording(*words) if words else None

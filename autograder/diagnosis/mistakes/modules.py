@@ -26,7 +26,7 @@ DRAWS = ("rand", "randn")
 
 CREATES = ("Linear", "Parameter", *DRAWS, "draw")
 
-MAX_ORDERED = 3  # all orders of more are too many; then only pairs are exchanged
+MAX_ORDERED = 3  # more have too many orders; then only pairs are swapped
 
 NAMES = {"rand": "uniform", "randn": "normal"}
 
@@ -116,7 +116,7 @@ def _seeds(scope: Scope, key: str) -> Iterator[Rewrite]:
 
 
 def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
-    """A parameter, a buffer and a plain tensor that stand in for one another."""
+    """A parameter, a buffer or a plain tensor in the place of another of them."""
     parameters = list(scope.calls("Parameter"))
     if parameters:
         frozen = any(
@@ -154,7 +154,7 @@ def _modules(scope: Scope) -> Iterator[Rewrite]:
 
 
 def biases_and_sizes(scope: Scope) -> Iterator[Rewrite]:
-    """Layers with a bias that they must not have, without one, or with exchanged sizes."""
+    """Layers with a bias that they must not have, without one, or with swapped sizes."""
     layers = list(scope.calls("Linear"))
     biased = [site for site in layers if any(one.arg == "bias" for one in site.node.keywords)]
     plain = [site for site in layers if site not in biased]

@@ -44,7 +44,7 @@ PAIRED = ("Linear", "rand", "randn", "draw", "transpose", "view", "reshape", "so
 
 
 def products(scope: Scope) -> Iterator[Rewrite]:
-    """A matrix product: operands exchanged, repeated, transposed, or not added up."""
+    """A matrix product: operands swapped, repeated, transposed, or not added up."""
     for site in scope.of(ast.BinOp):
         node = site.node
         if not isinstance(node.op, ast.MatMult):
@@ -143,7 +143,7 @@ def projections(scope: Scope) -> Iterator[Rewrite]:
 
 
 def layers(scope: Scope) -> Iterator[Rewrite]:
-    """A layer that is skipped, or exchanged with another one; another input of a layer."""
+    """A layer that is skipped or swapped with another one, or that gets the wrong input."""
     if scope.is_constructor or scope.owner is None:
         return
     found = [site for site in _uses_of_layers(scope) if role_of(site.node) in PROJECTIONS]
@@ -180,7 +180,7 @@ def _other_layers(scope: Scope, one: Site, other: Site) -> Iterator[Rewrite]:
 
 
 def _exchange(edits: Sequence[Edit], one: str, other: str) -> Rewrite:
-    """Two projections, exchanged by *edits*."""
+    """Return the mistake of two projections that *edits* swap."""
     group = f"exchange {' '.join(sorted((one, other), reverse=True))}"
     if {one, other} == {"queries", "keys"}:
         return mistake("projection_exchanged.queries_and_keys", edits, group)
@@ -202,7 +202,7 @@ def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
 
 
 def inputs(scope: Scope) -> Iterator[Rewrite]:
-    """Two arguments that are exchanged."""
+    """Two arguments that are swapped everywhere."""
     for one, other in combinations(scope.tensors, 2):
         sites = [site for site in scope.of(ast.Name) if site.node.id in {one, other}]
         sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]
@@ -221,8 +221,8 @@ def _uses_of_layers(scope: Scope) -> Iterator[Site]:
             yield site
 
 
-def handed_on(scope: Scope) -> Iterator[Rewrite]:
-    """Two arguments that are exchanged where they are handed on."""
+def call_arguments(scope: Scope) -> Iterator[Rewrite]:
+    """Two arguments that are swapped in one call."""
     for site in scope.of(ast.Call):
         if name_of(site.node.func) in PAIRED:
             continue  # other rules say what such calls mean
@@ -236,7 +236,7 @@ def handed_on(scope: Scope) -> Iterator[Rewrite]:
 
 
 def one_source(scope: Scope) -> Iterator[Rewrite]:
-    """One argument that stands for all the others."""
+    """One argument that is used in place of all the others."""
     names = [name for name in scope.tensors if name not in scope.optional]
     sites = [site for site in scope.of(ast.Name) if site.node.id in names[1:]]
     sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]

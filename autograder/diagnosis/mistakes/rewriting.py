@@ -7,7 +7,7 @@ from functools import cached_property
 from types import CodeType
 from typing import Any, NamedTuple
 
-from autograder.diagnosis.mistakes.kinds import KINDS
+from autograder.diagnosis.mistakes.kinds import wording_at
 from autograder.diagnosis.mistakes.vocabulary import is_parameter, role_of
 
 Make = Callable[[Any], Any]
@@ -27,7 +27,7 @@ class Site(NamedTuple):
 
     @property
     def node(self) -> Any:
-        """What stands there now."""
+        """The node that is there now."""
         if isinstance(self.holder, list):
             return self.holder[self.key]
         return getattr(self.holder, self.key)
@@ -41,12 +41,12 @@ class Site(NamedTuple):
 
     @property
     def place(self) -> tuple[int, Any]:
-        """What two edits of the same place have in common."""
+        """The key that edits of the same place share."""
         return id(self.holder), self.key
 
 
 class Edit(NamedTuple):
-    """A new node for a place, made of the one that stands there."""
+    """A new node for a place, made from the one that is there."""
 
     site: Site
     make: Make
@@ -76,8 +76,7 @@ def mistake(key: str, edits: Edit | Sequence[Edit], group: str = "", **words: ob
     *key* is a kind, or a kind and one of its variants, as in "mask_fill.zero"; *words* fill the
     placeholders of the sentences.
     """
-    kind, _, variant = key.partition(".")
-    said = KINDS[kind].wording(variant, words)
+    kind, said = key.partition(".")[0], wording_at(key, words)
     edits = (edits,) if isinstance(edits, Edit) else tuple(edits)
     group = group or f"{kind} {said.explanation}"
     return Rewrite(kind, said.explanation, said.question, edits, group)
@@ -190,7 +189,7 @@ def input_site(site: Site) -> Site | None:
 
 
 def option(call: ast.Call, name: str, position: int) -> ast.expr | None:
-    """Return the argument *name* of *call*, which may stand at *position* (from the tensor on)."""
+    """Return the argument *name* of *call*, which may be at *position* (from the tensor on)."""
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
@@ -210,14 +209,14 @@ def transposed(node: ast.expr | None) -> ast.expr | None:
 
 
 def swapped(first: int, old: ast.Call) -> ast.expr:
-    """Return a call with two neighbouring arguments exchanged, from *first* on."""
+    """Return a call whose arguments *first* and *first* + 1 are swapped."""
     args = list(old.args)
     args[first], args[first + 1] = args[first + 1], args[first]
     return ast.copy_location(ast.Call(old.func, args, old.keywords), old)
 
 
 class Scope:
-    """A function of the solution: its places, arguments, and what its names stand for.
+    """A function of the solution: its places, its arguments, and the meaning of its names.
 
     *methods* are it and the other methods of its class.
     """
@@ -241,7 +240,7 @@ class Scope:
 
     @cached_property
     def locals(self) -> dict[str, ast.expr]:
-        """What each name is assigned last."""
+        """The last value that each name is assigned."""
         return {
             site.node.targets[0].id: site.node.value
             for site in self.sites
@@ -250,7 +249,7 @@ class Scope:
 
     @cached_property
     def sources(self) -> dict[str, ast.expr]:
-        """What each name comes from, alone or as one of several."""
+        """The value that each name is assigned, alone or as one of several."""
         assigned = [site.node for site in self.of(ast.Assign)]
         return {
             node.id: one.value
@@ -284,7 +283,7 @@ class Scope:
         return Site(self.node.body, min(1, len(self.node.body) - 1), START)
 
     def of(self, kind: Any) -> Iterator[Site]:
-        """Yield the places at which a node of *kind* stands."""
+        """Yield the places of the nodes of *kind*."""
         return (site for site in self.sites if isinstance(site.node, kind))
 
     def calls(self, *names: str) -> Iterator[Site]:
@@ -340,7 +339,7 @@ class Exercise:
 
 
 def _reached(name: str, known: dict[str, Any], exercises: Sequence[str]) -> list[str]:
-    """List *name* after the helpers that it calls; other exercises stand for themselves."""
+    """List *name* after the helpers that it calls; other exercises are left out."""
     found = [name]
     for one in found:
         for node in ast.walk(known[one]):

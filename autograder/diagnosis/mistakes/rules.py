@@ -48,7 +48,7 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     contracts.checks,
     contracts.effects,
     heads.new_shapes,
-    projections.handed_on,
+    projections.call_arguments,
     contracts.forms_of_results,
     heads.scores_of_one_item,
     projections.one_source,

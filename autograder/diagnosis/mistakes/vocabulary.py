@@ -103,7 +103,7 @@ def counted(size: ast.expr | None) -> str:
 
 
 def alternatives(texts: Sequence[str], gap: str, *, more: bool) -> str:
-    """Join *texts* by "Or:"; one that several mistakes share stands there once."""
+    """Join *texts* by "Or:"; a text that several mistakes share appears once."""
     different = list(dict.fromkeys(texts))
     if len(different) == 1:
         return different[0]
@@ -112,5 +112,5 @@ def alternatives(texts: Sequence[str], gap: str, *, more: bool) -> str:
 
 
 def capital(text: str) -> str:
-    """Return *text* as it stands at the beginning of a sentence."""
+    """Return *text* with a capital letter, as at the beginning of a sentence."""
     return text[:1].upper() + text[1:]

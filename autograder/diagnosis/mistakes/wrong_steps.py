@@ -90,7 +90,7 @@ def lengths(scope: Scope) -> Iterator[Rewrite]:
 
 
 def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
-    """Arguments in whose place the same number always stands."""
+    """Arguments that are replaced by a fixed number."""
     for name in (one for one in scope.plain if one not in scope.optional):
         loads = [site for site in scope.of(ast.Name) if site.node.id == name]
         loads = [site for site in loads if isinstance(site.node.ctx, ast.Load)]
@@ -186,7 +186,7 @@ def stored(scope: Scope) -> Iterator[Rewrite]:
 
 
 def exchanged(scope: Scope) -> Iterator[Rewrite]:
-    """Two arguments of torch's functions that are exchanged."""
+    """Two arguments of torch's functions that are swapped."""
     for site in scope.calls("masked_fill"):
         if len(site.node.args) > 1:
             edit = put(site, "OBJECT.masked_fill(SECOND, FIRST)")

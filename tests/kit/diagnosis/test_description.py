@@ -49,6 +49,11 @@ def test_beside_hidden_inputs_a_pattern_has_no_word_of_an_answer(key: str):
     assert not re.search(r"\d|[{}]", pattern.diagnosis(shows_values=False).explanation)
 
 
+def test_each_placeholder_that_is_allowed_is_used():
+    """A name that no sentence has would let a typing error pass."""
+    assert {word for key in KEYS for word in words_of(key)} == description.PLACEHOLDERS
+
+
 def test_each_sentence_is_used_and_each_one_used_exists():
     """A sentence that no module names is dead."""
     trees = [ast.parse(path.read_text("utf-8")) for path in MODULES.glob("*.py")]

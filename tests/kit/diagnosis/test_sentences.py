@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
+from autograder.diagnosis.sentences import (
+    Sentence,
+    TextEntry,
+    fill,
+    read_entries,
+    require_placeholders,
+)
 from autograder.errors import CourseError
 
 
@@ -64,3 +70,10 @@ def test_what_is_no_table_is_refused(tmp_path, text: str):
 
     with pytest.raises(CourseError, match=str(path)):
         read(path, text)
+
+
+def test_a_word_that_is_not_given_is_named():
+    """The placeholder is right for other entries of the file, and this one has no word for it."""
+    assert fill("Hello {name}.", {"name": "you"}, "hello") == "Hello you."
+    with pytest.raises(CourseError, match="entry hello has the placeholder 'name'"):
+        fill("Hello {name}.", {}, "hello")

@@ -3,12 +3,19 @@
 import ast
 import re
 from pathlib import Path
+from string import Formatter
 
 import msgspec
 import pytest
 
 from autograder.diagnosis.mistakes import kinds
-from autograder.diagnosis.mistakes.kinds import KINDS, KindOfMistake, require_known, wording
+from autograder.diagnosis.mistakes.kinds import (
+    KINDS,
+    KindOfMistake,
+    require_known,
+    wording,
+    wording_at,
+)
 from autograder.errors import CourseError
 
 RULES = Path(kinds.__file__).parent
@@ -51,10 +58,22 @@ def test_each_sentence_is_used_and_each_one_used_exists():
     assert {key.partition(".")[0] for key in used} == set(KINDS)
 
 
+def test_each_placeholder_that_is_allowed_is_used():
+    """A name that no sentence has would let a typing error pass."""
+    texts = [
+        text
+        for kind in KINDS.values()
+        for text in (*kind.variants.values(), *kind.questions.values())
+    ]
+    words = {word for text in texts for _, word, _, _ in Formatter().parse(text) if word}
+
+    assert words == kinds.PLACEHOLDERS
+
+
 def test_a_variant_has_its_own_sentence_and_maybe_its_own_question():
     """Words fill the placeholders; the first one may begin the sentence."""
-    compared = KINDS["operand_repeated"].wording("compared", {"what": "the keys"})
-    size = KINDS["scale_wrong_power"].wording("size", {"what": "the scores"})
+    compared = wording_at("operand_repeated.compared", {"what": "the keys"})
+    size = wording_at("scale_wrong_power.size", {"what": "the scores"})
 
     assert compared.explanation == "The keys are compared with themselves."
     assert compared.question == "With what must the keys be compared?"
@@ -86,7 +105,7 @@ def test_a_stage_rewords_a_kind():
 
     assert wording("dtype", words) is None
     assert wording("scale_missing", words) == ("Not scaled.", "By what?")
-    assert wording("softmax_axis", words) == KINDS["softmax_axis"].wording("", {})
+    assert wording("softmax_axis", words) == wording_at("softmax_axis", {})
 
 
 def test_an_unknown_kind_is_refused():
