@@ -1,5 +1,8 @@
 """The golden diagnoses: what is said of many programs, by both sources of evidence.
 
+The programs are the misconceptions, the fresh programs, right ones among them, the right variants,
+rewrites of mistakes in many idioms (``tests/submissions/rewrites/<stage>/<mistake>__<idiom>.py``),
+programs that no mistake explains (``tests/submissions/unknown_mistakes``), and every tenth mutant.
 ``python -m tests.e2e.golden_diagnoses`` writes them; their diff shows what a change of the
 diagnosis changes. Each program has a block: its stage, where it comes from, its name and its
 exercise; what grading says, by the hidden suite and the solution; and what a student's machine
@@ -7,6 +10,7 @@ says, by the public suite and the fingerprints, unless it says just the same. Ea
 in a line: of how many failed checks it is, the mistakes that it names, and its sentence.
 """
 
+import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,6 +30,7 @@ from benchmarks.diagnosis import changed_exercise
 from tests.e2e.fresh_mistakes import programs
 
 ROOT = Path(__file__).parents[2]
+SUBMISSIONS = ROOT / "tests/submissions"
 FOLDER = Path(__file__).with_name("golden_diagnoses")
 EACH = 10  # every tenth mutant
 
@@ -54,12 +59,23 @@ def programs_of(stage: Stage) -> Iterator[Program]:
         for exercise in wrong or [each.name for each in stage.exercises]:
             origin = "fresh" if one.mistakes else "right"
             yield Program(origin, one.id, exercise, f"{solution}\n\n{one.code}")
+    for path in sorted((SUBMISSIONS / "rewrites" / stage.name).glob("*.py")):
+        yield _instead(stage, "rewrite", path.stem, path.read_text("utf-8"))
+    for path in sorted((SUBMISSIONS / "unknown_mistakes").glob(f"{stage.name[:2]}_*.py")):
+        yield _instead(stage, "unknown", path.stem[3:], path.read_text("utf-8"))
     for path in stage.variants:
         for each in stage.exercises:
             yield Program("variant", path.stem, each.name, path.read_text("utf-8"))
     for one in list(mutants(solution, stage.solution.name))[::EACH]:
         exercise = changed_exercise(stage, solution, one.text)
         yield Program("mutant", f"{one.label}, line {one.line}", exercise, one.text)
+
+
+def _instead(stage: Stage, origin: str, name: str, code: str) -> Program:
+    """Put *code* in the place of the exercise that it defines."""
+    defined = {getattr(node, "name", "") for node in ast.parse(code).body}
+    exercise = next(each.name for each in stage.exercises if each.name in defined)
+    return Program(origin, name, exercise, f"{stage.solution.read_text('utf-8')}\n\n{code}")
 
 
 def blocks(course: Course, stage: Stage) -> dict[str, str]:

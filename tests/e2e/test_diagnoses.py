@@ -1,23 +1,130 @@
-"""What is said of many programs, by both sources of evidence, is what was said before.
+"""What is said of wrong programs, by both sources of evidence, and that right ones earn everything.
 
 A change of a golden diagnosis is a commit with its reason; ``golden_diagnoses.py`` writes them.
 """
 
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from difflib import unified_diff
 
 import pytest
 
 from autograder.course import load
-from tests.e2e.golden_diagnoses import ROOT, blocks, golden, text_of
+from autograder.diagnosis import misconceptions
+from autograder.diagnosis.mistakes.kinds import KINDS
+from autograder.results import ExerciseResult
+from tests.e2e.conftest import GradeClass
+from tests.e2e.fresh_mistakes import Program, kinds, programs, submit
+from tests.e2e.golden_diagnoses import ROOT, SUBMISSIONS, blocks, golden, text_of
 
 COURSE = load(ROOT)
+STAGES = [stage.name for stage in COURSE.stages]
+FRESH = programs()
+WRONG = [one for one in FRESH if one.mistakes]
+RIGHT = [one for one in FRESH if not one.mistakes]
+PER_STAGE = {0: 3, 1: 10, 2: 6}  # programs by their number of mistakes, at least
+NAMED = {1: (150, 155), 2: (62, 71)}  # at least, of all programs with so many mistakes
+LINE = re.compile(r"\d+ of \d+: ([a-zA-Z_ /+]+): ")
 
 
-@pytest.mark.parametrize("stage", [stage.name for stage in COURSE.stages])
+def named_by_grading() -> dict[tuple[str, str], set[str]]:
+    """Return the mistakes that grading names, by origin and name of the program."""
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for stage in COURSE.stages:
+        known = {item.id for item in misconceptions.read(stage.misconceptions)} | KINDS.keys()
+        for block in golden(stage.name).split("\n\n"):
+            title, _, text = block.partition("\n")
+            origin, name = title.removeprefix("## ").rpartition(" (")[0].split(": ", 1)
+            lines = LINE.findall(text.partition("recorded:")[0])
+            names = {name for line in lines for name in re.split(r" / | \+ ", line)}
+            found[origin, name if origin != "rewrite" else f"{stage.name}/{name}"] |= names & known
+    return found
+
+
+@pytest.mark.parametrize("stage", STAGES)
 def test_diagnoses_are_golden(stage: str):
     """Grading and a student's machine say of each program what the golden file holds."""
     found = blocks(COURSE, COURSE.stage(stage))
     expected, given = (text.splitlines() for text in (golden(stage), text_of(found)))
 
     assert "\n".join(unified_diff(expected, given, "golden", "now", lineterm="", n=3)) == ""
-    assert not any(title.startswith(("## right", "## variant")) for title in found)
+
+
+def test_no_right_program_has_a_diagnosis():
+    """Right programs and variants pass every check, in any idiom."""
+    titles = [line for stage in STAGES for line in golden(stage).splitlines() if line[:2] == "##"]
+
+    assert len(titles) > 600
+    assert [title for title in titles if title.startswith(("## right", "## variant"))] == []
+
+
+@pytest.mark.parametrize("count", NAMED)
+def test_fresh_mistakes_have_names(count: int):
+    """A program with two mistakes has two names, or one in each of two exercises."""
+    named = named_by_grading()
+    least, every = NAMED[count]
+    wanted = [one for one in WRONG if len(one.mistakes) == count]
+
+    assert len(wanted) == every
+    assert sum(len(named["fresh", one.id]) >= count for one in wanted) >= least
+
+
+def test_a_mistake_is_named_in_any_idiom():
+    """A rewrite of a misconception is named as this, or as one that no answer can distinguish."""
+    named = named_by_grading()
+    unnamed = []
+    for path in sorted((SUBMISSIONS / "rewrites").glob("*/*.py")):
+        stage, mistake = path.parent.name, path.stem.split("__")[0]
+        bank = {item.id: item for item in misconceptions.read(COURSE.stage(stage).misconceptions)}
+        same = {mistake, *(bank[mistake].ties if mistake in bank else ())}
+        if not same & named["rewrite", f"{stage}/{path.stem}"]:
+            unnamed.append(path.name)
+
+    assert unnamed == []
+
+
+@pytest.fixture
+def grade(grade_class: GradeClass) -> Callable[[Program], tuple[ExerciseResult, ...]]:
+    """Grades a program in the sandbox."""
+    return lambda program: grade_class([submit(COURSE, program)])[0].exercises
+
+
+@pytest.mark.nightly  # that a failed check costs its points in the sandbox, many files here assert
+@pytest.mark.parametrize("program", WRONG, ids=lambda one: f"{one.stage}-{one.id}")
+def test_a_mistake_loses_points(program: Program, grade):
+    """Every exercise with a mistake loses points."""
+    exercises = {mistake.exercise for mistake in program.mistakes}
+    lost = {one.name for one in grade(program) if one.score < one.max_score}
+
+    assert exercises <= lost
+
+
+@pytest.mark.parametrize("program", RIGHT, ids=lambda one: f"{one.stage}-{one.id}")
+def test_a_right_program_earns_everything(program: Program, grade):
+    """A right program earns all points of every exercise, whatever its idiom."""
+    exercises = grade(program)
+
+    assert len(exercises) == len(COURSE.stage(program.stage).exercises)
+    assert [one.name for one in exercises if one.score < one.max_score] == []
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_has_programs(stage: str):
+    """Each stage has right programs, programs with one mistake and with two, and rewrites."""
+    counts = Counter(len(one.mistakes) for one in FRESH if one.stage == stage)
+
+    assert all(counts[mistakes] >= least for mistakes, least in PER_STAGE.items())
+    assert list((SUBMISSIONS / "rewrites" / stage).glob("*.py"))
+
+
+def test_every_program_has_its_own_id():
+    """Ids are unique, also between stages."""
+    assert len({one.id for one in FRESH}) == len(FRESH)
+
+
+def test_kinds_are_a_closed_list():
+    """Each mistake has kinds of the list, and each kind of the list has a mistake."""
+    used = {kind for one in FRESH for mistake in one.mistakes for kind in mistake.kinds}
+
+    assert used == set(kinds())
