@@ -5,10 +5,8 @@ import gc
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -17,7 +15,6 @@ from typer import Argument, Option
 
 from autograder import __version__
 from autograder.course import Course, Handout, Stage, course_secret, find_root, load
-from autograder.disk import require_space
 from autograder.errors import (
     AutograderError,
     ClusterError,
@@ -25,14 +22,15 @@ from autograder.errors import (
     UnclearOwnerError,
     UsageError,
 )
-from autograder.results import Results, Status, json_parts
-from autograder.stored_results import read_record, score_changes, scores_of
+from autograder.results import Results, Status
+from autograder.stored_results import read_record, scores_of
 
 if TYPE_CHECKING:  # each command imports what it uses, so that `--help` does not wait for torch
     from autograder.exports.export_file import ExportFile
-    from autograder.exports.grade_table import GradeTable
-    from autograder.gradebook.writer import Writer, Written
+    from autograder.gradebook.course_gradebook import CourseGradebook
+    from autograder.gradebook.writer import Writer
     from autograder.grading.journal import Journal
+    from autograder.grading.run import Run, Written
     from autograder.student.progress import Progress, Task
     from autograder.submission.hand_ins import FindOptions, Found
     from autograder.submission.lazy_submissions import LazySubmissions
@@ -358,40 +356,38 @@ def grade(  # noqa: PLR0913  # each is an option of the command
     nothing is graded where that holds for all; 2 when nothing could be graded.
     """
     with _errors_as_messages("grade --gradebook" if gradebook else "grade"):
+        from autograder.grading import run as runs  # noqa: PLC0415  # only this command needs it
+        from autograder.submission.lazy_submissions import LazySubmissions  # noqa: PLC0415  # likewise
+
         found = _course(course)
         only = found.graded_stage(stage) if stage else None
-        people = _roster(found, roster, in_gradebook=gradebook)
+        book = _gradebook(found) if gradebook else None
+        people = _roster(roster, book)
         places = _find(found, paths, only, _find_options(people, worksheet, unwrap=unwrap))
-        _require_writable(json, report)
-        submissions = _submissions(places)
-        if gradebook:
-            submissions = _stamped(found, submissions, people)
-        writer = _writer(found, submissions) if gradebook else None
-        judge = _on_cluster(cluster, cluster_course) if cluster else None
-        with _journal(json, fresh=fresh) as journal:
-            results = _grade(found, submissions, journal, isolation, jobs, judge)
-            faults: list[str] = []  # one of these files may fail, and the others are written
-            written = None
-            if json is not None:
-                with _noting(faults):
-                    _write_record(json, results, show_changes=writer is None)
-            if writer is not None:
-                with _noting(faults):
-                    written = writer.write(submissions, results.submissions)
-                    faults += [f"not in the gradebook: {fault}" for fault in written.faults]
-            if writer is not None and written is None and json is None:  # nothing else keeps them
-                with _noting(faults):
-                    _write_record(None, results, show_changes=False)
-            if report is not None:
-                from autograder.reports.html import write_pages  # noqa: PLC0415  # imports jinja2
-
-                with _noting(faults):
-                    names = _names(found, people, in_gradebook=gradebook)
-                    typer.echo(f"report: {write_pages(found, results, report, names)}")
+        options = runs.RunOptions(
+            record=json, report=report, fresh=fresh, isolation=isolation, jobs=jobs
+        )
+        options.require_writable()
+        submissions = LazySubmissions.of(places)
+        if book is not None:
+            submissions = _stamped(book, submissions, people)
+        run = runs.Run(
+            course=found,
+            submissions=submissions,
+            options=options,
+            writer=_writer(book, submissions) if book else None,
+            grade_each=runs.on_cluster(cluster, cluster_course) if cluster else None,
+            names=lambda: _names(people, book),
+        )
+        with run.open_journal() as journal:
+            results = _grade(run, journal)
+            saved = run.save(results)
+            for message in saved.messages:
+                typer.echo(message)
             _print_results(found, results)
-            if written is not None:
-                _report_written(written)
-            _report_faults(results, faults)
+            if saved.written is not None:
+                _report_written(saved.written)
+            _report_faults(results, saved.faults)
         _fail_where_set_aside(places)
 
 
@@ -459,19 +455,16 @@ def collect(
     unclear whose a hand-in is: it is set aside, or nothing is collected where that holds for all.
     """
     with _errors_as_messages("collect"):
-        from autograder.gradebook.collection import Collection, register_people  # noqa: PLC0415  # imports nbgrader
-        from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # likewise
-
         found = _course(course)
-        people = _roster(found, roster, in_gradebook=True)
+        book = _gradebook(found)
+        people = _roster(roster, book)
         options = _find_options(people, worksheet, unwrap=unwrap)
         places = _find(found, paths, found.graded_stage(stage), options)
-        collection = Collection(NbgraderSetup.of_course(found), found.graded_stage(stage))
+        collection = book.collection(found.graded_stage(stage))
         for place in places:
             written, remarks = collection.write(place, again=again)
             _remark(remarks)
-            if people is not None:
-                register_people(found, people, [item.student for item in place.hand_ins])
+            book.register(people, [item.student for item in place.hand_ins])
             typer.echo(f"{written} hand-ins of {collection.stage.name} are in submitted/.")
         _fail_where_set_aside(places)
 
@@ -515,7 +508,7 @@ def export(
             course=found,
             record=record,
             download=fill,
-            grades=_grade_table(found) if gradebook else None,
+            grades=_gradebook(found).grade_table() if gradebook else None,
             stage=found.graded_stage(stage).name if stage else "",
             grade_column=grade_column,
         )
@@ -557,12 +550,13 @@ def feedback(
         from autograder.submission.roster import Roster  # noqa: PLC0415  # only three commands need it
 
         found = _course(course)
-        people = _roster(found, roster, in_gradebook=gradebook) or Roster(())
+        book = _gradebook(found) if gradebook else None
+        people = _roster(roster, book) or Roster(())
         request = feedback_zip.FeedbackRequest(
             platform=platform,
             stage=stage,
             download=feedback_zip.download_names(download) if download else (),
-            grades=_grade_table(found) if gradebook else None,
+            grades=book.grade_table() if book else None,
             identify=people.identify,
             names=people.names,
         )
@@ -776,78 +770,6 @@ def _task(exercise: str) -> "tuple[Handout, Progress, Task]":
     return own, known, find_task(own, known, exercise)
 
 
-def _require_writable(json: Path | None, report: Path | None) -> None:
-    """Raise ``UsageError`` before the grading for what could not be written after it."""
-    if json is not None and json.is_dir():
-        msg = f"{json} is a folder; name a file for the record."
-        raise UsageError(msg)
-    if json is not None and not json.resolve().parent.is_dir():
-        msg = f"There is no folder {json.parent} to write {json.name} into."
-        raise UsageError(msg)
-    if report is not None and report.exists() and not report.is_dir():
-        msg = f"{report} is a file; name a folder for the report."
-        raise UsageError(msg)
-    if json is not None and _is_file_to_be(json):
-        _probe(json.resolve().parent)
-    if report is not None:
-        _probe(report)
-
-
-def _is_file_to_be(path: Path) -> bool:
-    """Whether *path* is no pipe and no /dev/stdout."""
-    return path.is_file() or not path.exists()
-
-
-def _probe(folder: Path) -> None:
-    """Raise ``UsageError`` if no file can be written into *folder*, which is made if need be."""
-    try:
-        require_space(folder)
-    except OSError as error:
-        msg = f"Nothing was graded, as {folder} can't be written: {error.strerror}."
-        raise UsageError(msg) from None
-
-
-def _write_record(file: Path | None, results: Results, *, show_changes: bool) -> None:
-    """Write the record to *file*; raises ``UsageError`` that says where it is kept instead."""
-    from autograder.exports.export_file import write_file  # noqa: PLC0415  # only this command needs it
-
-    changes = _changes(file, results) if file is not None and show_changes else ""
-    problem = "The gradebook has none of these grades."
-    if file is not None:
-        try:
-            write_file(file, json_parts(results))
-        except UsageError as error:
-            problem = str(error)
-        else:
-            if changes:
-                typer.echo(changes)
-            return
-    kept = Path(tempfile.mkdtemp(prefix="grades-")) / "results.json"
-    write_file(kept, json_parts(results))
-    msg = f"{problem} The record of this run is {kept}."
-    raise UsageError(msg)
-
-
-def _changes(file: Path, results: Results) -> str:
-    """Say which scores differ from those of the record in *file*, if it holds one."""
-    if not file.is_file():
-        return ""
-    try:
-        earlier = read_record(file)
-        return str(score_changes(earlier, results))
-    except UsageError:
-        return ""
-
-
-@contextmanager
-def _noting(faults: list[str]) -> Iterator[None]:
-    """Add an error to *faults* and go on: what was graded shall not be lost."""
-    try:
-        yield
-    except (AutograderError, OSError) as error:
-        faults.append(str(error))
-
-
 def _report_faults(results: Results, faults: list[str]) -> None:
     """Print what could not be written; exit code 1 if there is any, or after a grader error."""
     for fault in faults:
@@ -882,43 +804,29 @@ def _find(
     return places
 
 
-def _roster(course: Course, file: Path | None, *, in_gradebook: bool) -> "Roster | None":
+def _gradebook(course: Course) -> "CourseGradebook":
+    from autograder.gradebook.course_gradebook import CourseGradebook  # noqa: PLC0415  # imports nbgrader
+
+    return CourseGradebook(course)
+
+
+def _roster(file: Path | None, book: "CourseGradebook | None") -> "Roster | None":
     """Read the roster, or ask the gradebook; None: nobody has another id."""
     from autograder.submission.roster import Roster  # noqa: PLC0415  # only three commands need it
 
-    if not in_gradebook:
-        return Roster.read(file) if file else None
-    from autograder.gradebook.collection import roster_of_gradebook  # noqa: PLC0415  # imports nbgrader
-    from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # likewise
-
-    setup = NbgraderSetup.of_course(course)
-    if not setup.has_gradebook:  # nothing is written before it is clear whose the hand-ins are
-        return Roster.read(file) if file else None
-    with setup.gradebook() as book:
-        if file is not None:
-            return Roster.read(file, [student.id for student in book.students])
-        known = roster_of_gradebook(book)
-        return known if known.people else None
-
-
-def _submissions(places: "list[Found]") -> "LazySubmissions":
-    from autograder.submission.lazy_submissions import LazySubmissions  # noqa: PLC0415  # one command
-
-    return LazySubmissions.of(places)
+    if book is not None:
+        return book.roster(file)
+    return Roster.read(file) if file else None
 
 
 def _stamped(
-    course: Course, submissions: "LazySubmissions", roster: "Roster | None"
+    book: "CourseGradebook", submissions: "LazySubmissions", roster: "Roster | None"
 ) -> "LazySubmissions":
     """Give late submissions a time, and the gradebook the names of the roster."""
-    from autograder.gradebook import collection  # noqa: PLC0415  # imports nbgrader
-
-    if roster is not None:
-        students = [item.student for item in submissions.outlines()]
-        collection.register_people(course, roster, students)
-    stamp, remarks = collection.late_stamper(course, submissions.outlines())
+    book.register(roster, [item.student for item in submissions.outlines()])
+    stamped, remarks = book.stamped(submissions)
     _remark(remarks)
-    return submissions.changed_by(stamp)
+    return stamped
 
 
 def _remark(remarks: Iterable[str]) -> None:
@@ -932,40 +840,18 @@ def _fail_where_set_aside(places: "list[Found]") -> None:
         raise typer.Exit(1)
 
 
-def _journal(record: Path | None, *, fresh: bool) -> "Journal":
-    """Open the journal beside *record*, if that is to be a file; else a temporary one."""
-    from autograder.grading.journal import Journal  # noqa: PLC0415  # only this command needs it
-
-    is_file = record is not None and _is_file_to_be(record)
-    return Journal(record.resolve() if record and is_file else None, fresh=fresh)
-
-
-def _grade(  # what decides a run
-    course: Course,
-    submissions: "LazySubmissions",
-    journal: "Journal",
-    isolation: str | None,
-    jobs: int,
-    judge: Callable[..., Results] | None,
-) -> Results:
-    """Grade *submissions* by *judge*, or on this machine; go on where *journal* ends."""
-    from autograder.grading.journal import grade_with_journal  # noqa: PLC0415  # one command
-
-    if not course_secret(course.root):
+def _grade(run: "Run", journal: "Journal") -> Results:
+    """Grade; show the progress, and say what the instructor should know about the run."""
+    if not course_secret(run.course.root):
         typer.echo(
             "No course secret: hidden inputs are those of every public copy (docs/security.md).",
             err=True,
         )
-    with _telling_where_to_go_on(journal.file), _progress(len(submissions)) as advance:
-        results = grade_with_journal(
-            course,
-            submissions,
-            journal,
-            isolation=isolation,
-            jobs=jobs or None,
-            on_done=advance,
-            grade_each=judge,
-        )
+    with (
+        _telling_where_to_go_on(journal.file),
+        _progress(len(run.submissions)) as advance,
+    ):
+        results = run.grade(journal, advance)
     if journal.fault and journal.file:
         typer.echo(f"{journal.file} is not complete: {journal.fault}.", err=True)
     return results
@@ -985,12 +871,6 @@ def _telling_where_to_go_on(journal: Path | None) -> Iterator[None]:
         raise
 
 
-def _on_cluster(address: str, folder: str) -> Callable[..., Results]:
-    from autograder.grading import cluster  # noqa: PLC0415  # imports distributed and torch
-
-    return partial(cluster.grade_each, address=address, folder=folder)
-
-
 def _print_results(course: Course, results: Results) -> None:
     """Print a single submission in full, and the table."""
     from rich.console import Console  # noqa: PLC0415  # only this command needs it
@@ -1006,33 +886,18 @@ def _print_results(course: Course, results: Results) -> None:
         console.print(table)
 
 
-def _writer(course: Course, submissions: "LazySubmissions") -> "Writer":
-    from autograder.gradebook.writer import Writer  # noqa: PLC0415  # imports nbgrader
-
-    writer = Writer(course, submissions.outlines())
+def _writer(book: "CourseGradebook", submissions: "LazySubmissions") -> "Writer":
+    writer = book.writer(submissions)
     for stage in writer.registered:
         typer.echo(f"Registered {stage} in the gradebook.")
     return writer
 
 
-def _grade_table(course: Course) -> "GradeTable":
-    from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # imports nbgrader
-    from autograder.gradebook.grade_export import grade_table_of_gradebook  # noqa: PLC0415  # likewise
-
-    setup = NbgraderSetup.of_course(course)
-    with setup.gradebook() as book:
-        return grade_table_of_gradebook(book, course, setup.coursedir)
-
-
-def _names(course: Course, people: "Roster | None", *, in_gradebook: bool) -> dict[str, str]:
+def _names(people: "Roster | None", book: "CourseGradebook | None") -> dict[str, str]:
     """Return the names of the students who have one, by the gradebook or the roster."""
-    if not in_gradebook:
-        return people.names if people else {}
-    from autograder.gradebook.connection import NbgraderSetup  # noqa: PLC0415  # imports nbgrader
-    from autograder.gradebook.grade_export import names_of_gradebook  # noqa: PLC0415  # likewise
-
-    with NbgraderSetup.of_course(course).gradebook() as book:
-        return names_of_gradebook(book)
+    if book is not None:
+        return book.names()
+    return people.names if people else {}
 
 
 def _report_written(written: "Written") -> None:

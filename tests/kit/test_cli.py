@@ -259,8 +259,8 @@ def test_a_gradebook_that_fails_after_the_grading_loses_nothing(
 ):
     """Without --json, the record is kept all the same; no traceback, and the table is shown."""
     recorded(5.0)
-    writer = SimpleNamespace(write=lambda *_given: full_disk())
-    monkeypatch.setattr("autograder.cli._writer", lambda *_given: writer)
+    writer = SimpleNamespace(write=lambda *_given: full_disk(), registered=())
+    monkeypatch.setattr("autograder.gradebook.course_gradebook.Writer", lambda *_given: writer)
     result = invoke("grade", module, "--gradebook")
 
     assert result.exit_code == 1
