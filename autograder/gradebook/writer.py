@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import sqlalchemy
 from nbgrader.api import BaseCell, Gradebook
@@ -32,6 +31,7 @@ from autograder.gradebook.score_rows import (
     set_late_penalty,
     submitted_notebook,
 )
+from autograder.grading.run import Written
 from autograder.results import SubmissionResult
 from autograder.stored_results import ScoreChanges
 from autograder.submission import Submission
@@ -40,17 +40,6 @@ from autograder.submission.lazy_submissions import SubmissionOutline
 
 READ_ONLY = 0o444  # nbgrader's permissions for graded files
 _NO_CHANGE = sqlalchemy.text("UPDATE assignment SET name = name WHERE 1 = 0")
-
-
-class Written(NamedTuple):
-    """How many submissions were written to the gradebook, and why others could not be.
-
-    *remarks* are for the instructor: what changed, and what should be graded again.
-    """
-
-    submissions: int
-    faults: tuple[str, ...]
-    remarks: tuple[str, ...] = ()
 
 
 class Writer:

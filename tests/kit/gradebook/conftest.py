@@ -13,7 +13,8 @@ from autograder import course as courses
 from autograder.authoring import lab_notebook
 from autograder.authoring.lab_notebook import Notebook
 from autograder.course import Course
-from autograder.gradebook.writer import Writer, Written
+from autograder.gradebook.writer import Writer
+from autograder.grading.run import Written
 from autograder.results import (
     SubmissionResult,
 )

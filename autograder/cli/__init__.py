@@ -1,0 +1,31 @@
+"""The command line: ``autograder COMMAND``."""
+
+import atexit
+import gc
+from typing import Annotated
+
+import typer
+
+from autograder import __version__
+from autograder.cli.command_group import CommandGroup
+
+# Python ends with searches for garbage in all of torch, which take 0.3 s and free nothing.
+atexit.register(gc.freeze)
+
+app = typer.Typer(
+    cls=CommandGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Teach attention mechanisms, and grade submissions in a sandbox.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def _main(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"autograder {__version__}")
+        raise typer.Exit

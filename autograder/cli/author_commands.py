@@ -1,0 +1,70 @@
+"""Commands that write the files of a course."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from autograder.authoring import new_course as courses
+from autograder.authoring import new_stage as skeletons
+from autograder.authoring import release as releasing
+from autograder.cli import inputs, options, output
+
+app = typer.Typer()
+
+
+@app.command()
+def release(
+    *,
+    check: Annotated[bool, Option("--check", help="Only list what is stale.")] = False,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Build the stubs and the assignments from the solutions."""
+    course = inputs.find_course(course_folder)
+    stale = [f"{path} is stale" for path in releasing.stale(course)] if check else []
+    if not check:
+        built = releasing.build(course)
+        output.print_lines(f"built {path.relative_to(course.root)}" for path in built)
+        output.print_lines(releasing.left_out(built))
+    _report_stale([*stale, *releasing.leaks(course)], list(releasing.kept(course)))
+
+
+@app.command("new-stage")
+def new_stage(
+    name: Annotated[str, Argument(metavar="NAME", help="Such as 11_your_stage.")],
+    *,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Write the skeleton of a stage, which `release` and `verify` accept as it is."""
+    course = inputs.find_course(course_folder)
+    written = skeletons.new_stage(course, name)
+    output.print_lines(f"wrote {path.relative_to(course.root)}" for path in written)
+    number = name.partition("_")[0]
+    typer.echo(f"Next: autograder release, then autograder verify --stage {number}.")
+
+
+@app.command("new-course")
+def new_course(
+    folder: Annotated[Path, Argument(metavar="DIR", help="The new folder.")],
+    *,
+    stages: Annotated[str, Option(help="The stages by name or number, such as 01,04,05,10.")],
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Make a course of some stages of this one, in a folder of its own."""
+    wanted = [name.strip() for name in stages.split(",") if name.strip()]
+    made = courses.new_course(inputs.find_course(course_folder), wanted, folder)
+    typer.echo(f"{folder}: {', '.join(made.course.file.stages)}")
+    if made.mentioned:
+        titles = "”, “".join(made.mentioned)
+        typer.echo(f"Labs mention topics that this course leaves out: “{titles}”. Reread them.")
+    typer.echo(f"Next: cd {folder}, then autograder verify.")
+
+
+def _report_stale(findings: list[str], kept: list[str]) -> None:
+    """Print what is stale; exit code 1 if anything is."""
+    output.print_remarks(f"✗ {finding}" for finding in [*findings, *kept])
+    if findings:
+        typer.echo("Run `autograder release` to build what is stale.", err=True)
+    if findings or kept:
+        raise typer.Exit(1)

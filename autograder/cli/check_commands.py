@@ -1,0 +1,95 @@
+"""Commands that check a learner's own work."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from autograder.cli import inputs, options, output
+from autograder.reports.terminal import render, self_check_text
+from autograder.student import check as checking
+from autograder.student import learner_folder
+from autograder.student import watch as watching
+
+app = typer.Typer()
+
+
+@app.command()
+def check(
+    name: Annotated[
+        str,
+        Argument(
+            metavar="[STAGE | FILE]",
+            help="A stage by name or number, a .py or a .ipynb (default: the stage's folder here).",
+        ),
+    ] = "",
+    *,
+    hidden: Annotated[
+        bool, Option("--hidden", help="Run the hidden suite, too, where the course has it.")
+    ] = False,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Check your own work: what is right, what to fix first, and what comes next.
+
+    Exit code 0 when every check passed, 1 when something is left to do.
+    """
+    here = Path.cwd()
+    target = checking.find_target(name, here, course_folder, hidden=hidden)
+    feedback = checking.check(target)
+    passed = [exercise.name for exercise in feedback.exercises if exercise.first is None]
+    learner_folder.remember(target.file, target.stage.name, passed)
+    width, colour = output.terminal()
+    typer.echo(self_check_text(feedback, here, width, colour=colour), nl=False)
+    if not feedback.complete:
+        raise typer.Exit(1)
+
+
+@app.command()
+def watch(folder: options.LearnerFolder = None) -> None:
+    """Check the exercise that you work on each time you save it: one problem at a time."""
+    typer.echo(watching.watch(inputs.find_handout(folder)))
+
+
+@app.command()
+def hunt(
+    stage: Annotated[str, Argument(metavar="STAGE", help="A stage that is done.")],
+    *,
+    answer: Annotated[
+        int | None, Option("--answer", help="The number that answers the question.")
+    ] = None,
+    new: Annotated[bool, Option("--new", help="Begin another hunt in this stage.")] = False,
+) -> None:
+    """Hunt a bug that was put into your own code: see it, mend it, write a test that catches it.
+
+    Run it again after each step. Exit code 0 when your test catches every mistake, else 1.
+    """
+    from autograder.student.hunt import Hunt  # noqa: PLC0415  # imports torch, which `watch` does not need
+
+    handout = inputs.find_handout(None)
+    width, colour = output.terminal()
+    with closing(Hunt(handout, handout.stage(stage), _small_changes)) as bug_hunt:
+        if new or bug_hunt.is_new:
+            typer.echo("Changing your code in many small ways; this takes some seconds.")
+            bug_hunt.begin()
+        elif bug_hunt.is_slow:
+            typer.echo("Running your code; this takes some seconds.")
+        report = bug_hunt.go_on(answer, width)
+        typer.echo(render(report.parts, width, colour=colour), nl=False)
+        while report.asks and sys.stdin.isatty():
+            report = bug_hunt.go_on(typer.prompt("Your answer", type=int), width)
+            typer.echo(render(report.parts, width, colour=colour), nl=False)
+        if report.asks:
+            typer.echo(f"Answer with: autograder hunt {stage} --answer NUMBER")
+    if not report.done:
+        raise typer.Exit(1)
+
+
+def _small_changes(text: str, lines: Sequence[range]) -> list[tuple[str, str]]:
+    """List each small change within *lines* of *text*, and the text after it."""
+    from autograder.authoring.mutation import mutants_in  # noqa: PLC0415  # imports torch, as above
+
+    return [(mutant.label, mutant.text) for mutant in mutants_in(text, lines)]

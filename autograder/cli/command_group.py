@@ -1,0 +1,120 @@
+"""The group of all commands: it imports a command on use, and prints errors as messages."""
+
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
+
+from autograder.errors import AutograderError, UnclearOwnerError
+
+# Optional libraries by the name that is imported, and the extra that installs each.
+EXTRAS: Final = {
+    "distributed": "cluster",
+    "jupyterlab": "lab",
+    "matplotlib": "lab",
+    "nbformat": "instructor",
+    "nbgrader": "instructor",
+}
+_WORDS: Final = f"{__name__}.words"  # the key of the words after the group's own options
+
+# `--help` is quick because it reads this table, and imports no command.
+SUMMARIES: Final = {
+    "Learners": {
+        "check": "Check your own work: what is right, what to fix first, and what comes next.",
+        "start": "Make a folder of your own with every stage; what you have changed there is kept.",
+        "watch": "Check the exercise that you work on each time you save it: one problem at a "
+        "time.",
+        "hint": "Show a hint: first a question, then a direction, then nearly the line.",
+        "next": "Say which exercise comes next, and where it stands.",
+        "progress": "Show your stages: how many exercises pass, and how many minutes are left.",
+        "reset": "Put an exercise back as you received it; a copy of your file is kept.",
+        "solution": "Show the solution of an exercise that you have solved; only where the course "
+        "is.",
+        "hunt": "Hunt a bug that was put into your own code: see it, mend it, write a test that "
+        "catches it.",
+    },
+    "Instructors": {
+        "grade": "Grade submissions with the hidden suites, each in a sandbox.",
+        "diff": "Compare two records: who gained, who lost, and by which check.",
+        "explain": "Say how a grade came about: what was judged, when, by what, and each check's "
+        "points.",
+        "collect": "Collect a download into nbgrader's submitted/ folder, with times and the "
+        "course's own ids.",
+        "export": "Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.",
+        "feedback": "Pack each student's page into the zip that Canvas or Moodle hands back.",
+        "bundle": "Pack the course for a platform that runs the grader itself: a zip for "
+        "Gradescope.",
+    },
+    "Authors": {
+        "release": "Build the stubs and the assignments from the solutions.",
+        "verify": "Check the course: stubs earn 0, solutions full marks, every misconception is "
+        "found.",
+        "mutate": "Change the solutions in small ways and list the changes that no hidden check "
+        "notices.",
+        "diagnose": "Show which explanations of a file's mistakes were tried, and how far each "
+        "matched.",
+        "new-stage": "Write the skeleton of a stage, which `release` and `verify` accept as it is.",
+        "new-course": "Make a course of some stages of this one, in a folder of its own.",
+        "doctor": "Examine this machine: isolation, torch, and whether it gives the documented "
+        "tensors.",
+    },
+}
+MODULES: Final = {  # by what they import: a hint is not to wait for torch
+    "check_commands": ("check", "watch", "hunt"),
+    "exercise_commands": ("start", "hint", "next", "progress", "reset", "solution"),
+    "grade_commands": ("grade", "collect"),
+    "record_commands": ("diff", "explain", "export", "feedback"),
+    "author_commands": ("release", "new-stage", "new-course"),
+    "course_commands": ("verify", "mutate", "diagnose", "doctor", "bundle"),
+}
+
+
+class CommandGroup(TyperGroup):
+    """Lists the commands of ``SUMMARIES``, and imports the one that is used."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {
+            name: TyperCommand(name, help=summary, rich_help_panel=panel)
+            for panel, summaries in SUMMARIES.items()
+            for name, summary in summaries.items()
+        }
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the command that *args* name, with its options and arguments."""
+        ctx.meta[_WORDS] = tuple(args)
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, name and load_command(name), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; print an error as one message, without a traceback, and exit.
+
+        The exit code is 2, or 1 where it is unclear whose a submission is, as where some of them
+        are set aside.
+        """
+        try:
+            return super().invoke(ctx)
+        except AutograderError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(1 if isinstance(error, UnclearOwnerError) else 2) from None
+        except ModuleNotFoundError as error:
+            library = (error.name or "").partition(".")[0]
+            if library not in EXTRAS:  # a bug, and its traceback says where
+                raise
+            install = f"pip install 'attention-course-kit[{EXTRAS[library]}]'"
+            typer.echo(f"`autograder {_command(ctx)}` needs {library}: {install}", err=True)
+            raise typer.Exit(2) from None
+
+
+def load_command(name: str) -> Any:
+    """Import the command called *name*."""
+    module = next(module for module, names in MODULES.items() if name in names)
+    return get_group(import_module(f"autograder.cli.{module}").app).commands[name]
+
+
+def _command(ctx: Any) -> str:
+    """Return the command's name, with the option that may be why it needs a library."""
+    name, *options = ctx.meta[_WORDS]
+    return f"{name} --gradebook" if "--gradebook" in options else str(name)

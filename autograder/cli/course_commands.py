@@ -1,0 +1,127 @@
+"""Commands that run the code of a course; all of them import torch."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer import Argument, Option
+
+from autograder import doctor as examining
+from autograder.authoring import kinds_report, mutation, trial
+from autograder.authoring import verify as verifying
+from autograder.cli import inputs, options, output
+from autograder.course import Course, Stage, find_root, load
+from autograder.errors import CourseError
+from autograder.gradescope import bundle as bundling
+
+app = typer.Typer()
+
+
+@app.command()
+def verify(
+    *,
+    stage: Annotated[str, Option(help="Verify this stage only, by name or number.")] = "",
+    verbose: Annotated[
+        bool, Option("--verbose", help="Show how far right code is from the bound of each check.")
+    ] = False,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Check the course: stubs earn 0, solutions full marks, every misconception is found."""
+    course = inputs.find_course(course_folder)
+    report = verifying.verify(course, [course.stage(stage)] if stage else [])
+    output.print_lines([*report.lines, *(report.details if verbose else ())])
+    output.print_remarks(f"✗ {finding}" for finding in report.findings)
+    if report.findings:
+        raise typer.Exit(1)
+    typer.echo("Everything holds.")
+
+
+@app.command()
+def mutate(
+    *,
+    stage: Annotated[str, Option(help="Mutate this stage only, by name or number.")] = "",
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Change the solutions in small ways and list the changes that no hidden check notices."""
+    course = inputs.find_course(course_folder)
+    stages = [course.stage(stage)] if stage else course.stages
+    if sum([_mutate(course, mutated) for mutated in stages]):
+        raise typer.Exit(1)
+
+
+@app.command()
+def diagnose(
+    file: Annotated[Path, Argument(metavar="FILE", exists=True, dir_okay=False)],
+    *,
+    stage: Annotated[str, Option(help="The stage of the file, by name or number.")],
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Show which explanations of a file's mistakes were tried, and how far each matched."""
+    course = inputs.find_course(course_folder)
+    output.print_lines(trial.lines_of(trial.diagnose_file(course, course.stage(stage), file)))
+
+
+@app.command()
+def doctor(*, course_folder: options.CourseOption = None) -> None:
+    """Examine this machine: isolation, torch, and whether it gives the documented tensors.
+
+    Without a course: whether checks run here.
+    """
+    healthy = True
+    course = _course_here() if course_folder is None else load(course_folder)
+    for finding in examining.examine(course):
+        typer.echo(f"{'✓' if finding.good else '✗'} {finding.text}")
+        healthy = healthy and finding.good
+    if not healthy:
+        raise typer.Exit(1)
+
+
+@app.command()
+def bundle(
+    platform: Annotated[
+        Literal["gradescope"], Argument(metavar="PLATFORM", help="The platform: gradescope.")
+    ],
+    *,
+    stage: Annotated[
+        str, Option(help="Pack this stage only, by name or number (default: all).")
+    ] = "",
+    isolation: Annotated[
+        Literal["full", "process"],
+        Option(help="The weakest isolation in which the container may grade."),
+    ] = "process",
+    out: Annotated[Path | None, options.out_option("gradescope.zip")] = None,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Pack the course for a platform that runs the grader itself: a zip for Gradescope.
+
+    The file holds solutions and hidden suites; keep it as secret as these.
+    """
+    course = inputs.find_course(course_folder)
+    stages = [course.graded_stage(stage)] if stage else course.stages
+    made = bundling.build_zip(course, stages, least=isolation)
+    output.write_export(platform, made, out or Path(bundling.FILE))
+
+
+def _mutate(course: Course, stage: Stage) -> int:
+    """Print what the checks of *stage* do not notice; return how many findings there are."""
+    report = mutation.mutate_stage(course, stage)
+    typer.echo(
+        f"{report.stage:28} killed {report.killed:4} ({report.share:.1%}), "
+        f"equivalent {len(report.equivalent):3}, survived {len(report.survived):3}"
+    )
+    for mutant in report.survived:
+        typer.echo(f"  line {mutant.line}: {mutant.label}")
+    for entry in report.unneeded:
+        typer.echo(f"  no longer survives: {entry.was}  →  {entry.becomes}")
+    for kind in kinds_report.unnoticed(course, stage):
+        typer.echo(f"  passes, but answers otherwise: {kind.exercise}: {kind.change}")
+    return len(report.survived) + len(report.unneeded)
+
+
+def _course_here() -> Course | None:
+    """Return the course around this folder; None where there is none."""
+    try:
+        root = find_root(Path.cwd())
+    except CourseError:
+        return None
+    return load(root)

@@ -1,0 +1,113 @@
+"""Commands for the exercises in a learner's own folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from autograder.cli import inputs, options, output
+from autograder.course import Handout
+from autograder.errors import UsageError
+from autograder.student import learner_folder
+from autograder.student.progress import Progress, Task, find_task, first_open, progress_lines
+
+app = typer.Typer()
+
+
+@app.command()
+def start(
+    folder: Annotated[
+        Path | None, Argument(metavar="[DIR]", help="The folder to make (default: my-work).")
+    ] = None,
+    *,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Make a folder of your own with every stage; what you have changed there is kept."""
+    here = Path.cwd()
+    done = learner_folder.start(here, folder, course_folder)
+    inside = done.folder.is_relative_to(here)
+    shown = done.folder.relative_to(here) if inside else done.folder
+    typer.echo(f"{shown} holds your stages: {len(done.added)} files added.")
+    output.print_lines(f"updated {path}" for path in done.replaced)
+    output.print_lines(f"kept your {path}" for path in done.kept)
+    typer.echo(f"Next: autograder watch{'' if done.folder == here else f' {shown}'}")
+
+
+@app.command()
+def hint(
+    exercise: options.ExerciseName = "",
+    number: Annotated[
+        int | None,
+        Argument(metavar="[N]", min=1, max=3, help="1, 2 or 3 (default: one more each time)."),
+    ] = None,
+) -> None:
+    """Show a hint: first a question, then a direction, then nearly the line."""
+    _, state, task = _task(exercise)
+    shown = state.next_hint(task, number)
+    typer.echo(f"{task.key}, hint {shown} of {len(task.exercise.hints)}:")
+    typer.echo(task.exercise.hints[shown - 1] or "The file of hints is lost in this copy.")
+
+
+@app.command("next")
+def next_(folder: options.LearnerFolder = None) -> None:
+    """Say which exercise comes next, and where it stands."""
+    handout = inputs.find_handout(folder)
+    task = first_open(handout, Progress.read(handout.root))
+    if task is None:
+        typer.echo("Every exercise is done. Congratulations on the whole course!")
+        return
+    file, line = learner_folder.location(task)
+    typer.echo(f"Next: {task.exercise.name}, in {task.stage.title}.")
+    typer.echo(f"{file}{f', line {line}' if line else ''}")
+    typer.echo("`autograder watch` checks it each time you save.")
+
+
+@app.command()
+def progress(folder: options.LearnerFolder = None) -> None:
+    """Show your stages: how many exercises pass, and how many minutes are left."""
+    handout = inputs.find_handout(folder)
+    output.print_lines(progress_lines(handout, Progress.read(handout.root)))
+
+
+@app.command()
+def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
+    """Put an exercise back as you received it; a copy of your file is kept."""
+    handout, state, task = _task(exercise)
+    copy = learner_folder.reset(handout, task)
+    state.passed.discard(task.key)
+    state.save()
+    typer.echo(f"{task.key} is as you received it.")
+    if copy is not None:
+        typer.echo(f"Your file as it was: {copy}")
+
+
+@app.command()
+def solution(
+    exercise: Annotated[str, Argument(metavar="EXERCISE")],
+    *,
+    i_give_up: Annotated[
+        bool, Option("--i-give-up", help="Show it before your own code passes; remembered.")
+    ] = False,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Show the solution of an exercise that you have solved; only where the course is."""
+    _, state, task = _task(exercise)
+    text = learner_folder.solution(task, course_folder)
+    if task.key not in state.passed | state.gave_up:
+        if not i_give_up:
+            msg = (
+                f"{task.key} does not pass yet. Try `autograder hint {task.key}` first, "
+                "or look with --i-give-up."
+            )
+            raise UsageError(msg)
+        state.gave_up.add(task.key)
+        state.save()
+    typer.echo(text)
+
+
+def _task(exercise: str) -> tuple[Handout, Progress, Task]:
+    """Find *exercise* in the learner's folder, and the learner's progress there."""
+    handout = inputs.find_handout(None)
+    state = Progress.read(handout.root)
+    return handout, state, find_task(handout, state, exercise)

@@ -1,0 +1,247 @@
+"""Commands that read submissions: they are graded, or collected for nbgrader."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import MofNCompleteColumn
+from rich.progress import Progress as ProgressBar
+from typer import Argument, Option
+
+from autograder.cli import inputs, options, output
+from autograder.course import Course, Stage, course_secret
+from autograder.errors import ClusterError
+from autograder.grading.journal import Journal
+from autograder.grading.run import Run, RunOptions, on_cluster
+from autograder.reports.class_report import class_tables
+from autograder.reports.terminal import feedback_text
+from autograder.results import Results, Status
+from autograder.stored_results import scores_of
+from autograder.submission.collect import find_all
+from autograder.submission.hand_ins import FindOptions, FoundSubmissions
+from autograder.submission.lazy_submissions import LazySubmissions
+from autograder.submission.roster import Roster
+from autograder.submission.worksheet import Worksheet
+
+app = typer.Typer()
+
+
+@app.command()
+def grade(  # noqa: PLR0913  # each is an option of the command
+    paths: Annotated[
+        list[Path],
+        Argument(
+            metavar="PATH...",
+            help="A submitted/ tree; a download from Canvas or Moodle, packed or not; a folder of "
+            "hand-ins; a folder or zip of one hand-in; a .py or a .ipynb.",
+        ),
+    ],
+    *,
+    stage: Annotated[str, Option(help="Grade this stage only, by name or number.")] = "",
+    json: Annotated[
+        Path | None, Option(metavar="FILE", help="Write the record here (docs/results.md).")
+    ] = None,
+    report: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Write a page per submission and the class report here."),
+    ] = None,
+    gradebook: Annotated[
+        bool, Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks.")
+    ] = False,
+    fresh: Annotated[
+        bool, Option("--fresh", help="Judge all again, also what FILE.journal holds.")
+    ] = False,
+    jobs: Annotated[int, Option(min=0, help="Grading processes (default: one per core).")] = 0,
+    isolation: Annotated[
+        Literal["full", "process"] | None,
+        Option(help="How strictly student code is confined (default: course.toml's, else full)."),
+    ] = None,
+    cluster: Annotated[
+        str,
+        Option(
+            metavar="ADDRESS",
+            help="Grade on the workers of this scheduler of dask, such as tls://host:8786 "
+            "(docs/scaling.md).",
+        ),
+    ] = "",
+    cluster_course: Annotated[
+        str,
+        Option(metavar="DIR", help="The course's folder on the workers (default: as here)."),
+    ] = "",
+    roster: options.RosterOption = None,
+    worksheet: options.WorksheetOption = None,
+    unwrap: options.UnwrapOption = None,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Grade submissions with the hidden suites, each in a sandbox.
+
+    With --json, each result is kept in FILE.journal at once: a run that was interrupted goes on
+    where it stopped, and a regrade judges only what changed.
+
+    Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere,
+    when it could not write all of it, or when it is unclear whose a hand-in is: it is set aside, or
+    nothing is graded where that holds for all; 2 when nothing could be graded.
+    """
+    course = inputs.find_course(course_folder)
+    only = course.graded_stage(stage) if stage else None
+    book = inputs.open_gradebook(course) if gradebook else None
+    people = inputs.read_roster(roster, book)
+    search = _find_options(people, worksheet, unwrap=unwrap)
+    places = _find_submissions(course, paths, only, search)
+    asked = RunOptions(record=json, report=report, fresh=fresh, isolation=isolation, jobs=jobs)
+    asked.require_writable()
+    submissions = LazySubmissions.of(places)
+    writer = None
+    if book is not None:
+        book.register(people, [outline.student for outline in submissions.outlines()])
+        submissions, remarks = book.stamped(submissions)
+        output.print_remarks(remarks)
+        writer = book.writer(submissions)
+        output.print_lines(f"Registered {name} in the gradebook." for name in writer.registered)
+    run = Run(
+        course=course,
+        submissions=submissions,
+        options=asked,
+        grade_each=on_cluster(cluster, cluster_course) if cluster else None,
+        writer=writer,
+        names=book.names if book else lambda: people.names if people else {},
+    )
+    _grade_and_print(run)
+    _require_none_set_aside(places)
+
+
+@app.command()
+def collect(
+    stage: Annotated[str, Argument(metavar="STAGE", help="The stage, by name or number.")],
+    paths: Annotated[
+        list[Path],
+        Argument(
+            metavar="PATH...", help="A download from Canvas or Moodle, packed or not, or a folder."
+        ),
+    ],
+    *,
+    roster: options.RosterOption = None,
+    worksheet: options.WorksheetOption = None,
+    unwrap: options.UnwrapOption = None,
+    again: Annotated[
+        bool, Option("--again", help="Replace what was collected of these students before.")
+    ] = False,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Collect a download into nbgrader's submitted/ folder, with times and the course's own ids.
+
+    No archive is unpacked, and a damaged one affects its own student only. Exit code 1 when it is
+    unclear whose a hand-in is: it is set aside, or nothing is collected where that holds for all.
+    """
+    course = inputs.find_course(course_folder)
+    book = inputs.open_gradebook(course)
+    people = inputs.read_roster(roster, book)
+    search = _find_options(people, worksheet, unwrap=unwrap)
+    places = _find_submissions(course, paths, course.graded_stage(stage), search)
+    collection = book.collection(course.graded_stage(stage))
+    for place in places:
+        written, remarks = collection.write(place, again=again)
+        output.print_remarks(remarks)
+        book.register(people, [hand_in.student for hand_in in place.hand_ins])
+        typer.echo(f"{written} hand-ins of {collection.stage.name} are in submitted/.")
+    _require_none_set_aside(places)
+
+
+def _find_options(
+    roster: Roster | None, worksheet: Path | None, *, unwrap: bool | None
+) -> FindOptions:
+    """Return what the instructor says about the students in a download."""
+    names = Worksheet.read(worksheet) if worksheet else None
+    return FindOptions(roster=roster, worksheet=names, unwrap=unwrap)
+
+
+def _find_submissions(
+    course: Course, paths: Sequence[Path], stage: Stage | None, options: FindOptions
+) -> list[FoundSubmissions]:
+    """Recognize each path, and print what it is."""
+    places = find_all(paths, course.stages, stage, options)
+    for place in places:
+        typer.echo(f"{place.what}.", err=True)
+        output.print_remarks([*place.remarks, *(f"✗ {sentence}" for sentence in place.set_aside)])
+    return places
+
+
+def _require_none_set_aside(places: Sequence[FoundSubmissions]) -> None:
+    """Exit with code 1 if a submission was set aside."""
+    if any(place.set_aside for place in places):
+        typer.echo("Some hand-ins were set aside, see above.", err=True)
+        raise typer.Exit(1)
+
+
+def _grade_and_print(run: Run) -> None:
+    """Grade; print the results, and exit with code 1 where some are missing."""
+    with run.open_journal() as journal:
+        results = _grade(run, journal)
+        saved = run.save(results)
+        output.print_lines(saved.messages)
+        _print_results(run.course, results)
+        if saved.written is not None:
+            typer.echo(f"{saved.written.submissions} submissions are in the gradebook.")
+            output.print_lines(saved.written.remarks)
+        _report_faults(results, saved.faults)
+
+
+def _grade(run: Run, journal: Journal) -> Results:
+    """Grade, and show the progress."""
+    if not course_secret(run.course.root):
+        typer.echo(
+            "No course secret: hidden inputs are those of every public copy (docs/security.md).",
+            err=True,
+        )
+    with _saying_where_to_go_on(journal.file), _progress(len(run.submissions)) as advance:
+        results = run.grade(journal, advance)
+    if journal.fault and journal.file:
+        typer.echo(f"{journal.file} is not complete: {journal.fault}.", err=True)
+    return results
+
+
+@contextmanager
+def _saying_where_to_go_on(journal: Path | None) -> Iterator[None]:
+    """After Ctrl-C, and where the cluster ends the run, say that nothing is lost."""
+    try:
+        yield
+    except (KeyboardInterrupt, ClusterError) as error:
+        if journal is None:
+            raise
+        how = "Interrupted. " if isinstance(error, KeyboardInterrupt) else ""
+        msg = f"{how}{journal} holds the results so far; the same command goes on there."
+        typer.echo(msg, err=True)
+        raise
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar on a terminal, nothing in a pipe."""
+    columns = (*ProgressBar.get_default_columns(), MofNCompleteColumn())
+    with ProgressBar(*columns, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("grading", total=total)
+        yield lambda: bar.advance(task)
+
+
+def _print_results(course: Course, results: Results) -> None:
+    """Print a single submission in full, and the table."""
+    if len(results.submissions) == 1:
+        width, colour = output.terminal()
+        typer.echo(feedback_text(course, results.submissions[0], width, colour=colour))
+    console = Console(highlight=False)
+    for table in class_tables(results, console.width):
+        console.print(table)
+
+
+def _report_faults(results: Results, faults: list[str]) -> None:
+    """Print what could not be written; exit code 1 if there is any, or after a grader error."""
+    output.print_remarks(f"✗ {fault}" for fault in faults)
+    is_graded = all(score.status is not Status.GRADER_ERROR for score in scores_of(results))
+    if not is_graded:
+        typer.echo("The grader itself failed; those submissions have no grade.", err=True)
+    if faults or not is_graded:
+        raise typer.Exit(1)

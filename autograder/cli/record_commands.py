@@ -1,0 +1,131 @@
+"""Commands that read the record of a class."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer import Argument, Option
+
+from autograder.cli import inputs, options, output
+from autograder.exports import feedback_zip, formats
+from autograder.reports.difference import compare, difference_lines
+from autograder.reports.explanation import explanation_lines, find_results
+from autograder.stored_results import read_record
+from autograder.submission.roster import Roster
+
+app = typer.Typer()
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, Argument(metavar="OLD", help="A record of `autograder grade --json`.")],
+    new: Annotated[Path, Argument(metavar="NEW", help="Another record of the same class.")],
+) -> None:
+    """Compare two records: who gained, who lost, and by which check.
+
+    Exit code 0 when every score and every check is the same, 1 when something differs.
+    """
+    difference = compare(read_record(old), read_record(new))
+    output.print_lines(difference_lines(difference))
+    if difference.submissions:
+        raise typer.Exit(1)
+
+
+@app.command()
+def explain(
+    record: options.RecordFile,
+    student: Annotated[str, Argument(metavar="STUDENT", help="The student's id in the record.")],
+    stage: Annotated[
+        str, Argument(metavar="[STAGE]", help="The stage, by name or number (default: all).")
+    ] = "",
+) -> None:
+    """Say how a grade came about: what was judged, when, by what, and each check's points."""
+    results = read_record(record)
+    for number, result in enumerate(find_results(results, student, stage)):
+        typer.echo("\n" * bool(number), nl=False)
+        output.print_lines(explanation_lines(results, result))
+
+
+@app.command()
+def export(
+    form: Annotated[
+        str, Argument(metavar="[FORMAT]", help="Leave it out to list all formats.")
+    ] = "",
+    record: Annotated[
+        Path | None,
+        Argument(metavar="[RECORD]", help="The file that `autograder grade --json` wrote."),
+    ] = None,
+    *,
+    gradebook: Annotated[
+        bool, Option("--gradebook", help="Export nbgrader's gradebook, manual scores too.")
+    ] = False,
+    fill: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="The file downloaded from the LMS, to be filled in."),
+    ] = None,
+    stage: Annotated[str, Option(help="Export this stage only, by name or number.")] = "",
+    grade_column: Annotated[str, Option(help="Moodle: the header of the column of grades.")] = "",
+    out: Annotated[Path | None, options.out_option("the format's name")] = None,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.
+
+    They come from a record, or with --gradebook from nbgrader's database.
+    """
+    if not form:
+        output.print_lines(f"{name:12} {entry.about}" for name, entry in formats.FORMATS.items())
+        return
+    course = inputs.find_course(course_folder)
+    asked = formats.find_format(form)
+    request = formats.ExportRequest(
+        course=course,
+        record=record,
+        download=fill,
+        grades=inputs.open_gradebook(course).grade_table() if gradebook else None,
+        stage=course.graded_stage(stage).name if stage else "",
+        grade_column=grade_column,
+    )
+    output.write_export(form, asked.make(request), out or Path(asked.file))
+
+
+@app.command()
+def feedback(
+    platform: Annotated[
+        Literal["canvas", "moodle"], Argument(metavar="PLATFORM", help="canvas or moodle.")
+    ],
+    record: options.RecordFile,
+    *,
+    download: Annotated[
+        Path | None,
+        Option(
+            metavar="PATH",
+            help="The submissions as downloaded, a zip or a folder: pages are named after them.",
+        ),
+    ] = None,
+    gradebook: Annotated[
+        bool,
+        Option("--gradebook", help="Show names, written points, dates and the gradebook's total."),
+    ] = False,
+    stage: Annotated[str, Option(help="The assignment's stage, by name or number.")] = "",
+    roster: options.RosterOption = None,
+    out: Annotated[Path | None, options.out_option("feedback.zip")] = None,
+    course_folder: options.CourseOption = None,
+) -> None:
+    """Pack each student's page into the zip that Canvas or Moodle hands back.
+
+    Canvas: "Upload Submissions"; Moodle: "Upload multiple feedback files in a zip".
+    """
+    course = inputs.find_course(course_folder)
+    book = inputs.open_gradebook(course) if gradebook else None
+    people = inputs.read_roster(roster, book) or Roster(())
+    request = feedback_zip.FeedbackRequest(
+        platform=platform,
+        stage=stage,
+        download=feedback_zip.download_names(download) if download else (),
+        grades=book.grade_table() if book else None,
+        identify=people.identify,
+        names=people.names,
+    )
+    results = formats.ExportRequest(course=course, record=record).results()
+    made = feedback_zip.feedback_zip(course, results, request)
+    output.write_export(platform, made, out or Path("feedback.zip"))

@@ -1,0 +1,67 @@
+"""The gradebook of a course, as the commands read and write it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from autograder.course import Course, Stage
+from autograder.exports.grade_table import GradeTable
+from autograder.gradebook.collection import (
+    Collection,
+    late_stamper,
+    register_people,
+    roster_of_gradebook,
+)
+from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.grade_export import grade_table_of_gradebook, names_of_gradebook
+from autograder.gradebook.writer import Writer
+from autograder.submission.lazy_submissions import LazySubmissions
+from autograder.submission.roster import Roster
+
+
+class CourseGradebook:
+    """nbgrader's gradebook of *course*; raises ``UsageError`` where it can't be used."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self._setup = NbgraderSetup.of_course(course)
+
+    def roster(self, file: Path | None) -> Roster | None:
+        """Read the roster from *file* or the gradebook; None: nobody has another id.
+
+        No database is made: nothing is written before it is clear whose the submissions are.
+        """
+        if not self._setup.has_gradebook:
+            return Roster.read(file) if file else None
+        with self._setup.gradebook() as book:
+            if file is not None:
+                return Roster.read(file, [student.id for student in book.students])
+            roster = roster_of_gradebook(book)
+            return roster if roster.people else None
+
+    def register(self, roster: Roster | None, students: Iterable[str]) -> None:
+        """Write the names of *students* into the gradebook, if *roster* has them."""
+        if roster is not None:
+            register_people(self._course, roster, students)
+
+    def stamped(self, submissions: LazySubmissions) -> tuple[LazySubmissions, list[str]]:
+        """Give late submissions a time; return all submissions, and remarks."""
+        stamp, remarks = late_stamper(self._course, submissions.outlines())
+        return submissions.changed_by(stamp), remarks
+
+    def writer(self, submissions: LazySubmissions) -> Writer:
+        """Prepare the gradebook for *submissions*."""
+        return Writer(self._course, submissions.outlines(), self._setup)
+
+    def collection(self, stage: Stage) -> Collection:
+        """Prepare nbgrader's folders for submissions of *stage*."""
+        return Collection(self._setup, stage)
+
+    def names(self) -> dict[str, str]:
+        """Return the names of the students who have one, by id."""
+        with self._setup.gradebook() as book:
+            return names_of_gradebook(book)
+
+    def grade_table(self) -> GradeTable:
+        """Read every score of the gradebook."""
+        with self._setup.gradebook() as book:
+            return grade_table_of_gradebook(book, self._course, self._setup.coursedir)

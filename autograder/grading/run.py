@@ -1,0 +1,197 @@
+"""A grading run: grades submissions and writes the files that were asked for."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, NoReturn, Protocol
+
+from autograder.course import Course
+from autograder.disk import require_space
+from autograder.errors import AutograderError, UsageError
+from autograder.exports.export_file import write_file
+from autograder.grading.journal import Journal, grade_with_journal
+from autograder.reports.html import write_pages
+from autograder.results import Results, SubmissionResult, json_parts
+from autograder.stored_results import read_record, score_changes
+from autograder.submission import Submission
+from autograder.submission.lazy_submissions import LazySubmissions
+
+GradeEach = Callable[..., Results]  # such as ``grade.grade_each``
+
+
+class Written(NamedTuple):
+    """How many submissions were written to the gradebook, and why others could not be.
+
+    *remarks* are for the instructor: what changed, and what should be graded again.
+    """
+
+    submissions: int
+    faults: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+
+class GradeWriter(Protocol):
+    """Writes results into a gradebook."""
+
+    def write(
+        self, submissions: Sequence[Submission], results: Sequence[SubmissionResult]
+    ) -> Written:
+        """Write *results*, which are in the order of *submissions*."""
+
+
+class Saved(NamedTuple):
+    """What a run wrote, and why the rest could not be written."""
+
+    messages: list[str]
+    faults: list[str]
+    written: Written | None  # to the gradebook
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a class is graded, and which files are written.
+
+    *record* gets a journal next to it, whose results are reused unless the run is *fresh*. *report*
+    is a folder. *jobs* is 0 for one process on each core.
+    """
+
+    record: Path | None = None
+    report: Path | None = None
+    fresh: bool = False
+    isolation: str | None = None
+    jobs: int = 0
+
+    def require_writable(self) -> None:
+        """Raise ``UsageError`` before the grading for what could not be written after it."""
+        record, report = self.record, self.report
+        if record is not None and record.is_dir():
+            msg = f"{record} is a folder; name a file for the record."
+            raise UsageError(msg)
+        if record is not None and not record.resolve().parent.is_dir():
+            msg = f"There is no folder {record.parent} to write {record.name} into."
+            raise UsageError(msg)
+        if report is not None and report.exists() and not report.is_dir():
+            msg = f"{report} is a file; name a folder for the report."
+            raise UsageError(msg)
+        if record is not None and _is_file_to_be(record):
+            _require_space(record.resolve().parent)
+        if report is not None:
+            _require_space(report)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Grades *submissions* and writes the results.
+
+    *grade_each* is by default ``grade.grade_each``. *names* returns the names of students for the
+    report, after *writer* has written to the gradebook.
+    """
+
+    course: Course
+    submissions: LazySubmissions
+    options: RunOptions
+    grade_each: GradeEach | None = None
+    writer: GradeWriter | None = None
+    names: Callable[[], Mapping[str, str]] = dict
+
+    def open_journal(self) -> Journal:
+        """Open the journal next to the record, if that is to be a file; else a temporary one."""
+        record = self.options.record
+        file = record.resolve() if record is not None and _is_file_to_be(record) else None
+        return Journal(file, fresh=self.options.fresh)
+
+    def grade(self, journal: Journal, on_done: Callable[[], object] = lambda: None) -> Results:
+        """Grade the submissions whose results *journal* does not hold; return all results."""
+        return grade_with_journal(
+            self.course,
+            self.submissions,
+            journal,
+            isolation=self.options.isolation,
+            jobs=self.options.jobs or None,
+            on_done=on_done,
+            grade_each=self.grade_each,
+        )
+
+    def save(self, results: Results) -> Saved:
+        """Write *results*; a file that can't be written does not affect the others."""
+        record, report, writer = self.options.record, self.options.report, self.writer
+        messages: list[str] = []
+        faults: list[str] = []
+        written = None
+        if record is not None:
+            with _noting(faults):
+                messages += _write_record(record, results, show_changes=writer is None)
+        if writer is not None:
+            with _noting(faults):
+                written = writer.write(self.submissions, results.submissions)
+                faults += [f"not in the gradebook: {fault}" for fault in written.faults]
+        if writer is not None and written is None and record is None:  # nothing else keeps them
+            with _noting(faults):
+                _write_elsewhere(results, "The gradebook has none of these grades.")
+        if report is not None:
+            with _noting(faults):
+                index = write_pages(self.course, results, report, self.names())
+                messages.append(f"report: {index}")
+        return Saved(messages, faults, written)
+
+
+def on_cluster(address: str, folder: str) -> GradeEach:
+    """Return what grades on the cluster at *address*, where the course is in *folder*."""
+    from autograder.grading import cluster  # noqa: PLC0415  # distributed is an optional library
+
+    return partial(cluster.grade_each, address=address, folder=folder)
+
+
+def _is_file_to_be(path: Path) -> bool:
+    """Whether *path* is no pipe and no /dev/stdout."""
+    return path.is_file() or not path.exists()
+
+
+def _require_space(folder: Path) -> None:
+    """Raise ``UsageError`` if no file can be written into *folder*, which is made if need be."""
+    try:
+        require_space(folder)
+    except OSError as error:
+        msg = f"Nothing was graded, as {folder} can't be written: {error.strerror}."
+        raise UsageError(msg) from None
+
+
+@contextmanager
+def _noting(faults: list[str]) -> Iterator[None]:
+    """Add an error to *faults* and go on: what was graded must not be lost."""
+    try:
+        yield
+    except (AutograderError, OSError) as error:
+        faults.append(str(error))
+
+
+def _write_record(file: Path, results: Results, *, show_changes: bool) -> list[str]:
+    """Write the record to *file*; return which scores differ from those that it held."""
+    changes = _changes(file, results) if show_changes else ""
+    try:
+        write_file(file, json_parts(results))
+    except UsageError as error:
+        _write_elsewhere(results, str(error))
+    return [changes] if changes else []
+
+
+def _write_elsewhere(results: Results, problem: str) -> NoReturn:
+    """Write the record to a new folder; raise ``UsageError`` with *problem* and the new file."""
+    file = Path(tempfile.mkdtemp(prefix="grades-")) / "results.json"
+    write_file(file, json_parts(results))
+    msg = f"{problem} The record of this run is {file}."
+    raise UsageError(msg)
+
+
+def _changes(file: Path, results: Results) -> str:
+    """Say which scores differ from those of the record in *file*, if it holds one."""
+    if not file.is_file():
+        return ""
+    try:
+        earlier = read_record(file)
+        return str(score_changes(earlier, results))
+    except UsageError:
+        return ""

@@ -1,0 +1,190 @@
+"""The group of all commands: its list, its errors and exit codes."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_group
+
+from autograder import __version__
+from autograder.cli.command_group import MODULES, SUMMARIES, load_command
+from autograder.course import Course
+
+Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
+FIND_COURSE = "autograder.cli.inputs.find_course"
+
+
+def test_help_does_not_wait_for_torch():
+    """`--help` names the commands and imports neither torch nor pytest."""
+    script = (
+        "import sys\nfrom autograder.cli import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit as end:\n    code = end.code\n"
+        "print(code, 'torch' in sys.modules, 'pytest' in sys.modules)\n"
+    )
+    done = subprocess.run(  # noqa: S603  # this Python, on the lines above
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert "Teach attention mechanisms" in done.stdout
+    assert done.stdout.splitlines()[-1] == "0 False False"
+
+
+def test_the_version_is_printed(invoke: Invoke):
+    """`--version` is one line, exit code 0."""
+    result = invoke("--version")
+
+    assert (result.exit_code, result.output) == (0, f"autograder {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        pytest.param(["grade", "{module}", "--stage", "9"], "no stage '9'", id="unknown-stage"),
+        pytest.param(["grade", "{module}", "--json", "no/r.json"], "no folder no", id="no-folder"),
+        pytest.param(["grade", "{module}", "--json", "."], ". is a folder", id="json-is-a-folder"),
+        pytest.param(["grade", "{module}", "--report", "{module}"], "is a file", id="report-file"),
+        pytest.param(["grade", "nothing.py"], "nothing.py", id="nothing-there"),
+        pytest.param(["verify", "--stage", "9"], "no stage '9'", id="verify-unknown-stage"),
+        pytest.param(["grade"], "PATH", id="no-path"),
+        pytest.param(["grade", "{module}", "--isolation", "none"], "isolation", id="isolation"),
+        pytest.param(["learn"], "learn", id="unknown-command"),
+    ],
+)
+def test_a_wrong_command_is_exit_code_2(
+    invoke: Invoke, module: Path, words: list[str], sentence: str
+):
+    """One plain message, no traceback."""
+    result = invoke(*[word.format(module=module) for word in words])
+
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "library", "extra"),
+    [
+        pytest.param(
+            ["grade", "{module}", "--gradebook"],
+            *("grade --gradebook", "nbgrader", "instructor"),
+            id="grade",
+        ),
+        pytest.param(
+            ["export", "nbgrader", "--gradebook"],
+            *("export --gradebook", "nbgrader", "instructor"),
+            id="export",
+        ),
+        pytest.param(
+            ["grade", "{module}", "--cluster", "tcp://127.0.0.1:1"],
+            *("grade", "distributed", "cluster"),
+            id="cluster",
+        ),
+    ],
+)
+def test_a_command_that_lacks_a_library_names_the_extra(
+    without_extras,
+    tiny: Course,
+    module: Path,
+    words: list[str],
+    command: str,
+    library: str,
+    extra: str,
+):
+    """One line that can be copied, exit code 2; nothing is graded."""
+    done = without_extras(tiny.root, *[word.format(module=module) for word in words])
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"`autograder {command}` needs {library}: pip install 'attention-course-kit[{extra}]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("library", "extra"),
+    [
+        ("matplotlib", "lab"),
+        ("jupyterlab", "lab"),
+        ("nbgrader", "instructor"),
+        ("nbformat", "instructor"),
+        ("distributed", "cluster"),
+    ],
+)
+def test_every_optional_library_belongs_to_an_extra(
+    library: str, extra: str, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+):
+    """Also where one of its submodules is imported."""
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setattr(FIND_COURSE, lambda _: import_module(f"{library}.part"))
+    result = invoke("grade", "nothing.py")
+
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"`autograder grade` needs {library}: pip install 'attention-course-kit[{extra}]'\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["numpyy", "nbgrader_of_mine", "autograder.gone"])
+def test_any_other_missing_module_keeps_its_traceback(
+    name: str, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+):
+    """It is a bug of ours or of the course; no extra would help."""
+    monkeypatch.setattr(FIND_COURSE, lambda _: import_module(name))
+    result = invoke("grade", "nothing.py")
+
+    assert isinstance(result.exception, ModuleNotFoundError)
+    assert name in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("name", "panel", "summary"),
+    [
+        pytest.param(name, panel, summary, id=name)
+        for panel, summaries in SUMMARIES.items()
+        for name, summary in summaries.items()
+    ],
+)
+def test_the_list_and_the_help_of_a_command_agree(
+    name: str, panel: str, summary: str, invoke: Invoke
+):
+    """The list is a table, so that it needs no command; the help is the command's own."""
+    paragraph = load_command(name).help.partition("\n\n")[0]
+    listed = invoke("--help").stdout
+
+    assert " ".join(paragraph.split()) == summary
+    assert listed.index(panel) < listed.index(f"│ {name} ")
+
+
+def test_every_command_is_listed():
+    """A command that only a module knows could not be used."""
+    defined = {
+        module: set(get_group(import_module(f"autograder.cli.{module}").app).commands)
+        for module in MODULES
+    }
+
+    assert defined == {module: set(names) for module, names in MODULES.items()}
+    assert sorted(chain(*SUMMARIES.values())) == sorted(chain(*MODULES.values()))
+
+
+def test_a_misspelt_command_is_suggested(invoke: Invoke):
+    """The table knows all names."""
+    assert "Did you mean 'grade'?" in invoke("grad").output
+
+
+@pytest.mark.parametrize("words", [["next"], ["export"], ["diff", "a", "b"], ["grade", "no.py"]])
+def test_a_command_imports_what_it_needs(words: list[str]):
+    """Torch takes seconds, and nbgrader too; these commands need neither here."""
+    script = (
+        "import sys\nfrom autograder.cli import app\n"
+        "try:\n    app(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "print('torch' in sys.modules, 'nbgrader' in sys.modules)\n"
+    )
+    done = subprocess.run(  # noqa: S603  # this Python, on the lines above
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.splitlines()[-1] == "False False"

@@ -1,0 +1,63 @@
+"""Commands that run the code of a course: messages and exit codes."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from autograder.authoring.mutation import Equivalent, Mutant, MutationReport
+
+Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
+
+
+def test_changes_that_no_check_notices_are_exit_code_1(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+):
+    """Each has a line; the listed ones that a check notices by now have one, too."""
+    survivor = Mutant("a + b", "a - b", 7, "")
+    outdated = Equivalent(was="2 * x", becomes="x + x", reason="equal")
+    reports = iter(
+        [
+            MutationReport("01_tiny", 3, (), (survivor,), (outdated,)),
+            MutationReport("01_tiny", 4, (), (), ()),
+        ]
+    )
+    monkeypatch.setattr("autograder.authoring.mutation.mutate_stage", lambda *_: next(reports))
+    kind = SimpleNamespace(exercise="double", change="a factor")
+    monkeypatch.setattr("autograder.authoring.kinds_report.unnoticed", lambda *_: [kind])
+    left, none = invoke("mutate"), invoke("mutate", "--stage", "1")
+
+    assert (left.exit_code, none.exit_code) == (1, 0)
+    assert left.output.splitlines() == [
+        f"{'01_tiny':28} killed    3 (75.0%), equivalent   0, survived   1",
+        "  line 7: a + b  →  a - b",
+        "  no longer survives: 2 * x  →  x + x",
+        "  passes, but answers otherwise: double: a factor",
+    ]
+
+
+def test_a_machine_with_a_bad_finding_is_exit_code_1(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+):
+    """Good and bad findings have different marks."""
+    findings = [
+        SimpleNamespace(good=True, text="torch 2"),
+        SimpleNamespace(good=False, text="no isolation"),
+    ]
+    monkeypatch.setattr("autograder.doctor.examine", lambda _course: findings)
+    result = invoke("doctor")
+
+    assert (result.exit_code, result.output) == (1, "✓ torch 2\n✗ no isolation\n")
+
+
+def test_findings_of_verify_are_exit_code_1(invoke: Invoke, monkeypatch: pytest.MonkeyPatch):
+    """Details are printed on demand."""
+    report = SimpleNamespace(lines=["1 stage"], details=["margin 3"], findings=["a stub earns 5"])
+    monkeypatch.setattr("autograder.authoring.verify.verify", lambda *_: report)
+    bad = invoke("verify")
+    report.findings = []
+    good = invoke("verify", "--verbose")
+
+    assert (bad.exit_code, bad.stdout, bad.stderr) == (1, "1 stage\n", "✗ a stub earns 5\n")
+    assert (good.exit_code, good.output) == (0, "1 stage\nmargin 3\nEverything holds.\n")

@@ -1,0 +1,100 @@
+"""Commands for the exercises in a learner's own folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from autograder.authoring.release import build
+from autograder.cli import app
+from autograder.course import Course
+from autograder.student.progress import Progress
+
+Run = Callable[..., str]
+DOUBLE = "01_tiny/double"
+
+
+@pytest.fixture
+def folder(tiny: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the learner is: one above the learner's own."""
+    build(tiny)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(tiny: Course, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in the learner's own folder."""
+
+    def invoke(*words: str, code: int = 0) -> str:
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == code, done.output
+        return done.output
+
+    invoke("start", "mine", "--course", str(tiny.root))
+    monkeypatch.chdir(folder / "mine")
+    return invoke
+
+
+def test_start_says_what_it_did(tiny: Course, folder: Path):
+    """A second start keeps what the learner has changed."""
+    words = ["start", "mine", "--course", str(tiny.root)]
+    first = CliRunner().invoke(app, words)
+    (folder / "mine" / "01_tiny" / "tiny.py").write_text("x = 1\n")
+    second = CliRunner().invoke(app, words)
+
+    assert first.output.startswith("mine holds your stages: ")
+    assert first.output.endswith(" files added.\nNext: autograder watch mine\n")
+    assert "mine holds your stages: 0 files added.\nkept your 01_tiny/tiny.py\n" in second.output
+
+
+def test_next_names_the_first_open_exercise(run: Run, folder: Path):
+    """When all are passed, there is none."""
+    first = run("next")
+    Progress(folder / "mine" / "progress.json", passed={DOUBLE, "01_tiny/Scale"}).save()
+    last = run("next")
+
+    assert first.startswith(
+        f"Next: double, in Tiny things.\n{folder / 'mine/01_tiny/tiny.py'}, line "
+    )
+    assert last == "Every exercise is done. Congratulations on the whole course!\n"
+
+
+def test_each_hint_says_a_little_more(run: Run):
+    """A number asks for one of them."""
+    numbers = [run("hint", *words).partition(":")[0] for words in ([], [], ["double", "1"])]
+
+    assert numbers == [f"{DOUBLE}, hint {number} of 3" for number in (1, 2, 1)]
+
+
+def test_progress_has_a_line_for_each_stage(run: Run):
+    """The last line is about the whole course."""
+    lines = run("progress").splitlines()
+
+    assert lines[0].startswith("· 01_tiny")
+    assert lines[-1].startswith("0 of 2 exercises, ")
+
+
+def test_a_reset_exercise_is_open_again(run: Run, folder: Path):
+    """A copy of the file is kept."""
+    module = folder / "mine" / "01_tiny" / "tiny.py"
+    module.write_text("def double(x):\n    return x + x\n")
+    Progress(folder / "mine" / "progress.json", passed={DOUBLE}).save()
+    output = run("reset", "double")
+
+    copies = folder / "mine" / "copies"
+
+    assert output.startswith(f"{DOUBLE} is as you received it.\nYour file as it was: {copies}/")
+    assert Progress.read(folder / "mine").passed == set()
+
+
+def test_a_solution_is_for_those_who_solved_or_gave_up(run: Run, folder: Path, tiny: Course):
+    """Giving up is remembered."""
+    course = ("--course", str(tiny.root))
+    refused = run("solution", "double", *course, code=2)
+    shown = run("solution", "double", "--i-give-up", *course)
+
+    assert "does not pass yet. Try `autograder hint 01_tiny/double` first" in refused
+    assert "def double" in shown
+    assert Progress.read(folder / "mine").gave_up == {DOUBLE}

@@ -1,0 +1,259 @@
+"""Commands that read submissions: messages, files and exit codes."""
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import pytest
+
+from autograder.course import Course
+from autograder.results import Status, SubmissionResult
+from autograder.sandbox.isolation import detect_capabilities
+
+Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
+Recorded = Callable[..., Path]
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_graded_submission_is_printed_and_recorded(invoke: Invoke, module: Path, tmp_path: Path):
+    """Exit code 0, a row in the table, the record where --json says."""
+    record = tmp_path / "results.json"
+    result = invoke(
+        "grade", module, "--json", record, "--jobs", 1, "--isolation", detect_capabilities().level
+    )
+
+    assert result.exit_code == 0, result.output
+    assert "10 / 10" in result.output
+    assert "No course secret" in result.output
+    assert json.loads(record.read_bytes())["submissions"][0]["score"] == 10.0
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_single_submission_is_printed_in_full_and_has_a_page(
+    invoke: Invoke, module: Path, tmp_path: Path
+):
+    """With --report there is a page for the class, which links to the student's page."""
+    pages = tmp_path / "pages"
+    result = invoke(
+        "grade", module, "--report", pages, "--jobs", 1, "--isolation", detect_capabilities().level
+    )
+
+    assert result.exit_code == 0, result.output
+    assert "Tiny things\nFeedback for" in result.output
+    assert f"report: {pages / 'index.html'}" in result.output.replace("\n", "")
+    assert len(list(pages.glob("*.html"))) == 2
+
+
+def test_an_only_entry_that_nothing_confirms_is_not_graded(invoke: Invoke, tmp_path: Path):
+    """Exit code 1, nothing written, and the sentence says what to do."""
+    class_ = tmp_path / "class"
+    class_.mkdir()
+    with zipfile.ZipFile(class_ / "mallory.zip", "w") as packed:
+        for student in ("ada", "bob"):
+            packed.writestr(f"{student}/01_tiny/tiny.py", "")
+    record, pages = tmp_path / "results.json", tmp_path / "pages"
+    before = sorted(Path.cwd().rglob("*"))
+    result = invoke("grade", class_, "--json", record, "--report", pages)
+
+    assert result.exit_code == 1
+    assert result.output.startswith("mallory.zip, the only entry of class, looks like the hand-ins")
+    assert "add --unwrap; if it is what one student handed in, add --no-unwrap" in result.output
+    assert sorted(Path.cwd().rglob("*")) == before
+    assert [path.name for path in tmp_path.iterdir() if path not in {class_, Path.cwd()}] == []
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+@pytest.mark.parametrize(
+    ("option", "students"),
+    [("--unwrap", ["ada", "bob"]), ("--no-unwrap", ["mallory"])],
+)
+def test_an_option_says_whose_an_only_entry_is(
+    invoke: Invoke, tmp_path: Path, option: str, students: list[str]
+):
+    """The record names these students, and no others."""
+    (tmp_path / "class").mkdir()
+    with zipfile.ZipFile(tmp_path / "class" / "mallory.zip", "w") as packed:
+        for student in ("ada", "bob"):
+            packed.writestr(f"{student}/01_tiny/tiny.py", "")
+    record = tmp_path / "results.json"
+    options = ("--jobs", 1, "--isolation", detect_capabilities().level, "--json", record)
+    result = invoke("grade", tmp_path / "class", option, "--stage", "1", *options)
+
+    assert result.exit_code == 0, result.output
+    found = json.loads(record.read_bytes())["submissions"]
+    assert [item["student"] for item in found] == students
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_bad_grade_is_no_failure_of_the_grader(invoke: Invoke, module: Path):
+    """Exit code 0 when grading worked, whatever the grades."""
+    module.write_text("while True print")
+    result = invoke(
+        "grade", module, "--stage", "1", "--jobs", 1, "--isolation", detect_capabilities().level
+    )
+
+    assert result.exit_code == 0, result.output
+    assert "0 / 10" in result.output
+
+
+def test_a_failure_of_the_grader_is_exit_code_1(
+    invoke: Invoke, module: Path, give_results: Callable[..., None]
+):
+    """A script must not read missing grades as grades."""
+    failed = SubmissionResult(
+        student="a", stage="01_tiny", status=Status.GRADER_ERROR, score=None, max_score=None
+    )
+    give_results(failed)
+    result = invoke("grade", module)
+
+    assert result.exit_code == 1
+    assert "those submissions have no grade" in result.output
+
+
+def test_a_regrade_says_whose_scores_changed(invoke: Invoke, module: Path, recorded: Recorded):
+    """Compared with the record that is overwritten."""
+    first = invoke("grade", module, "--json", recorded(5.0))
+    again = invoke("grade", module, "--json", recorded(7.5))
+    same = invoke("grade", module, "--json", recorded(7.5))
+
+    assert "graded before" not in first.output
+    assert "1 of 1 earlier scores changed: ada, 01_tiny: 5 → 7.5 (+2.5)." in (again.output)
+    assert "0 of 1 earlier scores changed." in same.output
+
+
+def test_a_full_disk_is_noticed_before_the_grading(
+    invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """Nobody waits for grades that could not be kept."""
+    file = recorded(5.0)
+    monkeypatch.setattr("autograder.disk.TemporaryFile", full_disk)
+    for words in (["--json", file], ["--report", file.with_name("pages")]):
+        result = invoke("grade", module, *words)
+
+        assert result.exit_code == 2
+        assert "Nothing was graded, as " in result.output
+        assert "No space left on device" in result.output
+
+
+def full_disk(*_given: object, **_options: object) -> NoReturn:
+    """Fail as a full disk does."""
+    raise OSError(28, "No space left on device")
+
+
+def test_a_disk_that_fills_up_meanwhile_keeps_record_and_table(
+    invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """The earlier record stays whole, the new one is where there is space; exit code 1."""
+    file = recorded(5.0)
+    file.write_text("the earlier one")
+    monkeypatch.setattr("autograder.disk.TemporaryDirectory", full_once())
+    result = invoke("grade", module, "--json", file)
+    kept = re.search(r"The record of this run is (\S+)\.\n", result.output)
+
+    assert result.exit_code == 1
+    assert "5 / 10" in result.output
+    assert "results.json can't be written: No space left on device." in result.output
+    assert file.read_text() == "the earlier one"
+    assert kept is not None
+    assert json.loads(Path(kept[1]).read_bytes())["submissions"][0]["score"] == 5.0
+
+
+def full_once() -> Callable[..., Any]:
+    """Make temporary folders, but for the first one, where the disk is full."""
+    folders: Iterator[Callable[..., Any]] = chain([full_disk], repeat(TemporaryDirectory))
+
+    def make(*given: object, **options: object) -> Any:
+        return next(folders)(*given, **options)
+
+    return make
+
+
+def test_a_gradebook_that_fails_after_the_grading_loses_nothing(
+    invoke: Invoke, module: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+):
+    """Without --json, the record is kept all the same; no traceback, and the table is shown."""
+    recorded(5.0)
+    writer = SimpleNamespace(write=lambda *_given: full_disk(), registered=())
+    monkeypatch.setattr("autograder.gradebook.course_gradebook.Writer", lambda *_given: writer)
+    result = invoke("grade", module, "--gradebook")
+
+    assert result.exit_code == 1
+    assert "5 / 10" in result.output
+    assert "No space left on device" in result.output
+    assert "The gradebook has none of these grades. The record of this run is" in result.output
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_regrade_with_nothing_changed_needs_no_sandbox(
+    invoke: Invoke, module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It prints and writes the same; --fresh grades again."""
+    record, words = tmp_path / "r.json", ("--jobs", 1, "--isolation", detect_capabilities().level)
+    first = invoke("grade", module, "--json", record, *words)
+    text = record.read_bytes()
+    graded: list[object] = []
+    real = sys.modules["autograder.grading.grade"].grade_each
+    monkeypatch.setattr(
+        "autograder.grading.grade.grade_each",
+        lambda *given, **options: graded.append(given) or real(*given, **options),
+    )
+    again = invoke("grade", module, "--json", record, *words)
+    kept = record.read_bytes()
+    fresh = invoke("grade", module, "--json", record, "--fresh", *words)
+
+    assert (first.exit_code, again.exit_code, fresh.exit_code) == (0, 0, 0)
+    assert kept == text
+    assert len(graded) == 1
+    assert "0 of 1 earlier scores changed." in again.output
+
+
+def test_a_regrade_with_nothing_changed_imports_no_torch(tiny: Course, module: Path):
+    """It is done before torch would be imported."""
+    script = (
+        "import sys\nfrom autograder.cli import app\n"
+        "try:\n    app(sys.argv[1:])\nexcept SystemExit as end:\n    code = end.code\n"
+        "print(code, 'torch' in sys.modules)\n"
+    )
+    level = detect_capabilities().level
+    words = ["grade", str(module), "--json", "r.json", "--jobs", "1", "--isolation", level]
+    runs = [
+        subprocess.run(  # noqa: S603  # this Python, on the lines above
+            [sys.executable, "-c", script, *words],
+            cwd=tiny.root, capture_output=True, text=True, check=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+
+    assert [run.stdout.splitlines()[-1] for run in runs] == ["0 True", "0 False"]
+
+
+def test_ctrl_c_says_that_nothing_is_lost(
+    invoke: Invoke, module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The same command goes on."""
+
+    def interrupt(*_given: object, **_options: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("autograder.grading.grade.grade_each", interrupt)
+    result = invoke("grade", module, "--json", tmp_path / "r.json")
+
+    assert result.exit_code != 0
+    assert "the same command goes on there" in result.output.replace("\n", " ")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write")
+def test_a_read_only_folder_is_noticed_before_the_grading(invoke: Invoke, module: Path):
+    """For root, too."""
+    result = invoke("grade", module, "--json", "/proc/results.json")
+
+    assert result.exit_code == 2
+    assert "Nothing was graded, as /proc can't be written" in result.output

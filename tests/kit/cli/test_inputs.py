@@ -1,0 +1,20 @@
+"""What several commands read."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
+
+
+def test_outside_of_a_course_the_message_names_the_option(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """In another folder the message names --course."""
+    monkeypatch.chdir(tmp_path)
+    result = invoke("release")
+
+    assert result.exit_code == 2
+    assert "--course" in result.output

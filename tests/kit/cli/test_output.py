@@ -1,0 +1,41 @@
+"""What several commands print."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder.cli.output import print_lines, print_remarks, terminal, write_export
+from autograder.errors import UsageError
+from autograder.exports.export_file import ExportFile
+
+
+def test_remarks_do_not_mix_with_the_output(capsys: pytest.CaptureFixture[str]):
+    """A pipe gets the output, and the instructor reads the remarks."""
+    print_lines(["one", "two"])
+    print_remarks(["note"])
+
+    assert capsys.readouterr() == ("one\ntwo\n", "note\n")
+
+
+def test_a_pipe_has_no_colour(monkeypatch: pytest.MonkeyPatch):
+    """Its width is that of the terminal around it."""
+    monkeypatch.setenv("COLUMNS", "60")
+
+    assert terminal() == (60, False)
+
+
+def test_an_export_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """The output names the format and the file."""
+    file = tmp_path / "grades.csv"
+    write_export("csv", ExportFile(lambda: [b"a,b\n"], remarks=("bob has no grade",)), file)
+
+    assert file.read_bytes() == b"a,b\n"
+    assert capsys.readouterr() == (f"csv: {file}\n", "bob has no grade\n")
+
+
+def test_an_export_with_a_problem_is_not_written(tmp_path: Path):
+    """The problem is the error."""
+    with pytest.raises(UsageError, match="Nobody is in the roster"):
+        write_export("csv", ExportFile(list, problem="Nobody is in the roster."), tmp_path / "x")
+
+    assert not (tmp_path / "x").exists()

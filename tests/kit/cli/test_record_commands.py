@@ -1,0 +1,80 @@
+"""Commands that read the record of a class."""
+
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.results import Results, Status, SubmissionResult, to_json
+from autograder.sandbox.isolation import detect_capabilities
+
+Invoke = Callable[..., Any]  # a Result, which typer has from click or from itself
+Recorded = Callable[..., Path]
+
+
+def test_feedback_is_packed_from_the_record(invoke: Invoke, tmp_path: Path):
+    """The zip is where -o says; without a student's page the exit code is 2."""
+    record, made = tmp_path / "r.json", tmp_path / "pages.zip"
+    one = SubmissionResult(
+        student="Ada_7", stage="01_tiny", status=Status.UNREADABLE, score=0.0, max_score=None
+    )
+    record.write_bytes(to_json(Results(course="tiny", isolation="full", submissions=(one,))))
+    packed = invoke("feedback", "moodle", record, "-o", made)
+    failed = invoke("feedback", "canvas", record)
+
+    assert packed.exit_code == 0, packed.output
+    assert zipfile.ZipFile(made).namelist() == ["Ada_7_assignsubmission_file_feedback.html"]
+    assert (failed.exit_code, "--download" in failed.output) == (2, True)
+
+
+@pytest.mark.usefixtures("lent_fork_server")
+def test_a_download_goes_through_the_record_back_to_its_students(
+    invoke: Invoke, module: Path, tmp_path: Path
+):
+    """Graded from Canvas's folder, the page is named after the hand-in, late mark or not."""
+    download, record = tmp_path / "download", tmp_path / "r.json"
+    download.mkdir()
+    for name in ("adalovelace_11_501_tiny.py", "alanturing_LATE_12_502_tiny.py"):
+        shutil.copy(module, download / name)
+    level = detect_capabilities().level
+    graded = invoke("grade", download, "--json", record, "--jobs", 1, "--isolation", level)
+    packed = invoke("feedback", "canvas", record, "--download", download)
+
+    assert (graded.exit_code, packed.exit_code) == (0, 0), graded.output + packed.output
+    assert zipfile.ZipFile("feedback.zip").namelist() == [
+        "adalovelace_11_501_feedback.html",
+        "alanturing_12_502_feedback.html",
+    ]
+
+
+def test_two_records_are_compared(invoke: Invoke, tmp_path: Path):
+    """Exit code 0 where nothing differs, 1 where something does, 2 where there is no record."""
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    for file, points in ((old, 5.0), (new, 7.5)):
+        one = SubmissionResult(
+            student="ada", stage="01_tiny", status=Status.GRADED, score=points, max_score=10.0
+        )
+        file.write_bytes(to_json(Results(course="tiny", isolation="full", submissions=(one,))))
+    same, other, none = (
+        invoke("diff", old, old),
+        invoke("diff", old, new),
+        invoke("diff", old, tmp_path),
+    )
+
+    assert (same.exit_code, other.exit_code, none.exit_code) == (0, 1, 2)
+    assert "+2.5  ada, 01_tiny: 5 → 7.5" in other.output
+
+
+def test_a_grade_is_explained_from_the_record(invoke: Invoke, module: Path, recorded: Recorded):
+    """By student and, if there are several, by stage."""
+    file = recorded(5.0)
+    invoke("grade", module, "--json", file)
+    explained, unknown = invoke("explain", file, "ada", "1"), invoke("explain", file, "eve")
+
+    assert (explained.exit_code, unknown.exit_code) == (0, 2)
+    assert "ada, 01_tiny: 5 of 10 (graded)" in explained.output
+    assert "limits        import_seconds 10" in explained.output
+    assert "no student 'eve'" in unknown.output

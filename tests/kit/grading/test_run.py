@@ -1,0 +1,144 @@
+"""A grading run: what is refused before it, and which files it writes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from autograder.course import Course
+from autograder.errors import UsageError
+from autograder.grading.run import Run, RunOptions, Saved, Written
+from autograder.results import Results, Status, SubmissionResult
+from autograder.stored_results import read_record
+from autograder.submission.collect import find
+from autograder.submission.lazy_submissions import LazySubmissions
+from tests.factories import SOLUTION
+
+NO_FILES = RunOptions()
+Save = Callable[..., Saved]
+
+
+class Book:
+    """A gradebook that takes every result."""
+
+    def write(self, submissions, results):
+        """Count the results; one of them has a fault."""
+        return Written(len(list(zip(submissions, results, strict=True))), ("ada: no row",))
+
+
+class LostBook:
+    """A gradebook that can't be written."""
+
+    def write(self, _submissions: object, _results: object) -> NoReturn:
+        """Fail as a locked database does."""
+        msg = "The gradebook is locked."
+        raise UsageError(msg)
+
+
+@pytest.fixture
+def save(tiny: Course, tmp_path: Path) -> Save:
+    """Give ada some points, and save the results; without a sandbox."""
+    file = tmp_path / "tiny.py"
+    file.write_text(SOLUTION)
+
+    def grade_and_save(points: float = 5.0, options: RunOptions = NO_FILES, **settings) -> Saved:
+        ada = SubmissionResult(
+            student="ada", stage="01_tiny", status=Status.GRADED, score=points, max_score=10.0
+        )
+
+        def grade_each(_course, _submissions, on_result, **_options) -> Results:
+            on_result(0, ada)
+            return Results(course="tiny", isolation="full", submissions=())
+
+        submissions = LazySubmissions.of([find(file, tiny.stages)])
+        given = {"grade_each": grade_each} | settings
+        run = Run(course=tiny, submissions=submissions, options=options, **given)
+        with run.open_journal() as journal:
+            return run.save(run.grade(journal))
+
+    return grade_and_save
+
+
+def test_a_run_without_a_file_writes_none(save: Save, tmp_path: Path):
+    """Its journal is a temporary file, too."""
+    before = sorted(tmp_path.iterdir())
+    saved = save()
+
+    assert saved == ([], [], None)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_record_has_a_journal_next_to_it(save: Save, tmp_path: Path):
+    """Both hold the result."""
+    record = tmp_path / "results.json"
+    saved = save(options=RunOptions(record=record))
+
+    assert saved == ([], [], None)
+    assert [result.score for result in read_record(record).submissions] == [5.0]
+    assert (tmp_path / "results.json.journal").exists()
+
+
+def test_changed_scores_are_a_message(save: Save, tmp_path: Path):
+    """They are compared with the record that is overwritten."""
+    record = tmp_path / "results.json"
+    save(options=RunOptions(record=record))
+    saved = save(7.5, RunOptions(record=record, fresh=True))
+
+    assert saved.messages == ["1 of 1 earlier scores changed: ada, 01_tiny: 5 → 7.5 (+2.5)."]
+
+
+def test_the_report_has_names(save: Save, tmp_path: Path):
+    """The message says where the report begins."""
+    pages = tmp_path / "pages"
+    saved = save(options=RunOptions(report=pages), names=lambda: {"ada": "Ada Lovelace"})
+
+    assert saved.messages == [f"report: {pages / 'index.html'}"]
+    assert "Ada Lovelace" in (pages / "index.html").read_text("utf-8")
+
+
+def test_a_fault_of_the_gradebook_is_reported(save: Save):
+    """The other results are in the gradebook."""
+    saved = save(writer=Book())
+
+    assert saved.faults == ["not in the gradebook: ada: no row"]
+    assert saved.written == (1, ("ada: no row",), ())
+
+
+def test_a_lost_gradebook_loses_no_grades(
+    save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Without a record, one is written to a new folder."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    saved = save(writer=LostBook())
+    locked, kept = saved.faults
+    record = Path(kept.removesuffix(".").partition("The record of this run is ")[2])
+
+    assert locked == "The gradebook is locked."
+    assert kept.startswith("The gradebook has none of these grades.")
+    assert [result.score for result in read_record(record).submissions] == [5.0]
+
+
+def test_a_lost_gradebook_needs_no_second_record(save: Save, tmp_path: Path):
+    """The record that was asked for holds the grades."""
+    saved = save(options=RunOptions(record=tmp_path / "results.json"), writer=LostBook())
+
+    assert saved.faults == ["The gradebook is locked."]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        pytest.param({"record": "."}, ". is a folder; name a file", id="record-is-a-folder"),
+        pytest.param({"record": "no/r.json"}, "There is no folder no", id="no-folder"),
+        pytest.param({"report": "tiny.py"}, "is a file; name a folder", id="report-is-a-file"),
+    ],
+)
+def test_a_path_that_can_not_be_written_is_refused(
+    options: dict[str, str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Before the grading, which takes long."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.py").touch()
+    with pytest.raises(UsageError, match=sentence):
+        RunOptions(**{name: Path(path) for name, path in options.items()}).require_writable()
