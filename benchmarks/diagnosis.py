@@ -38,7 +38,7 @@ from autograder.diagnosis.diagnostician import diagnose
 from autograder.diagnosis.live import LiveSource, channel_of
 from autograder.diagnosis.misconceptions import read
 from autograder.diagnosis.mistakes.kinds import KINDS
-from autograder.diagnosis.mistakes.rewriting import Exercise
+from autograder.diagnosis.mistakes.rewriting import ExerciseCode
 from autograder.diagnosis.observation import Failure
 from autograder.errors import CourseError
 from autograder.grading.grade import grade, grade_one
@@ -255,7 +255,8 @@ def changed_exercise(stage: Stage, solution: str, text: str) -> str:
     """Return the exercise in which *text* differs from the solution."""
     names = [one.name for one in stage.exercises]
     pairs = (
-        (Exercise(module, name, names).text([]) for module in (solution, text)) for name in names
+        (ExerciseCode(module, name, names).text([]) for module in (solution, text))
+        for name in names
     )
     changed = (name for name, (right, wrong) in zip(names, pairs, strict=True) if right != wrong)
     return next(changed, names[0])
@@ -264,7 +265,7 @@ def changed_exercise(stage: Stage, solution: str, text: str) -> str:
 def _is_known(source: KindsOnly, stage: Stage, exercise: str, text: str) -> bool:
     """Whether a kind of mistake makes just this program."""
     names = [one.name for one in stage.exercises]
-    return Exercise(text, exercise, names).text([]) in source.programs(exercise).texts
+    return ExerciseCode(text, exercise, names).text([]) in source.programs(exercise).texts
 
 
 def _said(

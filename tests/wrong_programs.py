@@ -3,7 +3,7 @@
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.mistakes.rewriting import Exercise
+from autograder.diagnosis.mistakes.rewriting import ExerciseCode
 from autograder.diagnosis.programs import rewrites_of
 
 
@@ -16,7 +16,7 @@ def with_misconception(stage: Stage, text: str, name: str) -> str:
 def with_kind(stage: Stage, text: str, exercise: str, kind: str, words: str = "") -> str:
     """Make the first mistake of *kind* in *exercise* whose explanation holds *words*."""
     solution = stage.solution.read_text("utf-8")
-    known = Exercise(solution, exercise, [one.name for one in stage.exercises])
+    known = ExerciseCode(solution, exercise, [one.name for one in stage.exercises])
     fitting = (
         one for one in rewrites_of(known, {}) if one.kind == kind and words in one.explanation
     )

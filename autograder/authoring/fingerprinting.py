@@ -19,10 +19,10 @@ from autograder.diagnosis.fingerprints import (
     PARTS,
     PASSES,
     Fingerprints,
+    KindWording,
     Print,
     Shown,
-    Wording,
-    Written,
+    WrittenMistake,
     agree,
     compact,
     kind_label,
@@ -183,16 +183,16 @@ class FingerprintMaker:
         labels = {item.id for item in bank} | {known.label(len(mistakes) + one) for one in wanted}
         return Made(sealed(known), labels)
 
-    def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[Written]:
+    def _run_misconceptions(self, bank: Sequence[Misconception]) -> list[WrittenMistake]:
         """Keep what each misconception shows; return those that fail a check."""
-        found: list[Written] = []
+        found: list[WrittenMistake] = []
         for item in bank:
             channel = channel_of(self._public.stage, item, self._public.solution)
             showings = self._examine(item.id, item.exercise, channel)
             if showings.shown:
                 self._keep(len(found), showings)
                 words = item.explanation, item.question, item.title
-                found.append(Written(item.id, item.exercise, *words))
+                found.append(WrittenMistake(item.id, item.exercise, *words))
         return found
 
     def _fails(self, mistakes: int, number: int, kind: Kind) -> bool:
@@ -275,9 +275,9 @@ class FingerprintMaker:
         return self._answers.of(answer)
 
 
-def _wording(rewrite: Rewrite, questions: _Numbers, groups: _Numbers) -> Wording:
+def _wording(rewrite: Rewrite, questions: _Numbers, groups: _Numbers) -> KindWording:
     question, group = questions.of(rewrite.question), groups.of(rewrite.group)
-    return Wording(rewrite.kind, rewrite.explanation, question, group)
+    return KindWording(rewrite.kind, rewrite.explanation, question, group)
 
 
 def encode(stage: Stage, known: Fingerprints) -> bytes:

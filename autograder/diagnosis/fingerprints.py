@@ -53,7 +53,7 @@ NO_GRADIENTS = "NoGradients"  # in the place of the type of an exception
 PASSES = -1  # in the place of the wording of a program that passes every public check
 
 
-class Written(msgspec.Struct, frozen=True):
+class WrittenMistake(msgspec.Struct, frozen=True):
     """What a student may read about a misconception."""
 
     id: str
@@ -63,7 +63,7 @@ class Written(msgspec.Struct, frozen=True):
     title: str = ""
 
 
-class Wording(NamedTuple):
+class KindWording(NamedTuple):
     """What a student may read about a program with one kind of mistake.
 
     Of those that show the same and have one *group*, only the first is said. *question* is the
@@ -128,9 +128,9 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     format_version: Literal[4] = 4
     made_from: str
     digest: str = ""
-    mistakes: tuple[Written, ...]
+    mistakes: tuple[WrittenMistake, ...]
     programs: tuple[int, ...]
-    wordings: tuple[Wording, ...]
+    wordings: tuple[KindWording, ...]
     questions: tuple[str, ...]
     ends: tuple[End, ...]
     answers: tuple[Any, ...]

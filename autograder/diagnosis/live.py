@@ -37,7 +37,7 @@ from autograder.diagnosis.pairs import PairSearch
 from autograder.diagnosis.programs import REFUSED, Programs, Script
 from autograder.diagnosis.ranking import (
     Candidate,
-    End,
+    CheckEnd,
     Explanation,
     FailedCheck,
     Key,
@@ -250,10 +250,16 @@ class LiveEvidence:
             return match if may_be_same_line(replayed.error, seen.error) else Match.NO
         return match
 
-    def end(self, key: Key, check: str) -> End:
+    def end(self, key: Key, check: str) -> CheckEnd:
         """Run *check* on the program."""
         shown = self._run(key, check)
-        return End.FAILS if shown.fails else End.PASSES if shown.passes else End.UNDECIDED
+        return (
+            CheckEnd.FAILS
+            if shown.fails
+            else CheckEnd.PASSES
+            if shown.passes
+            else CheckEnd.UNDECIDED
+        )
 
     def pairs(self, ranking: Ranking) -> list[Candidate]:
         """Return the programs with two mistakes that explain all."""

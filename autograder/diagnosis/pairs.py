@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
     alone: frozenset[int]
 
 
-class Evidence(Protocol):
+class PairEvidence(Protocol):
     """What the programs of an exercise and a submission show, as far as pairs need it."""
 
     @property
@@ -75,7 +75,7 @@ class PairSearch:
         self._halves: dict[Any, Halves] = {}
         self._pairs: dict[Any, tuple[Key, ...]] = {}
 
-    def find(self, evidence: Evidence, ranking: Ranking) -> list[Candidate]:
+    def find(self, evidence: PairEvidence, ranking: Ranking) -> list[Candidate]:
         """Return the pairs of mistakes that explain every wrong answer, or nearly every one."""
         compared = Compared(evidence, ranking, len(self._programs.keys))
         alone = compared.alone()
@@ -97,7 +97,7 @@ class PairSearch:
         return complete or compared.nearly_complete(found)
 
     def _able(
-        self, evidence: Evidence, halves: Halves, screens: Sequence[FailedCheck], wanted: Wanted
+        self, evidence: PairEvidence, halves: Halves, screens: Sequence[FailedCheck], wanted: Wanted
     ) -> Iterator[Key]:
         """Yield the pairs that can explain every wrong answer, the likeliest first."""
         differs = {
@@ -112,7 +112,7 @@ class PairSearch:
             if all_differ and (not wanted.alone or not wanted.alone.isdisjoint((one, other))):
                 yield one, other
 
-    def _halves_for(self, evidence: Evidence, first: FailedCheck) -> tuple[Any, Halves]:
+    def _halves_for(self, evidence: PairEvidence, first: FailedCheck) -> tuple[Any, Halves]:
         """Return the programs that may be half of a pair, and a name for them."""
         layers = [(evidence.layer(check), evidence.script(check)) for check in evidence.passed]
         sieves = [
@@ -149,7 +149,7 @@ class Compared:
     The first *count* numbers are those of programs with a kind of mistake.
     """
 
-    def __init__(self, evidence: Evidence, ranking: Ranking, count: int) -> None:
+    def __init__(self, evidence: PairEvidence, ranking: Ranking, count: int) -> None:
         self._evidence = evidence
         self._ranking = ranking
         self._count = count

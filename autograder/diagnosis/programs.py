@@ -25,7 +25,7 @@ from autograder.diagnosis.answers import (
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes import masks
 from autograder.diagnosis.mistakes.kinds import UNLIKELY, wording
-from autograder.diagnosis.mistakes.rewriting import Exercise, Rewrite
+from autograder.diagnosis.mistakes.rewriting import ExerciseCode, Rewrite
 from autograder.diagnosis.mistakes.rules import RULES
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
@@ -89,7 +89,7 @@ class Programs:
         self._module = stage.module
         self._written = tuple(written)
         self._text = stage.solution.read_text("utf-8")
-        self._exercise = Exercise(self._text, exercise, names)
+        self._exercise = ExerciseCode(self._text, exercise, names)
         self._solution = solution
         self.rewrites = tuple(rewrites_of(self._exercise, words))
         self.keys = tuple((number,) for number in range(len(self.rewrites)))
@@ -300,7 +300,7 @@ def _agreement(given: Answer | None, script: Script, seen: Sought, index: int) -
     return step_agreement(verb, answer, given.value, expected)
 
 
-def rewrites_of(exercise: Exercise, words: Words) -> list[Rewrite]:
+def rewrites_of(exercise: ExerciseCode, words: Words) -> list[Rewrite]:
     """List the mistakes that fit the code of *exercise*, as the stage words them."""
     found = []
     for scope in exercise.scopes:

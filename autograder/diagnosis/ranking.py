@@ -23,7 +23,7 @@ MAX_ROUNDS = 2  # mistakes that are named each for some of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
 
 
-class End(Enum):
+class CheckEnd(Enum):
     """How a program ends a check, on every machine."""
 
     PASSES = auto()
@@ -99,7 +99,7 @@ class Evidence(Protocol):
     def match(self, key: Key, check: FailedCheck) -> Match:
         """Compare what a program and the code show in *check*."""
 
-    def end(self, key: Key, check: str) -> End:
+    def end(self, key: Key, check: str) -> CheckEnd:
         """Return how a program ends *check*."""
 
     def pairs(self, ranking: "Ranking") -> list[Candidate]:
@@ -161,7 +161,7 @@ class Ranking:
     def passes(self, found: Candidate) -> bool:
         """Whether the program fails no check that the code passed."""
         ends = (self.evidence.end(found.key, check) for check in self.evidence.passed)
-        return End.FAILS not in ends
+        return CheckEnd.FAILS not in ends
 
     def is_complete(self, found: Candidate) -> bool:
         """Whether the program explains every wrong answer, and passes and fails what the code did.
@@ -178,7 +178,7 @@ class Ranking:
         )
 
     def _passes_any(self, found: Candidate, checks: Iterable[FailedCheck]) -> bool:
-        return any(self.evidence.end(found.key, check.name) is End.PASSES for check in checks)
+        return any(self.evidence.end(found.key, check.name) is CheckEnd.PASSES for check in checks)
 
     def _by_one(self) -> Explanation:
         """Explain every wrong answer by one mistake, or else every exception."""

@@ -16,7 +16,7 @@ from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match, Observation
 from autograder.diagnosis.ranking import (
     Candidate,
-    End,
+    CheckEnd,
     Explanation,
     FailedCheck,
     Key,
@@ -65,11 +65,11 @@ class RecordedEvidence:
         """Compare the fingerprint of a program with that of the code."""
         return self._matches[check.name].get(key[0], Match.NO)
 
-    def end(self, key: Key, check: str) -> End:
+    def end(self, key: Key, check: str) -> CheckEnd:
         """Return how a program ended *check*."""
         if key[0] in self._known.failing(check):
-            return End.FAILS
-        return End.PASSES if self._known.passes(check, key[0]) else End.UNDECIDED
+            return CheckEnd.FAILS
+        return CheckEnd.PASSES if self._known.passes(check, key[0]) else CheckEnd.UNDECIDED
 
     def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # as in ``Evidence``
         """Return nothing: two mistakes at once have no fingerprints."""

@@ -17,7 +17,7 @@ from distributed.scheduler import KilledWorker
 
 from autograder.course import Course
 from autograder.errors import ClusterError, GraderError
-from autograder.grading.cluster_judge import Answer, Died, Judged, Run
+from autograder.grading.cluster_judge import Answer, ClusterRun, Died, Judged
 from autograder.grading.cluster_workers import (
     CONNECTION_ERRORS,
     UNUSABLE,
@@ -68,7 +68,7 @@ def grade_each(
     provenance = Provenance(course, level, diagnose=diagnose)
     wanted = stages_with_code(submissions)
     facts = provenance.facts(stage.name for stage in course.stages if stage.name in wanted)
-    run = Run(
+    run = ClusterRun(
         id=uuid.uuid4().hex,
         course=folder or str(course.root.resolve()),
         stages=tuple(facts.suites),

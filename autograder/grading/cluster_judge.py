@@ -31,7 +31,7 @@ TRIES = 2  # the second time in a new process, as on one machine
 IDLE_SECONDS = 120.0  # a supervisor that was killed ends no process
 
 
-class Run(msgspec.Struct, frozen=True):
+class ClusterRun(msgspec.Struct, frozen=True):
     """What a task says about its run; *facts* is the digest of those of the supervisor."""
 
     id: str
@@ -99,7 +99,7 @@ def close(run: bytes) -> None:
 class JudgeProcess:
     """A Python that has loaded the suites, and judges one submission at a time."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ClusterRun) -> None:
         self._pipe, other_end = Pipe()
         number = other_end.fileno()
         words = (number, run.course, run.isolation, int(run.diagnose), *run.stages)
@@ -137,7 +137,7 @@ class JudgeProcess:
 class JudgePool:
     """The processes of one worker that judge one run: one for each thread that uses the pool."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ClusterRun) -> None:
         course = load(Path(run.course))
         level = choose_isolation(run.isolation, course.root)
         self._provenance = Provenance(course, level, diagnose=run.diagnose)
@@ -219,7 +219,7 @@ def _pool(run: bytes) -> JudgePool:
     with _POOLS.lock:
         if run not in _POOLS.by_run:
             _POOLS.by_run = {key: one for key, one in _POOLS.by_run.items() if one.is_used}
-            _POOLS.by_run[run] = JudgePool(msgspec.msgpack.decode(run, type=Run))
+            _POOLS.by_run[run] = JudgePool(msgspec.msgpack.decode(run, type=ClusterRun))
         return _POOLS.by_run[run]
 
 

@@ -19,7 +19,7 @@ from distributed.security import Security
 from autograder import errors
 from autograder.errors import ClusterError, GraderError
 from autograder.grading import cluster_judge
-from autograder.grading.cluster_judge import Answer, Described, Refused, Run
+from autograder.grading.cluster_judge import Answer, ClusterRun, Described, Refused
 from autograder.grading.grade import SIGNAL_SECONDS
 from autograder.grading.provenance import Facts
 from autograder.submission import Submission
@@ -171,7 +171,7 @@ class Workers:
 
 
 @contextmanager
-def open_workers(address: str, run: Run, facts: Facts) -> Iterator[Workers]:
+def open_workers(address: str, run: ClusterRun, facts: Facts) -> Iterator[Workers]:
     """Connect to the scheduler and compare its workers; end what they started for this run."""
     with _without_log():
         client = _connect(address)

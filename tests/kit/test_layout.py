@@ -1,5 +1,6 @@
 """Each module has one test file under the mirrored path, and each module name occurs once."""
 
+import ast
 from collections import defaultdict
 from pathlib import Path
 
@@ -56,6 +57,17 @@ def test_no_module_name_occurs_twice():
         paths[path.name].append(path.as_posix())
 
     assert [found for found in paths.values() if len(found) > 1] == []
+
+
+def test_no_class_name_occurs_twice():
+    """A class is known by its name, wherever it is imported."""
+    owners = defaultdict(list)
+    for path in modules():
+        for node in ast.walk(ast.parse((ENGINE / path).read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                owners[node.name].append(path.as_posix())
+
+    assert [found for found in owners.values() if len(found) > 1] == []
 
 
 @pytest.mark.parametrize("path", TESTS_WITHOUT_MODULE)

@@ -299,7 +299,7 @@ class Scope:
         return ""
 
 
-class Exercise:
+class ExerciseCode:
     """The code of an exercise, and of the helpers that it calls, as a tree that rewrites change."""
 
     def __init__(self, solution: str, name: str, exercises: Sequence[str]) -> None:

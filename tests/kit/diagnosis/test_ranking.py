@@ -9,7 +9,7 @@ from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Match
 from autograder.diagnosis.ranking import (
     Candidate,
-    End,
+    CheckEnd,
     Explanation,
     FailedCheck,
     Key,
@@ -55,10 +55,10 @@ class Table:
         """Return what is in the table."""
         return self.shown.get(check.name, {}).get(key[0], Match.NO)
 
-    def end(self, key: Key, check: str) -> End:
+    def end(self, key: Key, check: str) -> CheckEnd:
         """What shows something in a failed check fails it; the rest passes."""
         fails = key[0] in self.fails.get(check, ()) or key[0] in self.shown.get(check, {})
-        return End.FAILS if fails else End.PASSES
+        return CheckEnd.FAILS if fails else CheckEnd.PASSES
 
     def pairs(self, ranking: Ranking) -> list[Candidate]:  # noqa: ARG002  # as in ``Evidence``
         """Return what is in the table."""

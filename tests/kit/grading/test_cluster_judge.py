@@ -13,11 +13,11 @@ from autograder.errors import CourseError
 from autograder.grading import cluster_judge
 from autograder.grading.cluster_judge import (
     Answer,
+    ClusterRun,
     Described,
     Died,
     Judged,
     Refused,
-    Run,
     close,
     describe,
     judge,
@@ -74,7 +74,7 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[Judges]:
     """Put stand-ins in the place of judging processes; forget the runs afterwards."""
     found = Judges([], [])
 
-    def start(_run: Run) -> StandIn:
+    def start(_run: ClusterRun) -> StandIn:
         found.started.append(StandIn(found.plans.pop(0) if found.plans else []))
         return found.started[-1]
 
@@ -84,10 +84,10 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[Judges]:
 
 
 @pytest.fixture
-def run(tiny: Course) -> Run:
+def run(tiny: Course) -> ClusterRun:
     """A run that agrees with this machine."""
     facts = Provenance(tiny, "process").facts(["01_tiny"])
-    return Run(
+    return ClusterRun(
         id="one",
         course=str(tiny.root),
         stages=("01_tiny",),
@@ -97,14 +97,14 @@ def run(tiny: Course) -> Run:
     )
 
 
-def answer(run: Run, submission: Submission) -> Answer:
+def answer(run: ClusterRun, submission: Submission) -> Answer:
     """Ask the worker as a task does."""
     encode = msgspec.msgpack.encode
     [found] = msgspec.msgpack.decode(judge(encode(run), encode([submission])), type=list[Answer])
     return found
 
 
-def test_a_worker_describes_what_it_would_judge_with(run: Run, judges: Judges):
+def test_a_worker_describes_what_it_would_judge_with(run: ClusterRun, judges: Judges):
     """No process is started for that."""
     answers = describe(msgspec.msgpack.encode(run))
     [found] = msgspec.msgpack.decode(answers, type=list[Answer])
@@ -114,7 +114,7 @@ def test_a_worker_describes_what_it_would_judge_with(run: Run, judges: Judges):
     assert judges.started == []
 
 
-def test_a_record_names_what_decided_it(run: Run, tiny: Course, solved: Submission):
+def test_a_record_names_what_decided_it(run: ClusterRun, tiny: Course, solved: Submission):
     """The worker adds its isolation and the key, which is that of a run on one machine."""
     found = answer(run, solved)
     key = Provenance(tiny, "process").key(solved.stage, solved.digest)
@@ -125,7 +125,7 @@ def test_a_record_names_what_decided_it(run: Run, tiny: Course, solved: Submissi
 
 
 def test_a_process_judges_one_submission_after_another(
-    run: Run, solved: Submission, judges: Judges
+    run: ClusterRun, solved: Submission, judges: Judges
 ):
     """Suites are loaded once."""
     answers = [answer(run, solved), answer(run, solved)]
@@ -134,13 +134,13 @@ def test_a_process_judges_one_submission_after_another(
     assert [one.asked for one in judges.started] == [2]
 
 
-def test_a_worker_that_differs_judges_nothing(run: Run, solved: Submission, judges: Judges):
+def test_a_worker_that_differs_judges_nothing(run: ClusterRun, solved: Submission, judges: Judges):
     """It may have joined after the others were compared."""
     assert isinstance(answer(replace(run, facts="other"), solved), Described)
     assert judges.started == []
 
 
-def test_a_worker_without_the_course_says_so(run: Run, solved: Submission):
+def test_a_worker_without_the_course_says_so(run: ClusterRun, solved: Submission):
     """The supervisor raises the same error."""
     found = answer(replace(run, course="/nowhere"), solved)
 
@@ -153,7 +153,11 @@ def test_a_worker_without_the_course_says_so(run: Run, solved: Submission):
     ids=["once", "twice"],
 )
 def test_a_submission_whose_process_dies_is_judged_once_more_by_a_new_one(
-    run: Run, solved: Submission, judges: Judges, plans: list[list[str]], expected: type[Answer]
+    run: ClusterRun,
+    solved: Submission,
+    judges: Judges,
+    plans: list[list[str]],
+    expected: type[Answer],
 ):
     """And not a third time."""
     judges.plans.extend(plans)
@@ -170,7 +174,7 @@ def test_a_submission_whose_process_dies_is_judged_once_more_by_a_new_one(
     ],
 )
 def test_an_error_crosses_as_a_sentence(
-    run: Run, solved: Submission, judges: Judges, what: str, expected: Refused
+    run: ClusterRun, solved: Submission, judges: Judges, what: str, expected: Refused
 ):
     """Never as a pickled exception; the process that raised it is ended."""
     judges.plans.append([what])
@@ -179,7 +183,7 @@ def test_an_error_crosses_as_a_sentence(
     assert not judges.started[0].runs
 
 
-def test_the_processes_end_with_their_run(run: Run, solved: Submission, judges: Judges):
+def test_the_processes_end_with_their_run(run: ClusterRun, solved: Submission, judges: Judges):
     """Another task of the same run begins anew."""
     answer(run, solved)
     close(msgspec.msgpack.encode(run))  # in a thread, as the worker goes on
@@ -187,7 +191,9 @@ def test_the_processes_end_with_their_run(run: Run, solved: Submission, judges: 
     assert judges.started[0].closed.wait(END_SECONDS)
 
 
-def test_a_run_that_is_over_judges_nothing_more(run: Run, solved: Submission, judges: Judges):
+def test_a_run_that_is_over_judges_nothing_more(
+    run: ClusterRun, solved: Submission, judges: Judges
+):
     """What a process judged when it was ended is not begun anew."""
     pool = cluster_judge.JudgePool(run)
     pool.close()

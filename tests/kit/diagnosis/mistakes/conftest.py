@@ -8,7 +8,7 @@ import pytest
 
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
-    Exercise,
+    ExerciseCode,
     Rewrite,
     Scope,
     Site,
@@ -22,7 +22,7 @@ def made_by(rules: ModuleType, code: str) -> dict[str, str]:
 
     By sentence: the lines that differ in the first program of which it is said.
     """
-    exercise = Exercise(code, "wanted", ["wanted"])
+    exercise = ExerciseCode(code, "wanted", ["wanted"])
     right = exercise.text([]).splitlines()
     made: dict[str, str] = {}
     for scope in exercise.scopes:
@@ -65,24 +65,24 @@ def wanted(x: Tensor, n: int = 2) -> Tensor:
 
 
 @pytest.fixture
-def exercise() -> Exercise:
+def exercise() -> ExerciseCode:
     """The exercise `wanted`, beside another one that it uses."""
-    return Exercise(WANTED, "wanted", ["wanted", "other"])
+    return ExerciseCode(WANTED, "wanted", ["wanted", "other"])
 
 
-def changed(exercise: Exercise, *edits: Edit) -> str:
+def changed(exercise: ExerciseCode, *edits: Edit) -> str:
     """Return the last function with these edits, each a mistake of its own."""
     text = exercise.text([mistake("scale_missing", edit) for edit in edits])
     return ast.unparse(ast.parse(text).body[-1])
 
 
-def only(exercise: Exercise, kind: type) -> Site:
+def only(exercise: ExerciseCode, kind: type) -> Site:
     """Return the place of the only node of *kind* in the exercise."""
     (site,) = exercise.scopes[-1].of(kind)
     return site
 
 
-def division(exercise: Exercise) -> Site:
+def division(exercise: ExerciseCode) -> Site:
     """Return the place of the division."""
     return next(
         site for site in exercise.scopes[-1].of(ast.BinOp) if isinstance(site.node.op, ast.Div)

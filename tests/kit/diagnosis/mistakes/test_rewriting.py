@@ -3,7 +3,7 @@
 import ast
 
 from autograder.diagnosis.mistakes.rewriting import (
-    Exercise,
+    ExerciseCode,
     before,
     leave_out,
     mistake,
@@ -13,12 +13,12 @@ from autograder.diagnosis.mistakes.rewriting import (
 from tests.kit.diagnosis.mistakes.conftest import changed, division, only
 
 
-def test_a_node_is_replaced_by_a_template(exercise: Exercise):
+def test_a_node_is_replaced_by_a_template(exercise: ExerciseCode):
     """Names in the template stand for parts of the node."""
     assert "y = helper(x) * n ** 0.5" in changed(exercise, put(division(exercise), "LEFT * RIGHT"))
 
 
-def test_statements_are_left_out_restated_and_preceded(exercise: Exercise):
+def test_statements_are_left_out_restated_and_preceded(exercise: ExerciseCode):
     """The rest of the function stays."""
     scope = exercise.scopes[-1]
 
@@ -27,18 +27,18 @@ def test_statements_are_left_out_restated_and_preceded(exercise: Exercise):
     assert "seed()" in changed(exercise, before(scope.start, "seed()"))
 
 
-def test_an_exercise_has_its_helpers_but_no_other_exercise(exercise: Exercise):
+def test_an_exercise_has_its_helpers_but_no_other_exercise(exercise: ExerciseCode):
     """A mistake in another exercise is named there."""
     assert exercise.names == ["helper", "wanted"]
 
 
-def test_arguments_are_tensors_by_their_annotations(exercise: Exercise):
+def test_arguments_are_tensors_by_their_annotations(exercise: ExerciseCode):
     """What is no tensor is a number or a switch."""
     assert exercise.scopes[-1].tensors == ("x",)
     assert exercise.scopes[-1].numbers == ("n",)
 
 
-def test_the_inner_edit_comes_first(exercise: Exercise):
+def test_the_inner_edit_comes_first(exercise: ExerciseCode):
     """Two mistakes in one expression show together."""
     power = next(
         site for site in exercise.scopes[-1].of(ast.BinOp) if isinstance(site.node.op, ast.Pow)
@@ -48,7 +48,7 @@ def test_the_inner_edit_comes_first(exercise: Exercise):
     assert "y = helper(x) * n\n" in changed(exercise, *edits)
 
 
-def test_edits_are_undone(exercise: Exercise):
+def test_edits_are_undone(exercise: ExerciseCode):
     """The next mistake starts from the solution."""
     right = exercise.text([])
     changed(exercise, put(division(exercise), "LEFT"))
@@ -56,7 +56,7 @@ def test_edits_are_undone(exercise: Exercise):
     assert exercise.text([]) == right
 
 
-def test_a_program_is_compiled_without_docstrings(exercise: Exercise):
+def test_a_program_is_compiled_without_docstrings(exercise: ExerciseCode):
     """What is compiled defines the exercise and its helpers."""
     namespace: dict[str, object] = {"other": lambda y: y}
     code = exercise.compile([mistake("scale_missing", put(division(exercise), "LEFT"))], "x.py")
