@@ -24,7 +24,6 @@ from autograder.diagnosis.fingerprints import (
     Shown,
     WrittenMistake,
     agree,
-    compact,
     kind_label,
     sealed,
     shown_by,
@@ -34,6 +33,7 @@ from autograder.diagnosis.live import Run, channel_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.programs import Programs
+from autograder.diagnosis.rounded_values import compact
 from autograder.errors import CourseError
 from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel

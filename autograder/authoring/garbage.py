@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from autograder.authoring.fingerprinting import Kind, kinds_of
 from autograder.course import Stage
-from autograder.diagnosis.carry_forward import NONSENSE, change, with_mistakes
+from autograder.diagnosis.changed_programs import NONSENSE, change, with_mistakes
 from autograder.diagnosis.live import LEAST_SHARE
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError

@@ -5,8 +5,6 @@ only reads it. Answers are rounded, strings are hashed, and of a mistake it cont
 student may read.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
@@ -15,9 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
-import torch
 from msgspec.structs import replace
-from torch import Tensor
 
 from autograder.diagnosis.answers import (
     is_specific,
@@ -34,21 +30,14 @@ from autograder.diagnosis.observation import (
     message_without_numbers,
     status_of,
 )
+from autograder.diagnosis.rounded_values import compact, digest, to_json_value
 from autograder.results import title_of
 from autograder.sandbox.faults import NoGradients, Raised
-from autograder.sandbox.protocol import OpaqueValue
-from autograder.suite.noise import Agreement, agreement, is_same, least_agreement, rounded, scale_of
-from autograder.suite.student_proxy import RemoteModule
+from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
 
 MAX_BYTES = 500_000  # of one stage; a student downloads all of them, some 2 MB in this course
 IN_LINES = {"mistakes": 1, "wordings": 1, "questions": 1, "ends": 20, "answers": 20}  # items
-DIGITS = 5  # of numbers of order one: half a unit of the last place is less than the noise
-MAX_ENTRIES = 4  # of one tensor; the last two are a sum of all its entries, and its scale
-GOLDEN = (5**0.5 - 1) / 2  # spreads the entries that are kept over all rows and columns
-NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # so that their places count, too
 PARTS = "parts"  # under this name stand the numbers of names and parts
-USUAL = "float32"  # a type that is not written down: nearly all tensors have it
-DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never have the same digest
 NO_GRADIENTS = "NoGradients"  # in the place of the type of an exception
 PASSES = -1  # in the place of the wording of a program that passes every public check
 
@@ -267,16 +256,16 @@ def shown_by(observation: Observation) -> Shown:
 
 
 def _end_of(error: BaseException | None, *, answered: bool) -> End:
-    message = "" if answered else _digest(message_without_numbers(error))
+    message = "" if answered else digest(message_without_numbers(error))
     if not isinstance(error, Raised):
         return End(status_of(error), message=message)
     if isinstance(error, NoGradients):
-        return End(status_of(error), NO_GRADIENTS, _digest(error.text), message)
+        return End(status_of(error), NO_GRADIENTS, digest(error.text), message)
     refused = refuses(error)
     return End(
         status_of(error),
         error.kind,
-        _digest(error.text) if error.text else "",
+        digest(error.text) if error.text else "",
         message,
         refused,
         is_specific(error),
@@ -329,7 +318,7 @@ def sealed(known: Fingerprints) -> Fingerprints:
 
 def _digest_of(known: Fingerprints) -> str:
     """Return the digest of everything else in *known*."""
-    return _digest(compact(msgspec.to_builtins(replace(known, digest=""))))
+    return digest(compact(msgspec.to_builtins(replace(known, digest=""))))
 
 
 def to_json(known: Fingerprints) -> bytes:
@@ -356,63 +345,6 @@ def find(path: Path) -> Fingerprints | None:
         return from_json(path.read_bytes())
     except (OSError, msgspec.MsgspecError, IndexError):
         return None
-
-
-def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a line
-    """Turn an answer into numbers and digests; answers of different kinds stay different."""
-    match answer:
-        case Tensor():
-            return _tensor(answer.detach())
-        case dict():
-            return {str(key): to_json_value(value) for key, value in answer.items()}
-        case list() | tuple():  # which checks take for one another
-            return [to_json_value(item) for item in answer]
-        case bool() | int() | float() | None:
-            return _number(answer)
-        case RemoteModule():
-            return "module"
-        case OpaqueValue():
-            return _digest(f"opaque {answer.kind}")
-        case _:
-            return _digest(repr(answer))
-
-
-def _tensor(answer: Tensor) -> dict[str, Any]:
-    flat = answer.flatten()
-    scale = scale_of(flat) if flat.is_floating_point() or flat.is_complex() else 1.0
-    if flat.numel() > MAX_ENTRIES:
-        kept = [int(index * GOLDEN % 1 * flat.numel()) for index in range(MAX_ENTRIES - 2)]
-        entries = [*flat[kept].tolist(), _weighted_sum(flat), scale]
-    else:
-        entries = flat.tolist()
-    dtype = str(answer.dtype).removeprefix("torch.")
-    sizes = [*([] if dtype == USUAL else [dtype]), *map(str, answer.shape)]
-    return {" ".join(sizes): [_number(value, scale) for value in entries]}
-
-
-def _weighted_sum(flat: Tensor) -> float:
-    """Add all entries, each with another weight, to a number with the noise of one entry."""
-    parts = torch.view_as_real(flat).flatten() if flat.is_complex() else flat
-    numbers = parts.double().nan_to_num(**NOT_FINITE)
-    places = torch.arange(len(numbers), dtype=torch.float64)
-    weights = places * places * GOLDEN % 1 + 0.5  # as good as drawn, on every machine the same
-    return float((numbers * weights).sum() / len(numbers) ** 0.5)
-
-
-def _number(value: Any, scale: float = 1.0) -> Any:
-    """Round a number to the digits that a tensor of this *scale* has on every machine."""
-    if isinstance(value, complex):
-        return [_number(value.real, scale), _number(value.imag, scale)]
-    return rounded(value, scale, DIGITS) if isinstance(value, float) else value
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
-
-
-def compact(value: Any) -> str:
-    """Encode without spaces."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _lined(name: str, value: Any) -> str:

@@ -1,15 +1,13 @@
-"""Error carried forward: the programs that have a mistake, and what they show."""
+"""Error carried forward: what an exercise shows, given the mistake in another."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from autograder.diagnosis.carry_forward import CarryForward, with_mistakes
+from autograder.diagnosis.carry_forward import CarryForward
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation
-from autograder.errors import CourseError
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.static_names import definitions, parse
@@ -37,29 +35,6 @@ def mistake(name: str, *ties: str) -> Misconception:
 def wrong(answer: object, status: Status = Status.WRONG_VALUE) -> Observation:
     """What a check showed that failed after *answer*."""
     return Observation((("call", answer),), WrongAnswer(status, "It is wrong."))
-
-
-def test_a_right_program_gets_the_mistake_of_the_solution(tmp_path: Path):
-    """The wrong definition replaces the program's own; imports come along, demos do not."""
-    path = tmp_path / "variant.py"
-    path.write_text('print("demo")\n\ndef double(y):\n    return y + y\n\nhalf = 0.5\n', "utf-8")
-    text = with_mistakes(path, [mistake("squares")], SOLUTION)
-
-    assert "return x ** 2" in text
-    assert "import torch" in text
-    assert "half = 0.5" in text
-    assert "y + y" not in text
-    assert "demo" not in text
-    assert "Scale" not in text
-
-
-def test_a_program_without_the_exercise_can_not_have_its_mistake(tmp_path: Path):
-    """A lambda, say, has no definition to replace."""
-    path = tmp_path / "variant.py"
-    path.write_text("double = lambda x: 2 * x\n", "utf-8")
-
-    with pytest.raises(CourseError, match="does not define double"):
-        with_mistakes(path, [mistake("squares")], SOLUTION)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,77 @@
+"""Turns answers into JSON values that are equal on every machine where the answers are the same."""
+
+import hashlib
+import json
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.sandbox.protocol import OpaqueValue
+from autograder.suite.noise import rounded, scale_of
+from autograder.suite.student_proxy import RemoteModule
+
+DIGITS = 5  # of numbers of order one: half a unit of the last place is less than the noise
+MAX_ENTRIES = 4  # of one tensor; the last two are a sum of all its entries, and its scale
+GOLDEN = (5**0.5 - 1) / 2  # spreads the entries that are kept over all rows and columns
+NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # so that their places count, too
+USUAL = "float32"  # a type that is not written down: nearly all tensors have it
+DIGEST = 16  # hexadecimal digits; enough that two messages of one stage never have the same digest
+
+
+def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # one kind of answer a line
+    """Turn an answer into numbers and digests; answers of different kinds stay different."""
+    match answer:
+        case Tensor():
+            return _tensor(answer.detach())
+        case dict():
+            return {str(key): to_json_value(value) for key, value in answer.items()}
+        case list() | tuple():  # which checks take for one another
+            return [to_json_value(item) for item in answer]
+        case bool() | int() | float() | None:
+            return _number(answer)
+        case RemoteModule():
+            return "module"
+        case OpaqueValue():
+            return digest(f"opaque {answer.kind}")
+        case _:
+            return digest(repr(answer))
+
+
+def _tensor(answer: Tensor) -> dict[str, Any]:
+    flat = answer.flatten()
+    scale = scale_of(flat) if flat.is_floating_point() or flat.is_complex() else 1.0
+    if flat.numel() > MAX_ENTRIES:
+        kept = [int(index * GOLDEN % 1 * flat.numel()) for index in range(MAX_ENTRIES - 2)]
+        entries = [*flat[kept].tolist(), _weighted_sum(flat), scale]
+    else:
+        entries = flat.tolist()
+    dtype = str(answer.dtype).removeprefix("torch.")
+    sizes = [*([] if dtype == USUAL else [dtype]), *map(str, answer.shape)]
+    return {" ".join(sizes): [_number(value, scale) for value in entries]}
+
+
+def _weighted_sum(flat: Tensor) -> float:
+    """Add all entries, each with another weight, to a number with the noise of one entry."""
+    parts = torch.view_as_real(flat).flatten() if flat.is_complex() else flat
+    numbers = parts.double().nan_to_num(**NOT_FINITE)
+    places = torch.arange(len(numbers), dtype=torch.float64)
+    weights = places * places * GOLDEN % 1 + 0.5  # as good as drawn, on every machine the same
+    return float((numbers * weights).sum() / len(numbers) ** 0.5)
+
+
+def _number(value: Any, scale: float = 1.0) -> Any:
+    """Round a number to the digits that a tensor of this *scale* has on every machine."""
+    if isinstance(value, complex):
+        return [_number(value.real, scale), _number(value.imag, scale)]
+    return rounded(value, scale, DIGITS) if isinstance(value, float) else value
+
+
+def digest(text: str) -> str:
+    """Return a short digest of *text*."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
+
+
+def compact(value: Any) -> str:
+    """Encode without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

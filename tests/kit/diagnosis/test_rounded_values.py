@@ -1,0 +1,62 @@
+"""Answers as JSON values."""
+
+import json
+
+import pytest
+import torch
+
+from autograder.diagnosis.rounded_values import MAX_ENTRIES, to_json_value
+from autograder.sandbox.protocol import OpaqueValue
+from autograder.suite.noise import is_same
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        pytest.param(torch.ones(2), torch.ones(2) + 1e-6, True, id="float-noise"),
+        pytest.param(torch.ones(2), torch.ones(2) + 1e-3, False, id="other-values"),
+        pytest.param(torch.ones(2), torch.ones(2, 1), False, id="other-shape"),
+        pytest.param(torch.ones(2), torch.ones(2).double(), False, id="other-dtype"),
+        pytest.param(torch.tensor([torch.nan]), torch.tensor([torch.nan]), True, id="nan"),
+        pytest.param(torch.tensor([torch.inf]), torch.tensor([-torch.inf]), False, id="inf"),
+        pytest.param(torch.tensor([-0.0]), torch.tensor([0.0]), True, id="zero-has-no-sign"),
+        pytest.param(torch.zeros(9999), torch.zeros(9998), False, id="large"),
+        pytest.param({"w": torch.ones(1)}, {"v": torch.ones(1)}, False, id="other-names"),
+        pytest.param([1.0], (1.0,), True, id="list-or-tuple"),
+        pytest.param(1, True, False, id="number-or-boolean"),
+        pytest.param(1, 1.0, False, id="int-or-float"),
+        pytest.param(None, "None", False, id="none-or-a-string"),
+        pytest.param(OpaqueValue("set"), OpaqueValue("map"), False, id="opaque-values"),
+    ],
+)
+def test_answers_are_the_same_up_to_noise(left, right, same):
+    """The same rule as for live answers holds after a round trip through JSON."""
+    kept = json.loads(json.dumps(to_json_value(left), allow_nan=False))
+
+    assert is_same(to_json_value(right), kept) is same
+
+
+def test_of_a_large_tensor_only_some_entries_are_kept():
+    """A file of fingerprints stays small."""
+    kept = to_json_value(torch.arange(10_000.0))
+
+    assert list(kept) == ["10000"]
+    assert len(kept["10000"]) == MAX_ENTRIES
+
+
+def test_strings_are_hashed():
+    """A text may quote a line of code; no part of it is kept."""
+    kept = to_json_value("x = queries @ keys.T")
+
+    assert set(kept) <= set("0123456789abcdef")
+    assert kept != to_json_value("x = queries @ values.T")
+
+
+def test_a_change_of_any_entry_shows():
+    """One number depends on all entries of a tensor, also on those that are not kept."""
+    tensor = torch.ones(9, 9)
+    for index in range(81):
+        changed = tensor.clone()
+        changed.view(-1)[index] = 1.01
+
+        assert not is_same(to_json_value(tensor), to_json_value(changed))
