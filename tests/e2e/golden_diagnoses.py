@@ -86,9 +86,9 @@ def blocks(course: Course, stage: Stage) -> dict[str, str]:
     source = recorded_source(handed_out)
     assert source, "release builds the fingerprints"
     with open_suites(own, [handed_out], public=True) as runner:
-        recorded = [_said(runner, handed_out, source, one) for one in found]
+        recorded = [said(runner, handed_out, source, one) for one in found]
     with open_suites(course, [stage]) as runner:
-        live = [_said(runner, stage, runner.diagnostician(stage).source, one) for one in found]
+        live = [said(runner, stage, runner.diagnostician(stage).source, one) for one in found]
     return {
         program.title: _block(program, graded, own)
         for program, graded, own in zip(found, live, recorded, strict=True)
@@ -96,7 +96,7 @@ def blocks(course: Course, stage: Stage) -> dict[str, str]:
     }
 
 
-def _said(runner: SuiteRunner, stage: Stage, source: Source, program: Program) -> list[str] | None:
+def said(runner: SuiteRunner, stage: Stage, source: Source, program: Program) -> list[str] | None:
     """Return what is said of a program, in lines; ``None`` if it passes every check."""
     checks = [one for one in runner.checks(stage.name) if one.spec.exercise == program.exercise]
     try:

@@ -3,6 +3,7 @@
 A change of a golden diagnosis is a commit with its reason; ``golden_diagnoses.py`` writes them.
 """
 
+import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -13,7 +14,9 @@ import pytest
 from autograder.course import load
 from autograder.diagnosis import misconceptions
 from autograder.diagnosis.mistakes.kinds import KINDS
+from autograder.grading.suite_runner import open_suites
 from autograder.results import ExerciseResult
+from tests.e2e import golden_diagnoses
 from tests.e2e.conftest import GradeClass
 from tests.e2e.fresh_mistakes import Program, kinds, programs, submit
 from tests.e2e.golden_diagnoses import ROOT, SUBMISSIONS, blocks, golden, text_of
@@ -25,7 +28,8 @@ WRONG = [one for one in FRESH if one.mistakes]
 RIGHT = [one for one in FRESH if not one.mistakes]
 PER_STAGE = {0: 3, 1: 10, 2: 6}  # programs by their number of mistakes, at least
 NAMED = {1: (150, 155), 2: (62, 71)}  # at least, of all programs with so many mistakes
-LINE = re.compile(r"\d+ of \d+: ([a-zA-Z_ /+]+): ")
+NAMES = re.compile(r" / | \+ ")
+LINE = re.compile(r"\d+ of \d+: ([\w /+]+): ")
 
 
 def named_by_grading() -> dict[tuple[str, str], set[str]]:
@@ -37,7 +41,7 @@ def named_by_grading() -> dict[tuple[str, str], set[str]]:
             title, _, text = block.partition("\n")
             origin, name = title.removeprefix("## ").rpartition(" (")[0].split(": ", 1)
             lines = LINE.findall(text.partition("recorded:")[0])
-            names = {name for line in lines for name in re.split(r" / | \+ ", line)}
+            names = {name for line in lines for name in NAMES.split(line)}
             found[origin, name if origin != "rewrite" else f"{stage.name}/{name}"] |= names & known
     return found
 
@@ -82,6 +86,54 @@ def test_a_mistake_is_named_in_any_idiom():
             unnamed.append(path.name)
 
     assert unnamed == []
+
+
+CHANGED = {  # misconceptions that show something else without a refusal, by their reasons
+    "writes_the_block_of_the_example": "the refusal reads the block, so it comes in other checks",
+    "fills_in_position_by_position": "the refusal runs functions that the check lists",
+}
+
+
+class WithoutRefusals(ast.NodeTransformer):
+    """Removes each ``if`` that only raises."""
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """Leave out a refusal."""
+        refuses = all(isinstance(one, ast.Raise) for one in node.body) and not node.orelse
+        return ast.copy_location(ast.Pass(), node) if refuses else self.generic_visit(node)
+
+
+def unrefused(text: str, exercise: str) -> str:
+    """Return a module in which *exercise* refuses nothing."""
+    tree = ast.parse(text)
+    for node in tree.body:
+        if getattr(node, "name", "") == exercise:
+            WithoutRefusals().visit(node)
+    return ast.unparse(tree)
+
+
+@pytest.mark.nightly  # three minutes; the golden diagnoses have such programs, too
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_missing_refusal_hides_no_misconception(stage: str):
+    """Real code often has a second small fault: the mistake is named all the same."""
+    found = COURSE.stage(stage)
+    solution = found.solution.read_text("utf-8")
+    hidden = []
+    with open_suites(COURSE, [found]) as runner:
+        source = runner.diagnostician(found).source
+        for item in misconceptions.read(found.misconceptions):
+            wrong = item.module(solution)
+            text = unrefused(wrong, item.exercise)
+            about_refusals = text == unrefused(solution, item.exercise)
+            if about_refusals or text == ast.unparse(ast.parse(wrong)) or item.id in CHANGED:
+                continue
+            program = golden_diagnoses.Program("", item.id, item.exercise, text)
+            lines = golden_diagnoses.said(runner, found, source, program) or []
+            names = {name for line in lines for name in LINE.findall(f"{line} ")}
+            if not {item.id, *item.ties} & {one for name in names for one in NAMES.split(name)}:
+                hidden.append((item.id, lines))
+
+    assert hidden == []
 
 
 @pytest.fixture
