@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import typer
 import yaml
 
-from autograder.cli import app
+from autograder.cli.command_group import load_command
 from autograder.course import find_root, load
 from autograder.reports.page_names import PageNames
 from autograder.results import Results, Status, SubmissionResult, to_json
@@ -95,13 +94,12 @@ def test_only_the_step_that_needs_a_secret_gets_it():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_exists_with_its_options(name: str):
     """The command line accepts each of them."""
-    commands = typer.main.get_command(app).commands
     scripts = "\n".join(step.get("run", "") for step in steps(name))
     used = re.findall(r"^\s*autograder (\w+)(.*)$", scripts, re.MULTILINE)
 
     assert used
     for command, rest in used:
-        known = {name for option in commands[command].params for name in option.opts}
+        known = {name for option in load_command(command).params for name in option.opts}
         assert set(re.findall(r"--[a-z-]+", rest)) <= known, command
 
 
