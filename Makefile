@@ -12,7 +12,8 @@ TWO_CORES := -n 2 --dist loadfile
 TESTS := $(TWO_CORES) --no-loadscope-reorder tests --ignore tests/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test test-quick test-nightly test-browser hostile fuzz lint mutation clean
+.PHONY: help setup grade test test-quick test-nightly test-browser hostile fuzz lint mutation \
+	docs clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +53,11 @@ lint: $(READY)  ## Check style, format, types and the direction of imports
 
 mutation: $(READY)  ## Change the solutions in small ways; list the changes that no check catches
 	$(BIN)/autograder mutate
+
+docs: $(READY)  ## Build the documentation site into build/site; a broken link is an error
+	@echo 'uv pip install -c constraints.txt -r pyproject.toml --extra docs'; $(PIP_SETTINGS); \
+	$(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt -r pyproject.toml --extra docs
+	$(BIN)/mkdocs build --strict
 
 clean:  ## Remove everything that make and the tools wrote, .venv too
 	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

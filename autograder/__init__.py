@@ -1,3 +1,3 @@
 """Attention course kit: stubs out, submissions in, grades that can't be forged."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,6 +1,7 @@
 """A course of one's own, as docs/course.md makes it: some stages, and a new one."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,21 @@ def test_the_imports_of_the_page_for_authors_work(pytestconfig: pytest.Config):
     exec(block, names)  # noqa: S102  # imports of a page of ours
 
     assert {"check", "expect", "agrees", "avoids", "pytest", "torch"} <= names.keys()
+
+
+def test_the_api_page_lists_what_suites_and_labs_import(pytestconfig: pytest.Config):
+    """Each name of docs/api.md exists, and suites and labs import no other name of the kit."""
+    root = pytestconfig.rootpath
+    page = (root / "docs" / "api.md").read_text("utf-8")
+    listed = re.findall(r"(?m)^::: ([\w.]+)\.(\w+)$", page)
+    labs = [path.read_text("utf-8") for path in (root / "source").glob("*/lab.ipynb")]
+    modules = [path.read_text("utf-8") for path in (root / "tests" / "hidden").rglob("*.py")]
+    imported = {
+        name
+        for text in (*labs, *modules)
+        for names in re.findall(r"from autograder\.[\w.]+ import (\([^)]*\)|[\w, ]+)", text)
+        for name in re.findall(r"\w+", names)
+    }
+
+    assert not [name for module, name in listed if not hasattr(import_module(module), name)]
+    assert imported <= {name for _, name in listed}
