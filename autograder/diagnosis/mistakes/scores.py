@@ -28,6 +28,7 @@ CONSTANT_SIZES = (2, 3, 4, 8, 64)  # that students take from a document for ever
 POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
     ("LEFT / SIZE", "scale_wrong_power.size"),
     ("LEFT / (SIZE * 0.5)", "scale_wrong_power.half_the_size"),
+    ("LEFT / SIZE / 2", "scale_wrong_power.twice_the_size"),
     ("LEFT * RIGHT", "scale_wrong_power.larger"),
     ("(LEFT / SIZE) ** 0.5", "scale_wrong_power.root_of_all"),
 )
@@ -170,6 +171,8 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
         for template, key in OTHERS_THAN_SOFTMAX:
             yield mistake(key, make(template))
         yield mistake("softmax_twice", put(site, "torch.softmax(OLD, dim=D)", D=dim))
+        text = "(lambda e: e / e.sum(dim=D))(torch.exp(X))"  # as students write a softmax out
+        yield mistake("wrong_divisor.lost", make(text), what="divisor")
 
 
 def stable_softmax(scope: Scope) -> Iterator[Rewrite]:

@@ -34,6 +34,10 @@ The scores are not divided by the square root of the key size.
     return torch.softmax(scores, dim=-1)
 All in all the scores are divided by the size of a key, not by its square root.
     return torch.softmax(scores / keys.shape[-1], dim=-1)
+All in all the scores are divided by half the size of a key, not by its square root.
+    return torch.softmax(scores / (keys.shape[-1] * 0.5), dim=-1)
+All in all the scores are divided by twice the size of a key, not by its square root.
+    return torch.softmax(scores / keys.shape[-1] / 2, dim=-1)
 The scores are divided by the square root of the size of the last axis of `scores`.
     return torch.softmax(scores / scores.shape[-1] ** 0.5, dim=-1)
 The scale comes after the softmax, so the weights of a query no longer sum to one.
@@ -44,6 +48,8 @@ The scores are used as weights: no softmax makes them positive and sum to one.
     return scores / keys.shape[-1] ** 0.5
 The softmax is taken twice, which makes the weights more alike.
     return torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)
+The divisor loses its axis, so broadcasting lines it up with another one.
+    return (lambda e: e / e.sum(dim=-1))(torch.exp(scores / keys.shape[-1] ** 0.5))
 The scores have the opposite sign: the least similar token gets the largest weight.
     return torch.softmax(-(scores / keys.shape[-1] ** 0.5), dim=-1)
 """,
