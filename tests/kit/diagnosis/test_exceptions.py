@@ -8,12 +8,17 @@ import pytest
 import torch
 
 from autograder.diagnosis.exceptions import ERROR_TEXTS, ErrorText, explain_exception
-from autograder.sandbox.faults import Fault, Raised
+from autograder.results import Status
+from autograder.sandbox.faults import Fault, NotFinished, Raised
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Student
 
 START = """
+import io
 import math
+import pdb
+import sys
+from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -30,6 +35,15 @@ def nothing(x):
 
 def late():
     total += 1
+
+@contextmanager
+def nobody():
+    before = sys.stdin, sys.stdout
+    sys.stdin = sys.stdout = io.StringIO()
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout = before
 
 class NoInit(nn.Module):
     def __init__(self):
@@ -165,11 +179,23 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("list_as_tensor", "[1, 2] @ A", "A list or a tuple stands where"),
     ("list_as_tensor", "(A, A).shape", "several results gives a tuple"),
     ("list_as_tensor", "torch.softmax([1.0, 2.0], -1)", "A list or a tuple stands where"),
+    ("list_as_tensor", "A - (A,)", "a comma at the end of a line makes one"),
+    ("list_as_tensor", "(A,) + A", "a comma at the end of a line makes one"),
+    ("list_as_tensor", "-(A,)", "a comma at the end of a line makes one"),
+    ("list_as_tensor", "torch.exp((A,))", "A tuple is used where a tensor"),
     ("number_as_tensor", "torch.sqrt(A.shape[-1])", "gets a Python number"),
     ("number_as_tensor", "torch.exp(2.0)", "gets a Python number"),
     ("plain_tensor_as_parameter", "Layer(3).W_query.weight = A", "name of a parameter"),
     ("not_a_function", "A(A)", "something of type Tensor"),
     ("not_a_function", "[nn.Linear(2, 2)](A)", "something of type list"),
+    ("two_results", "A - A.max(dim=1)", "max along an axis gives a pair of tensors, the values"),
+    ("two_results", "A.max(dim=1) - A", "max along an axis gives a pair"),
+    ("two_results", "-A.min(dim=1)", "min along an axis gives a pair"),
+    ("two_results", "torch.exp(A.max(dim=1))", "max along an axis gives a pair"),
+    ("two_results", "A.topk(1).shape", "topk along an axis gives a pair"),
+    ("two_results", "torch.cat([A.sort()])", "sort along an axis gives a pair"),
+    ("attribute_of_a_tuple", "(A,).exp()", "A tuple has no attribute exp; a function that"),
+    ("attribute_of_a_tuple", "[A].exp()", "A list has no attribute exp; a function that"),
     ("no_such_attribute", "Layer(2)(A)", "Layer has no attribute W_q."),
     ("no_such_function", "torch.soft_max(A, -1)", "torch has no soft_max."),
     ("arguments_of_a_call", "nothing()", "The call of nothing leaves out an argument"),
@@ -178,6 +204,8 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("arguments_of_a_call", "Layer(3, 2, 1)", "takes from 2 to 3 arguments by position"),
     ("arguments_of_a_call", "nothing(y=A)", "names the argument y"),
     ("arguments_of_a_call", "nothing(A, x=A)", "hands over x twice"),
+    ("import_missing", "np.sqrt(2)", "np is not defined; as the name of a library, it needs an"),
+    ("module_not_in_front", "softmax(A, -1)", "softmax is not defined; torch has something of"),
     ("name_not_defined", "W_q(A)", "W_q is not defined."),
     ("used_before_it_has_a_value", "late()", "total is used before it gets a value"),
     ("object_as_tensor", "A @ Layer(3)", "such as a module itself"),
@@ -189,6 +217,15 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("arguments_of_masked_fill", "A.masked_fill(None, 0.0)", "a mask and then a number"),
     ("calls_itself", "f()", "never ends"),
     ("dropout_share", "nn.Dropout(2)", "between 0 and 1"),
+    ("no_power", "A / A.shape[-1] ^ 0.5", "^ does not take a power"),
+    ("no_power", "A / (A.shape[-1] ^ 0.5)", "^ does not take a power"),
+    ("no_power", "2.0 ^ 2", "^ does not take a power"),
+    ("waits_for_input", "with nobody(): input()", "while checks run there is nobody"),
+    (
+        "waits_in_debugger",
+        "pdb.Pdb(stdin=io.StringIO(), stdout=io.StringIO()).set_trace()",
+        "stops in the debugger",
+    ),
 ]
 
 
@@ -270,6 +307,20 @@ def test_a_refusal_of_the_students_own_is_explained():
 
     assert found is not None
     assert found.name == "refuses_right_arguments"
+
+
+def test_code_that_does_not_end_is_explained():
+    """Where no time was left the code did not run, and nothing is said."""
+    found = explain_exception(NotFinished("Not within 3 s.", public="Not in time."))
+
+    assert found is not None
+    assert found.name == "not_finished"
+    assert explain_exception(Fault(Status.TIMEOUT, "Not run.")) is None
+
+
+def test_a_text_of_another_type_is_not_explained():
+    """An empty text is that of the debugger only where its exception says so."""
+    assert explain_exception(raised("next(iter([]))")) is None
 
 
 def test_an_unknown_text_is_not_explained():
