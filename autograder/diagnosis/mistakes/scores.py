@@ -171,8 +171,9 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
         for template, key in OTHERS_THAN_SOFTMAX:
             yield mistake(key, make(template))
         yield mistake("softmax_twice", put(site, "torch.softmax(OLD, dim=D)", D=dim))
-        text = "(lambda e: e / e.sum(dim=D))(torch.exp(X))"  # as students write a softmax out
-        yield mistake("wrong_divisor.lost", make(text), what="divisor")
+        # As students write a softmax out; of scores that are symmetric it shows another axis.
+        lost = make("(lambda e: e / e.sum(dim=D))(torch.exp(X))")
+        yield mistake("wrong_divisor.lost", lost, "softmax_axis", what="divisor")
 
 
 def stable_softmax(scope: Scope) -> Iterator[Rewrite]:
