@@ -187,6 +187,20 @@ def stable_softmax(scope: Scope) -> Iterator[Rewrite]:
                 continue
             for text, key in SHIFTS:
                 yield mistake(key, put(site, text))
+            yield from _lost_axes(scope, site)
+
+
+def _lost_axes(scope: Scope, shift: Site) -> Iterator[Rewrite]:
+    """The sums lose their axis, where the maximum that is subtracted is that of all scores.
+
+    Alone, this maximum changes hardly any result: what shows is the axis.
+    """
+    for site in scope.calls("sum"):
+        dim, kept = option(site.node, "dim", 1), option(site.node, "keepdim", 2)
+        if dim is not None and kept is not None:
+            sums = put(site, "X.sum(dim=D)", X=input_site(site), D=dim)
+            edits = (put(shift, "LEFT - LEFT.max()"), sums)
+            yield mistake("wrong_divisor.lost", edits, what="divisor")
 
 
 def weights(scope: Scope) -> Iterator[Rewrite]:

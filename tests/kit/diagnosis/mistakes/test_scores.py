@@ -17,6 +17,11 @@ STABLE = """
 def wanted(scores: Tensor):
     return torch.exp(scores - scores.amax(dim=-1))
 """
+NORMALIZED = """
+def wanted(scores: Tensor, dim: int):
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+"""
 WRITTEN_OUT = """
 def wanted(scores: Tensor, dim: int):
     exponentials = torch.exp(scores)
@@ -72,6 +77,14 @@ Powers of two stand where exponentials must be.
     return 2 ** (scores - scores.amax(dim=-1))
 """,
         id="stable",
+    ),
+    pytest.param(
+        NORMALIZED,
+        """
+The divisor loses its axis, so broadcasting lines it up with another one.
+    exponentials = torch.exp(scores - scores.max()); return exponentials / exponentials.sum(dim=dim)
+""",
+        id="normalized",
     ),
     pytest.param(
         WRITTEN_OUT,
