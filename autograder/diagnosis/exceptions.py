@@ -15,20 +15,21 @@ from autograder.diagnosis.answers import refuses
 from autograder.diagnosis.description import WrongAnswerPattern
 from autograder.diagnosis.patterns import Pattern
 from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
-from autograder.sandbox.faults import Raised
+from autograder.sandbox.faults import NotFinished, Raised
 
 
 class ErrorText(TextEntry, frozen=True):
     """What a text of an exception means; one of *patterns* matches its start.
 
     *sentence* holds nothing of the text, *shown* the groups of the patterns; without *shown*,
-    *sentence* is used everywhere.
+    *sentence* is used everywhere. *kind*, if given, is the only type of exception that is meant.
     """
 
     patterns: Annotated[tuple[str, ...], Meta(min_length=1)]
     sentence: Sentence
     question: Sentence
     shown: str = ""
+    kind: str = ""
 
     def __post_init__(self) -> None:
         """Raise ``ValueError``, which the reader of the file expects."""
@@ -45,21 +46,31 @@ class ErrorText(TextEntry, frozen=True):
         """One pattern for all; ``re`` keeps what it compiled."""
         return re.compile("|".join(self.patterns))
 
+    def match(self, error: Raised) -> re.Match[str] | None:
+        """Match the text of *error*, if its type may be meant."""
+        return self.pattern.match(error.text) if self.kind in {"", error.kind} else None
+
 
 REFUSED = WrongAnswerPattern.of("refuses_right_arguments")
+ENDLESS = WrongAnswerPattern.of("not_finished")
 ERROR_TEXTS: Final = tuple(
     read_entries(Path(__file__).with_name("error_texts.toml"), ErrorText)
 )  # with their names; the first that fits is meant
 
 
 def explain_exception(error: BaseException | None) -> Pattern:
-    """Explain the exception of the student's code, if its text is one of Python's or torch's."""
+    """Explain the exception of the student's code, if its text is one of Python's or torch's.
+
+    Code that was ended when its time was over raised none, and is explained as well.
+    """
+    if isinstance(error, NotFinished):
+        return ENDLESS
     if not isinstance(error, Raised) or _has_own_text(error):
         return None
     if refuses(error):
         return REFUSED
     for name, row in ERROR_TEXTS:
-        if found := row.pattern.match(error.text):
+        if found := row.match(error):
             shown = row.shown.format_map(found.groupdict())
             return WrongAnswerPattern(
                 name, shown or row.sentence, row.question, public=row.sentence

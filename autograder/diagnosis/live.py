@@ -43,6 +43,7 @@ from autograder.diagnosis.ranking import (
     Key,
     Ranking,
 )
+from autograder.diagnosis.result_form import find_error, find_tuple
 from autograder.results import TOGETHER, Diagnosis
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.sandbox.protocol import Request
@@ -353,6 +354,8 @@ def _describe_answer(
 ) -> patterns.Pattern:
     """Compare the last answer with the solution's answer to the same request."""
     last = len(seen.answers) - 1
+    if last >= 0 and (error := find_error(seen.answers[last][1])):
+        return error
     if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
         return patterns.NOT_REFUSED
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:
@@ -364,7 +367,8 @@ def _describe_answer(
     if patterns.drops_at_random(steps):
         return changed
     return (
-        patterns.find_pattern(answer, expected, verb)
+        find_tuple(answer, expected)
+        or patterns.find_pattern(answer, expected, verb)
         or changed
         or patterns.matches_intermediate_step(answer, expected, steps)
     )

@@ -22,6 +22,7 @@ from autograder.diagnosis.ranking import (
     Key,
     Ranking,
 )
+from autograder.diagnosis.result_form import find_error
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
@@ -95,8 +96,10 @@ class RecordedSource:
         return Ranking(RecordedEvidence(self._known, failed, shown, names)).explanation()
 
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Explain an exception; the solution, with which patterns compare, is not here."""
-        pattern = explain_exception(failure.observation.error)
+        """Explain an exception, also as a result; there is no solution to compare with."""
+        seen = failure.observation
+        result = seen.answers[-1][1] if seen.answers else None
+        pattern = explain_exception(seen.error) or find_error(result)
         return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
 
     def _failed_check(self, failure: Failure, shown: Mapping[str, Shown]) -> FailedCheck:

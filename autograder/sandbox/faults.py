@@ -34,3 +34,10 @@ class Raised(Fault):
 
 class NoGradients(Raised):
     """The code returned, but no gradient can flow back: the result has a wrong type or shape."""
+
+
+class NotFinished(Fault):
+    """The student's code still ran when the time for one request was over."""
+
+    def __init__(self, message: str, *, public: str) -> None:
+        super().__init__(Status.TIMEOUT, message, public=public)

@@ -16,7 +16,7 @@ from autograder.errors import GraderError, LostProcessError
 from autograder.results import Status
 from autograder.sandbox import protocol
 from autograder.sandbox.cpu_deadline import WATCH_SECONDS, CpuDeadline
-from autograder.sandbox.faults import Fault
+from autograder.sandbox.faults import Fault, NotFinished
 from autograder.sandbox.private_folder import remove_folder
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.protocol import HEADER, NO_REQUEST, BadMessageError, Verb
@@ -127,9 +127,13 @@ class Worker:
             raise
 
     def take_printed(self) -> bytes:
-        """Return the end of what the student's code had printed when it sent its last reply."""
+        """Return the end of what the student's code had printed when it sent its last reply.
+
+        A debugger prints the path of the file, of which only the name means something to students.
+        """
         printed, self._printed = self._printed, b""
-        return printed
+        folder = os.fsencode(self.private)
+        return printed.replace(folder + b"/", b"").replace(folder, b".")
 
     def end(self) -> int:
         """Kill the process and remove its private folder; returns its exit code."""
@@ -220,7 +224,7 @@ class Worker:
         at = f"; it was at {line} then" if line else ""
         public = "Your code did not finish in time."  # the code chooses the line
         message = f"Your code did not finish within {seconds:.3g} s{at}."
-        return Fault(Status.TIMEOUT, message, public=public)
+        return NotFinished(message, public=public)
 
     def _running_line(self) -> str:
         """Ask the worker which line of the student's file runs; it may lie, but in numbers only."""

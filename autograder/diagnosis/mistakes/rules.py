@@ -11,6 +11,7 @@ from autograder.diagnosis.mistakes import (
     projections,
     reductions,
     scores,
+    slips,
     wrong_steps,
 )
 from autograder.diagnosis.mistakes.rewriting import Rewrite, Scope
@@ -68,4 +69,8 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     wrong_steps.exchanged,
     wrong_steps.conversions,
     wrong_steps.without_gradients,
+    slips.returns_in_loops,
+    slips.results_in_tuples,
+    slips.errors_returned,
+    slips.skipped_rounds,
 )

@@ -28,6 +28,7 @@ CONSTANT_SIZES = (2, 3, 4, 8, 64)  # that students take from a document for ever
 POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
     ("LEFT / SIZE", "scale_wrong_power.size"),
     ("LEFT / (SIZE * 0.5)", "scale_wrong_power.half_the_size"),
+    ("LEFT / SIZE / 2", "scale_wrong_power.twice_the_size"),
     ("LEFT * RIGHT", "scale_wrong_power.larger"),
     ("(LEFT / SIZE) ** 0.5", "scale_wrong_power.root_of_all"),
 )
@@ -170,6 +171,9 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
         for template, key in OTHERS_THAN_SOFTMAX:
             yield mistake(key, make(template))
         yield mistake("softmax_twice", put(site, "torch.softmax(OLD, dim=D)", D=dim))
+        # As students write a softmax out; of scores that are symmetric it shows another axis.
+        lost = make("(lambda e: e / e.sum(dim=D))(torch.exp(X))")
+        yield mistake("wrong_divisor.lost", lost, "softmax_axis", what="divisor")
 
 
 def stable_softmax(scope: Scope) -> Iterator[Rewrite]:
@@ -183,6 +187,20 @@ def stable_softmax(scope: Scope) -> Iterator[Rewrite]:
                 continue
             for text, key in SHIFTS:
                 yield mistake(key, put(site, text))
+            yield from _lost_axes(scope, site)
+
+
+def _lost_axes(scope: Scope, shift: Site) -> Iterator[Rewrite]:
+    """The sums lose their axis, where the maximum that is subtracted is that of all scores.
+
+    Alone, this maximum changes hardly any result: what shows is the axis.
+    """
+    for site in scope.calls("sum"):
+        dim, kept = option(site.node, "dim", 1), option(site.node, "keepdim", 2)
+        if dim is not None and kept is not None:
+            sums = put(site, "X.sum(dim=D)", X=input_site(site), D=dim)
+            edits = (put(shift, "LEFT - LEFT.max()"), sums)
+            yield mistake("wrong_divisor.lost", edits, what="divisor")
 
 
 def weights(scope: Scope) -> Iterator[Rewrite]:

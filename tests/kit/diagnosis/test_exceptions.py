@@ -8,12 +8,17 @@ import pytest
 import torch
 
 from autograder.diagnosis.exceptions import ERROR_TEXTS, ErrorText, explain_exception
-from autograder.sandbox.faults import Fault, Raised
+from autograder.results import Status
+from autograder.sandbox.faults import Fault, NotFinished, Raised
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Student
 
 START = """
+import io
 import math
+import pdb
+import sys
+from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -30,6 +35,15 @@ def nothing(x):
 
 def late():
     total += 1
+
+@contextmanager
+def nobody():
+    before = sys.stdin, sys.stdout
+    sys.stdin = sys.stdout = io.StringIO()
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout = before
 
 class NoInit(nn.Module):
     def __init__(self):
@@ -170,6 +184,14 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("plain_tensor_as_parameter", "Layer(3).W_query.weight = A", "name of a parameter"),
     ("not_a_function", "A(A)", "something of type Tensor"),
     ("not_a_function", "[nn.Linear(2, 2)](A)", "something of type list"),
+    ("two_results", "A - A.max(dim=1)", "max along an axis gives a pair of tensors, the values"),
+    ("two_results", "A.max(dim=1) - A", "max along an axis gives a pair"),
+    ("two_results", "-A.min(dim=1)", "min along an axis gives a pair"),
+    ("two_results", "torch.exp(A.max(dim=1))", "max along an axis gives a pair"),
+    ("two_results", "A.topk(1).shape", "topk along an axis gives a pair"),
+    ("two_results", "torch.cat([A.sort()])", "sort along an axis gives a pair"),
+    ("attribute_of_a_tuple", "(A,).exp()", "A tuple has no attribute exp; a function that"),
+    ("attribute_of_a_tuple", "[A].exp()", "A list has no attribute exp; a function that"),
     ("no_such_attribute", "Layer(2)(A)", "Layer has no attribute W_q."),
     ("no_such_function", "torch.soft_max(A, -1)", "torch has no soft_max."),
     ("arguments_of_a_call", "nothing()", "The call of nothing leaves out an argument"),
@@ -189,6 +211,20 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("arguments_of_masked_fill", "A.masked_fill(None, 0.0)", "a mask and then a number"),
     ("calls_itself", "f()", "never ends"),
     ("dropout_share", "nn.Dropout(2)", "between 0 and 1"),
+    ("no_power", "A / A.shape[-1] ^ 0.5", "^ does not take a power"),
+    ("no_power", "A / (A.shape[-1] ^ 0.5)", "^ does not take a power"),
+    ("no_power", "2.0 ^ 2", "^ does not take a power"),
+    ("list_as_tensor", "A - (A,)", "a comma at the end of a line makes one"),
+    ("list_as_tensor", "(A,) + A", "a comma at the end of a line makes one"),
+    ("list_as_tensor", "-(A,)", "a comma at the end of a line makes one"),
+    ("list_as_tensor", "torch.exp((A,))", "A tuple is used where a tensor"),
+    ("name_not_defined", "softmax(A, -1)", "softmax is not defined; torch has something of"),
+    ("waits_for_input", "with nobody(): input()", "while checks run there is nobody"),
+    (
+        "waits_in_debugger",
+        "pdb.Pdb(stdin=io.StringIO(), stdout=io.StringIO()).set_trace()",
+        "stops in the debugger",
+    ),
 ]
 
 
@@ -270,6 +306,20 @@ def test_a_refusal_of_the_students_own_is_explained():
 
     assert found is not None
     assert found.name == "refuses_right_arguments"
+
+
+def test_code_that_does_not_end_is_explained():
+    """Where no time was left the code did not run, and nothing is said."""
+    found = explain_exception(NotFinished("Not within 3 s.", public="Not in time."))
+
+    assert found is not None
+    assert found.name == "not_finished"
+    assert explain_exception(Fault(Status.TIMEOUT, "Not run.")) is None
+
+
+def test_a_text_of_another_type_is_not_explained():
+    """An empty text is that of the debugger only where its exception says so."""
+    assert explain_exception(raised("next(iter([]))")) is None
 
 
 def test_an_unknown_text_is_not_explained():

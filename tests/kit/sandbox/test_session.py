@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from autograder.results import Status
-from autograder.sandbox.faults import Fault
+from autograder.sandbox.faults import Fault, NotFinished
 from autograder.sandbox.protocol import Statement
 from autograder.sandbox.session import Session
 from autograder.sandbox.syntax_digest import syntax_digest
@@ -207,6 +207,14 @@ def hang():
     assert fault.public == "Your code did not finish in time."
 
 
+def test_a_hang_is_told_from_other_faults(open_session):
+    """The code had a request, and did not end it: the diagnosis explains that."""
+    fault = asked(open_session("def hang():\n    while True: pass\n", call_seconds=0.3), "hang")
+
+    assert isinstance(fault, NotFinished)
+    assert fault.status is Status.TIMEOUT
+
+
 def test_a_hang_in_a_cell_is_named_by_its_cell(open_session):
     """Without a stack of the worker's own there is no hint."""
     session = open_session(
@@ -352,6 +360,27 @@ def test_code_may_replace_what_it_prints_to(open_session):
     assert session.ask("call", name="silence", args=("x",)).problem is None
     assert session.ask("call", name="double").value == 2
     assert session.printed == "x\n"
+
+
+def test_a_debugger_prints_no_private_folder(open_session):
+    """It stops, since nobody types; of the file it prints the name, and its folder is a dot."""
+    session = open_session(
+        "import os\ndef f(x):\n    print(os.getcwd())\n    breakpoint()\n    x\n"
+    )
+    session.begin("first")
+    problem = session.ask("call", name="f", args=(1,)).problem
+
+    assert problem.type == "BdbQuit"
+    assert "private" not in session.printed
+    assert session.printed.startswith(".\n> ")
+    assert ".py(" in session.printed
+
+
+def test_a_program_can_read_nothing(open_session):
+    """What asks a person for a value raises an exception at once."""
+    problem = open_session("def f():\n    return input()\n").ask("call", name="f").problem
+
+    assert (problem.type, problem.text) == ("EOFError", "EOF when reading a line")
 
 
 def test_only_the_end_of_what_code_prints_is_kept(open_session):

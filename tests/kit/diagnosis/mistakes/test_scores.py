@@ -17,6 +17,11 @@ STABLE = """
 def wanted(scores: Tensor):
     return torch.exp(scores - scores.amax(dim=-1))
 """
+NORMALIZED = """
+def wanted(scores: Tensor, dim: int):
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+"""
 WRITTEN_OUT = """
 def wanted(scores: Tensor, dim: int):
     exponentials = torch.exp(scores)
@@ -34,6 +39,10 @@ The scores are not divided by the square root of the key size.
     return torch.softmax(scores, dim=-1)
 All in all the scores are divided by the size of a key, not by its square root.
     return torch.softmax(scores / keys.shape[-1], dim=-1)
+All in all the scores are divided by half the size of a key, not by its square root.
+    return torch.softmax(scores / (keys.shape[-1] * 0.5), dim=-1)
+All in all the scores are divided by twice the size of a key, not by its square root.
+    return torch.softmax(scores / keys.shape[-1] / 2, dim=-1)
 The scores are divided by the square root of the size of the last axis of `scores`.
     return torch.softmax(scores / scores.shape[-1] ** 0.5, dim=-1)
 The scale comes after the softmax, so the weights of a query no longer sum to one.
@@ -44,6 +53,8 @@ The scores are used as weights: no softmax makes them positive and sum to one.
     return scores / keys.shape[-1] ** 0.5
 The softmax is taken twice, which makes the weights more alike.
     return torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)
+The divisor loses its axis, so broadcasting lines it up with another one.
+    return (lambda e: e / e.sum(dim=-1))(torch.exp(scores / keys.shape[-1] ** 0.5))
 The scores have the opposite sign: the least similar token gets the largest weight.
     return torch.softmax(-(scores / keys.shape[-1] ** 0.5), dim=-1)
 """,
@@ -66,6 +77,14 @@ Powers of two stand where exponentials must be.
     return 2 ** (scores - scores.amax(dim=-1))
 """,
         id="stable",
+    ),
+    pytest.param(
+        NORMALIZED,
+        """
+The divisor loses its axis, so broadcasting lines it up with another one.
+    exponentials = torch.exp(scores - scores.max()); return exponentials / exponentials.sum(dim=dim)
+""",
+        id="normalized",
     ),
     pytest.param(
         WRITTEN_OUT,

@@ -1,0 +1,62 @@
+"""Slips of Python: a `return` in the wrong place or form, and loops that skip a round."""
+
+import ast
+from collections.abc import Iterator
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Scope,
+    Site,
+    leave_out,
+    mistake,
+    name_of,
+    put,
+    restate,
+    site_of,
+)
+
+
+def returns_in_loops(scope: Scope) -> Iterator[Rewrite]:
+    """The last statement, a `return`, is indented into a loop before it."""
+    last = scope.node.body[-1]
+    if not isinstance(last, ast.Return) or last.value is None:
+        return
+    for site in scope.of((ast.For, ast.While)):
+        end = next(one for one in scope.of(ast.Return) if one.node is last)
+        yield mistake("return_in_loop", (_longer_loop(site, last), leave_out(end)))
+
+
+def _longer_loop(site: Site, last: ast.Return) -> Edit:
+    """Add the statement *last* to the loop at *site*."""
+
+    def make(old: ast.For | ast.While) -> ast.For | ast.While:
+        changed = {**dict(ast.iter_fields(old)), "body": [*old.body, last]}
+        return ast.copy_location(type(old)(**changed), old)
+
+    return Edit(site, make)
+
+
+def results_in_tuples(scope: Scope) -> Iterator[Rewrite]:
+    """A comma after the result makes a tuple of it."""
+    for site in scope.of(ast.Return):
+        value = site.node.value
+        if value is not None and not isinstance(value, ast.Tuple) and not scope.is_constructor:
+            yield mistake("result_in_tuple", put(site_of(site, site.node, "value"), "(OLD,)"))
+
+
+def errors_returned(scope: Scope) -> Iterator[Rewrite]:
+    """An exception is the result where it must be raised."""
+    for site in scope.of(ast.Raise):
+        if site.node.exc is not None and not scope.is_constructor:  # which must return None
+            yield mistake("error_returned", restate(site, "return E", E=site.node.exc))
+
+
+def skipped_rounds(scope: Scope) -> Iterator[Rewrite]:
+    """A loop over other things than a range begins late or ends early."""
+    for site in scope.of(ast.For):
+        iterated = site.node.iter
+        if not (isinstance(iterated, ast.Call) and name_of(iterated.func) == "range"):
+            place = site_of(site, site.node, "iter")
+            yield mistake("boundary.first_repetition", put(place, "list(OLD)[1:]"))
+            yield mistake("boundary.last_repetition", put(place, "list(OLD)[:-1]"))

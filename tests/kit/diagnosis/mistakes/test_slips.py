@@ -1,0 +1,128 @@
+"""Slips of Python: each has its sentence and its program."""
+
+import pytest
+
+from autograder.diagnosis.mistakes import slips
+from tests.kit.diagnosis.conftest import Grader
+from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
+
+LOOP = """
+def wanted(x: Tensor, n: int):
+    if n < 0:
+        raise ValueError("negative")
+    total = 0.0
+    for row in x:
+        total += row
+    return total
+"""
+RANGE = """
+def wanted(x: Tensor, n: int):
+    for i in range(n):
+        x[i] = i
+    return x
+"""
+MODULE = """
+class wanted:
+    def __init__(self, n: int):
+        if n < 0:
+            raise ValueError("negative")
+        self.layers = []
+        for i in range(n):
+            self.layers.append(i)
+"""
+MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
+    pytest.param(
+        LOOP,
+        """
+The function returns inside a loop, so that the loop ends in its first round.
+    return total; pass
+The result is alone in a tuple or a list; the exercise asks for the result itself.
+    return (total,)
+The exception is returned as a result; it must be raised.
+    return ValueError('negative')
+The first repetition is left out.
+    for row in list(x)[1:]:
+The last repetition is left out.
+    for row in list(x)[:-1]:
+""",
+        id="loop",
+    ),
+    pytest.param(
+        RANGE,
+        """
+The function returns inside a loop, so that the loop ends in its first round.
+    return x; pass
+The result is alone in a tuple or a list; the exercise asks for the result itself.
+    return (x,)
+""",
+        id="range",
+    ),
+    pytest.param(MODULE, "", id="constructor"),
+)
+ATTEND = """
+def attend(queries, keys, values):
+    if queries.shape[-1] != keys.shape[-1]:
+        {} ValueError("sizes")
+    scores = queries @ keys.T
+    weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+    return {}
+"""
+CAUSAL = """
+class Causal(Causal):
+    def forward(self, x):
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        future = torch.ones(x.shape[1], x.shape[1]).triu(1) == 1
+        masked = (q @ k.mT).masked_fill(future, -torch.inf)
+        return self.dropout(torch.softmax(masked / {}, dim=-1)) @ v
+"""
+
+
+@pytest.mark.parametrize(("code", "made"), MADE)
+def test_a_slip_has_its_sentence_and_its_program(code: str, made: str):
+    """No other slip fits the code."""
+    assert made_by(slips, code) == as_made(made)
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert made_by(slips, "def wanted(n: int):\n    pass\n") == {}
+    assert made_by(slips, "def wanted(n: int):\n    return n, n\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("parts", "kind", "sentence"),
+    [
+        pytest.param(
+            ("raise", "weights @ values,"), "result_in_tuple", "alone in a tuple", id="comma"
+        ),
+        pytest.param(
+            ("raise", "[weights @ values]"), "result_in_tuple", "or a list", id="brackets"
+        ),
+        pytest.param(
+            ("return", "weights @ values"), "error_returned", "must be raised", id="returned"
+        ),
+    ],
+)
+def test_a_slip_is_named(parts: tuple[str, str], kind: str, sentence: str, grader: Grader):
+    """A student's program with it shows what the program with this kind shows."""
+    found = list(grader.diagnose("attend", ATTEND.format(*parts)).values())
+
+    assert found
+    assert {one.misconception for one in found} == {kind}
+    assert all(sentence in one.explanation for one in found)
+
+
+@pytest.mark.parametrize(
+    ("divisor", "sentence"),
+    [
+        pytest.param("k.shape[-1]**1/2", "divided by twice the size of a key", id="no-brackets"),
+        pytest.param("(k.shape[-1]**1/2)", "divided by half the size of a key", id="outside"),
+    ],
+)
+def test_a_power_that_is_no_root_is_named(divisor: str, sentence: str, grader: Grader):
+    """Python takes the power of one first, and then divides."""
+    found = grader.diagnose("Causal", CAUSAL.format(divisor))["attends_to_the_past"]
+
+    assert found.misconception == "scale_wrong_power"
+    assert sentence in found.explanation
+    assert "a power, or a division after it?" in found.hint

@@ -1,0 +1,66 @@
+"""Results in the wrong form: what is recognized, and what is left to other descriptions."""
+
+import pytest
+import torch
+
+from autograder.diagnosis.result_form import find_error, find_tuple
+from autograder.sandbox.protocol import OpaqueValue
+from tests.kit.diagnosis.conftest import Grader
+
+X = torch.ones(2)
+ATTEND = """
+def attend(queries, keys, values):
+    if queries.shape[-1] != keys.shape[-1]:
+        {}
+    return {}
+"""
+RIGHT = "torch.softmax(queries @ keys.T / 2, dim=-1) @ values"
+
+
+@pytest.mark.parametrize("answer", [(X,), [X]])
+def test_a_tensor_alone_in_a_tuple_is_recognized(answer: object):
+    """A list shows the same."""
+    found = find_tuple(answer, X)
+
+    assert found is not None
+    assert found.name == "result_in_tuple"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [(X, X), ((X, X), X), ((), X), ((X,), (X,)), ((2.0,), X), ("x", X)],
+)
+def test_other_results_are_not_in_a_tuple(answer: object, expected: object):
+    """Several results are another mistake."""
+    assert find_tuple(answer, expected) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("ValueError", "error_returned"),
+        ("Exception", "error_returned"),
+        ("type", None),
+        ("object", None),
+        ("builtins", None),
+        ("torch.Size", None),
+    ],
+)
+def test_an_exception_as_a_result_is_recognized(kind: str, name: str | None):
+    """Its type is the only thing that a worker sends."""
+    found = find_error(OpaqueValue(kind))
+
+    assert (found and found.name) == name
+    assert find_error(X) is None
+
+
+@pytest.mark.parametrize(
+    ("check", "result", "name"),
+    [
+        pytest.param("return TypeError('sizes')", RIGHT, "error_returned", id="of-another-type"),
+        pytest.param("raise ValueError", "values.sin().cos()[:3],", "result_in_tuple", id="comma"),
+    ],
+)
+def test_the_form_is_described(check: str, result: str, name: str, grader: Grader):
+    """No wrong program shows the same, but the form of the result is seen."""
+    assert name in grader.kinds("attend", ATTEND.format(check, result))
