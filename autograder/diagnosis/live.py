@@ -22,6 +22,7 @@ from autograder.diagnosis.answers import (
     sought,
     tells,
 )
+from autograder.diagnosis.dropout_patterns import describe_dropout, drops_at_random
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.kinds import require_known
@@ -348,15 +349,15 @@ def _describe_answer(
     """Compare the last answer with the solution's answer to the same request."""
     last = len(seen.answers) - 1
     if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
-        return patterns.NOT_REFUSED
+        return patterns.not_refused(seen.answers[last][1])
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:
         return None
     (verb, answer), (_, expected) = seen.answers[last], solved.answers[last]
     steps = exchanges[last].tensors
     changes = seen.changed_inputs and not solved.changed_inputs
     changed = patterns.INPUT_CHANGED if changes else None
-    if patterns.drops_at_random(steps):
-        return changed
+    if drops_at_random(steps):
+        return describe_dropout(answer, expected, steps) or changed
     return (
         patterns.find_pattern(answer, expected, verb)
         or changed
