@@ -13,6 +13,7 @@ import pytest
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions, patterns, signature_mismatch
 from autograder.diagnosis.answers import (
+    broadcasts,
     entries,
     in_other_words,
     is_specific,
@@ -304,6 +305,7 @@ class LiveEvidence:
             raised=is_raised(error),
             specific=is_specific(error),
             refuses=refuses(error),
+            broadcasts=broadcasts(error),
         )
 
     def _is_wrong(self, failure: Failure, layer: Layer | None) -> bool:
