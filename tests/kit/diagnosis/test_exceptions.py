@@ -173,8 +173,8 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("no_such_attribute", "Layer(2)(A)", "Layer has no attribute W_q."),
     ("no_such_function", "torch.soft_max(A, -1)", "torch has no soft_max."),
     ("arguments_of_a_call", "nothing()", "The call of nothing leaves out an argument"),
-    ("arguments_of_a_call", "torch.softmax(A)", "torch's softmax does not say what dim is."),
-    ("arguments_of_a_call", "A.transpose(1)", "torch's transpose does not say what dim1 is."),
+    ("arguments_of_a_call", "torch.softmax(A)", "torch's softmax leaves out the argument dim."),
+    ("arguments_of_a_call", "A.transpose(1)", "torch's transpose leaves out the argument dim1."),
     (
         "arguments_of_a_call",
         "nothing(A, A)",
