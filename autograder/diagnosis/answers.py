@@ -22,6 +22,8 @@ from autograder.suite.noise import APART, Agreement, scale_of, varies
 SAMPLES = 4  # entries of a tensor that are compared first: most answers differ in all of them
 OF_NUMPY = {torch.float16, torch.float32, torch.float64}  # which takes a sample in half the time
 SPECIFIC = re.compile(r"\d|'|buffer|Variable|got \(")  # in the text of an exception: a size, a name
+BROADCAST = "The size of tensor a "  # each step with two tensors may raise it
+AXIS_ONLY = "Dimension out of range"  # says which axis is missing, not which step uses it
 MIN_ENTRIES = 4  # of an answer that says something; fewer numbers agree by chance
 
 
@@ -187,13 +189,17 @@ def refuses(error: BaseException | None) -> bool:
 def is_specific(error: BaseException | None) -> bool:
     """Whether an end says more than that it is an exception of some type.
 
-    Its text does, that it is a refusal, and that the code does not end.
+    Its text does, that it is a refusal, and that the code does not end. The number of an axis does
+    not: each step that takes an axis may raise it.
     """
-    return (
-        refuses(error)
-        or does_not_end(error)
-        or bool(SPECIFIC.search(str(getattr(error, "text", ""))))
-    )
+    text = str(getattr(error, "text", ""))
+    tells_step = bool(SPECIFIC.search(text)) and not text.startswith(AXIS_ONLY)
+    return refuses(error) or does_not_end(error) or tells_step
+
+
+def broadcasts(error: BaseException | None) -> bool:
+    """Whether the sizes of two tensors do not fit, in a step that the text does not name."""
+    return str(getattr(error, "text", "")).startswith(BROADCAST)
 
 
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:

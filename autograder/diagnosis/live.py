@@ -13,6 +13,7 @@ import pytest
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions, patterns, signature_mismatch
 from autograder.diagnosis.answers import (
+    broadcasts,
     entries,
     in_other_words,
     is_specific,
@@ -22,6 +23,7 @@ from autograder.diagnosis.answers import (
     sought,
     tells,
 )
+from autograder.diagnosis.dropout_patterns import describe_dropout, drops_at_random
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.kinds import require_known
@@ -310,6 +312,7 @@ class LiveEvidence:
             raised=is_raised(error),
             specific=is_specific(error),
             refuses=refuses(error),
+            broadcasts=broadcasts(error),
         )
 
     def _is_wrong(self, failure: Failure, layer: Layer | None) -> bool:
@@ -357,15 +360,15 @@ def _describe_answer(
     if last >= 0 and (error := find_error(seen.answers[last][1])):
         return error
     if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
-        return patterns.NOT_REFUSED
+        return patterns.not_refused(seen.answers[last][1])
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:
         return None
     (verb, answer), (_, expected) = seen.answers[last], solved.answers[last]
     steps = exchanges[last].tensors
     changes = seen.changed_inputs and not solved.changed_inputs
     changed = patterns.INPUT_CHANGED if changes else None
-    if patterns.drops_at_random(steps):
-        return changed
+    if drops_at_random(steps):
+        return describe_dropout(answer, expected, steps) or changed
     return (
         find_tuple(answer, expected)
         or patterns.find_pattern(answer, expected, verb)

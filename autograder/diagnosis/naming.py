@@ -53,18 +53,21 @@ def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
     )
 
 
-def name_same_error(found: Sequence[Mistake], *, refused: bool) -> Diagnosis | None:
+def name_same_error(
+    found: Sequence[Mistake], *, refused: bool, broadcasts: bool = False
+) -> Diagnosis | None:
     """Name the mistakes that raise the same exception, which many others may raise.
 
     *refused* says that the code itself raised it, as a refusal: just that is certain then, whatever
-    the reason is. An exception says less than numbers do: unlikely kinds come last.
+    the reason is. An exception says less than numbers do: unlikely kinds come last. If it
+    *broadcasts*, any two tensors may have raised it, and several kinds are about different steps.
     """
     if refused:
         likely = [mistake for mistake in found if mistake.id == "check_wrong"]
     else:
         likely = [mistake for mistake in found if mistake.id not in UNLIKELY]
     named = name_alike(likely or found)
-    if named is None:
+    if named is None or (broadcasts and SEVERAL in named.misconception):
         return None
     opening = "Same error as: "
     sentence, title = f"{opening}{named.explanation}", f"{opening}{named.title}"

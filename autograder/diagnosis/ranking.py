@@ -36,8 +36,8 @@ class FailedCheck(NamedTuple):
 
     *wrong* says that an answer was wrong, and not only what the code uses; *tells* that the answer
     has enough numbers to name a mistake. *raised* says that the code raised an exception or did not
-    end, which may be *specific*, or a refusal of its own (*refuses*). Of any *fault* there is no
-    answer to compare.
+    end, which may be *specific*, or a refusal of its own (*refuses*); if it *broadcasts*, the sizes
+    of two tensors do not fit in some step. Of any *fault* there is no answer to compare.
     """
 
     name: str
@@ -48,6 +48,7 @@ class FailedCheck(NamedTuple):
     raised: bool = False
     specific: bool = False
     refuses: bool = False
+    broadcasts: bool = False
 
 
 class Candidate(NamedTuple):
@@ -203,7 +204,8 @@ class Ranking:
             return Explanation({})
         kinds = [one for one in found if not self._is_written(one)]
         refused = all(check.refuses for check in raised)
-        diagnosis = name_same_error(self._mistakes(kinds), refused=refused)
+        broadcasts = any(check.broadcasts for check in raised)
+        diagnosis = name_same_error(self._mistakes(kinds), refused=refused, broadcasts=broadcasts)
         if diagnosis is None:
             return Explanation({})
         return Explanation({check.name: diagnosis for check in raised}, [kinds])
@@ -223,6 +225,8 @@ class Ranking:
         """Explain every wrong answer, or nearly every one, by two mistakes at once."""
         by_answers = any(check.wrong for check in self.failed)
         found = self.evidence.pairs(self) if by_answers else []
+        if self.raised:  # few answers are left, and those of a document agree by chance
+            found = [one for one in found if self._explains_other_numbers(one)]
         pairs = {
             tuple(sorted(mistake.group for mistake in self._mistakes_in(one))): one
             for one in reversed(found)
@@ -282,6 +286,14 @@ class Ranking:
         a_size = self.evidence.mistake(found.key[0]).id in SIZES and bool(left)
         return a_size or is_coincidence(found.explained, layers, [check.name for check in left])
 
+    def _explains_other_numbers(self, found: Candidate) -> bool:
+        """Whether a wrong answer that it explains is not one of a document."""
+        return any(
+            check.layer is not Layer.DOCUMENTED
+            for check in self.wrong
+            if check.name in found.explained
+        )
+
     def _foremost(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Keep what authors wrote, if there is something, and of that the best."""
         kept = [one for one in found if self._is_written(one)] or found
@@ -294,7 +306,8 @@ class Ranking:
         """Name in each check the mistakes that explain it."""
         diagnoses = {}
         for check in self.failed:
-            here = [one for one in found if check.name in one.named]
+            certain = [one for one in found if check.name in one.explained]
+            here = certain or [one for one in found if check.name in one.named]
             diagnosis = name_alike(self._mistakes(here))
             if diagnosis and (names is None or check.name in names):
                 diagnoses[check.name] = diagnosis

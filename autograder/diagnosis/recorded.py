@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from autograder.course import Stage
-from autograder.diagnosis.answers import entries, tells
+from autograder.diagnosis.answers import broadcasts, entries, tells
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.fingerprints import Fingerprints, Shown, find, shown_by
 from autograder.diagnosis.live import is_raised
@@ -115,6 +115,7 @@ class RecordedSource:
             raised=is_raised(seen.error),
             specific=end.specific,
             refuses=end.refuses,
+            broadcasts=broadcasts(seen.error),
         )
 
 

@@ -18,7 +18,7 @@ from autograder.results import (
     SubmissionResult,
     add,
 )
-from autograder.sandbox.faults import Fault
+from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.protocol import Problem, Statement
 from autograder.sandbox.session import Session
 from autograder.submission import Submission
@@ -31,11 +31,19 @@ class CheckOutcome:
     """Builds the result of one check; *reveal* says how much of it students may read.
 
     A check of the *public* suite shows everything: its inputs are no secret, and the code that it
-    runs is the reader's own.
+    runs is the reader's own. *problems* are the statements that failed during the import.
     """
 
-    def __init__(self, check: CollectedCheck, reveal: Reveal, *, public: bool) -> None:
+    def __init__(
+        self,
+        check: CollectedCheck,
+        reveal: Reveal,
+        problems: Sequence[Problem] = (),
+        *,
+        public: bool,
+    ) -> None:
         self.check = check
+        self._problems = problems
         self._reveal = reveal
         self._public = public
 
@@ -68,7 +76,11 @@ class CheckOutcome:
             result = self._result(Outcome.FAILED, error.status, self._visible(error))
             return replace(result, grid=self._visible_grid(error))
         if isinstance(error, Fault):
-            return self._result(Outcome.ERRORED, error.status, self._visible(error))
+            message = self._visible(error)
+            cause = _cause_of(error.text, self._problems) if isinstance(error, Raised) else ""
+            if cause and self.shows_values:  # it quotes the code
+                message += f"\n{cause}"
+            return self._result(Outcome.ERRORED, error.status, message)
         return None
 
     def add_diagnosis(self, result: CheckResult, diagnosis: Diagnosis | None) -> CheckResult:
@@ -270,18 +282,32 @@ def _undefined(session: Session, name: str, problem: Problem) -> Fault:
         public = f"{name} is not defined: {where} is not valid Python. Mend {where} first."
     else:
         start = f"{name} is not defined: {where}, which should define it, "
-        message = f"{start}{_raised(problem)}.{_cause(session, problem)}"
+        earlier = session.problems[: session.problems.index(problem)]
+        parts = (
+            f"{start}{_raised(problem)}.",
+            _advice(name, problem),
+            _cause_of(problem.text, earlier),
+        )
+        message = " ".join(filter(None, parts))
         public = f"{start}raised an exception."
     return Fault(Status.IMPORT_ERROR, message, public=public)
 
 
-def _cause(session: Session, problem: Problem) -> str:
-    """Say why a name was missing, if the statement that should have bound it failed as well."""
-    name = re.fullmatch(r"name '(\w+)' is not defined\b.*", problem.text)
-    earlier = session.problems[: session.problems.index(problem)]
-    for cause in reversed(earlier):
+def _cause_of(text: str, problems: Sequence[Problem]) -> str:
+    """Say why a name is missing, if *text* says that it is and its statement failed before."""
+    name = re.match(r"name '(\w+)' is not defined\b", text)
+    for cause in reversed(problems):
         if name and name[1] in _names(cause):
-            return f" `{name[1]}` is missing because {describe_problem(cause)}."
+            missing = f"`{name[1]}` is missing because {describe_problem(cause)}."
+            return " ".join(filter(None, (missing, _advice(name[1], cause))))
+    return ""
+
+
+def _advice(name: str, problem: Problem) -> str:
+    """Say what replaces an import of *name* that failed, if *problem* is one."""
+    imported = problem.code.startswith("from ")
+    if imported and problem.type in {"ModuleNotFoundError", "ImportError"}:
+        return f"Copy `{name}` into this file."
     return ""
 
 

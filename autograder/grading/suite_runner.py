@@ -297,7 +297,7 @@ class SuiteRunner:
         failures: list[Failure] = []
         passed: list[pytest.Item] = []
         for check in checks:
-            outcome = CheckOutcome(check, self.course.reveal, public=self._public)
+            outcome = CheckOutcome(check, self.course.reveal, session.problems, public=self._public)
             fault = start.fault(check)
             if fault is not None:
                 results.append((outcome, outcome.skipped(fault)))

@@ -177,8 +177,10 @@ def _handed_on(scope: Scope) -> Iterator[Rewrite]:
             last = args[-count]
             if not isinstance(last, ast.Name) or last.id not in scope.arguments:
                 break
-            less = partial(_with_fewer, count)
-            yield mistake("argument_ignored.not_passed", Edit(site, less), name=last.id)
+            less = Edit(site, partial(_with_fewer, count))
+            rest = {ast.unparse(one) for one in args[:-count]}
+            key = "wrong_size.one_for_two" if last.id in rest else "argument_ignored.not_passed"
+            yield mistake(key, less, name=last.id)
     for name in scope.numbers:
         loads = [site for site in scope.of(ast.Name) if site.node.id == name]
         if scope.is_constructor and "dropout" in name and loads and not any(scope.calls("Dropout")):

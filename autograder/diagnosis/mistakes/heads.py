@@ -96,6 +96,7 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
     if len(swaps) > 1:
         all_cut = [put(site, "OBJECT.reshape(OLD.shape)") for site in swaps]
         yield mistake("reshaped.heads", all_cut)
+    yield from _overlapping(scope)
     for site in scope.calls("view", "reshape"):
         if site.node.args and isinstance(site.node.args[-1], ast.BinOp):
             alternating = put(site_of(site, site.node.func, "value"), "OLD.transpose(-2, -1)")
@@ -104,6 +105,18 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
             parts = dict(zip("ABCD", site.node.args, strict=True))
             cut = put(site, "OBJECT.view(A, B, D, C).transpose(-1, -2)", **parts)
             yield mistake("reshaped.neighbours", cut, "interleaved heads")
+
+
+def _overlapping(scope: Scope) -> Iterator[Rewrite]:
+    """Heads as slices of the features that begin one feature apart, not one head size."""
+    edits: list[Edit] = []
+    for site in scope.calls("view", "reshape"):
+        if len(site.node.args) == 4:  # noqa: PLR2004  # items, tokens, heads, features
+            _, _, count, size = site.node.args
+            text = "torch.stack([OBJECT[..., h : h + SIZE] for h in range(COUNT)], dim=-2)"
+            edits.append(put(site, text, COUNT=count, SIZE=size))
+    if edits:
+        yield mistake("heads_mixed.overlapping", edits)
 
 
 def _pair(node: ast.expr) -> str:

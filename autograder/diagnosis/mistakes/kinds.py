@@ -53,7 +53,6 @@ class KindOfMistake(TextEntry, frozen=True):
 
 KINDS: Final = dict(read_entries(Path(__file__).with_name("kinds.toml"), KindOfMistake))
 SIZES: Final = frozenset({"scale_wrong_size", "scale_wrong_power"})  # which may equal one another
-WITHOUT_EFFECT: Final = frozenset({"argument_ignored"})  # a check with another value refutes it
 UNLIKELY: Final = frozenset(name for name, kind in KINDS.items() if kind.unlikely)
 
 

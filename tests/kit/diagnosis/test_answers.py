@@ -5,9 +5,11 @@ import torch
 
 from autograder.diagnosis.answers import (
     SampleTable,
+    broadcasts,
     differ,
     form_of,
     has_form,
+    is_specific,
     may_be_same_line,
     refuses,
     same_end,
@@ -131,3 +133,22 @@ def test_the_same_quantity_may_be_missing_under_another_name(
 ):
     """Names in the code are free; what they stand for is known."""
     assert same_end(undefined("k"), other) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "specific", "broadcast"),
+    [
+        pytest.param("mat1 and mat2 (3x4 and 5x4)", True, False, id="a-product"),
+        pytest.param("The size of tensor a (6) must match", True, True, id="any-two-tensors"),
+        pytest.param("Dimension out of range, but got 2", False, False, id="any-axis"),
+        pytest.param("something is wrong", False, False, id="nothing"),
+    ],
+)
+def test_a_text_may_leave_open_which_step_it_is_about(
+    text: str, *, specific: bool, broadcast: bool
+):
+    """Each step that takes an axis, or two tensors, may raise the same text."""
+    error = Raised("RuntimeError", text, text, public="f raised an exception.")
+
+    assert is_specific(error) is specific
+    assert broadcasts(error) is broadcast

@@ -67,6 +67,18 @@ def test_an_unlikely_kind_is_not_said_beside_a_likely_one():
     assert alone.misconception == "rounded"
 
 
+def test_sizes_that_do_not_fit_name_no_two_kinds():
+    """Any step with two tensors may raise that text."""
+    one, two, product = (
+        name_same_error(found, refused=False, broadcasts=broadcasts)
+        for found, broadcasts in (([SCALE], True), ([SCALE, AXIS], True), ([SCALE, AXIS], False))
+    )
+
+    assert one is not None
+    assert two is None
+    assert product is not None
+
+
 def test_of_code_that_refuses_a_wrong_refusal_is_said():
     """Just that is certain, whatever the reason is."""
     refusal = SCALE._replace(

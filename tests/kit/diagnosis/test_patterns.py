@@ -13,6 +13,7 @@ from torch import nn
 from autograder.diagnosis import patterns
 from autograder.diagnosis.description import PATTERNS
 from autograder.diagnosis.draws import drawn
+from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite import documented
 
 ROOT = Path(__file__).parents[3]
@@ -391,10 +392,13 @@ def test_the_right_result_is_no_intermediate_step():
 
 
 @pytest.mark.parametrize(
-    ("p", "found"), [pytest.param(0.5, True, id="drops"), pytest.param(0.0, False, id="keeps")]
+    ("answer", "name"),
+    [
+        pytest.param(OpaqueValue("ValueError"), "exception_returned", id="error"),
+        pytest.param(OpaqueValue("theirs.Wrong"), "check_missing", id="object"),
+        pytest.param(X, "check_missing", id="tensor"),
+    ],
 )
-def test_dropout_is_recognised_where_it_changes_a_tensor(p: float, found: bool):  # noqa: FBT001  # a case
-    """With probability zero nothing is random."""
-    steps = [("softmax", X), ("dropout", nn.functional.dropout(X, p))]
-
-    assert patterns.drops_at_random(steps) is found
+def test_an_exception_that_is_returned_is_no_refusal(answer: object, name: str):
+    """It is told apart from any other result."""
+    assert patterns.not_refused(answer).name == name

@@ -156,6 +156,25 @@ def test_a_notice_is_next_to_a_check_that_passed(*, public: bool, message: str):
     assert result.message == message
 
 
+@pytest.mark.parametrize("public", [True, False])
+def test_a_name_whose_import_failed_is_linked_to_it(*, public: bool):
+    """Where the code may be quoted, the message says which line failed and what to do."""
+    imported = failed(
+        3, "Head", type="ModuleNotFoundError", text="No module named 'x'", code="from x import Head"
+    )
+    raised = Raised("NameError", "name 'Head' is not defined", "double raised.", public="Raised.")
+    check = probe_outcome(public=public).check
+    result = CheckOutcome(check, Reveal(), (imported,), public=public).failed(raised)
+
+    assert result is not None
+    assert result.message == (
+        "double raised.\n`Head` is missing because line 3 raised ModuleNotFoundError: No module "
+        "named 'x' (from x import Head). Copy `Head` into this file."
+        if public
+        else "Raised."
+    )
+
+
 def failed(
     line: int = 7, *names: str, cell: int = 0, kind: str = "raised", **fields: object
 ) -> Problem:

@@ -30,7 +30,7 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
         """
 The divisor is taken along the first axis, not along the last axis.
     return x / x.sum(dim=0, keepdim=True)
-What must be normalised is not divided.
+What must be normalised is not divided by its own sum.
     return x
 """,
         id="divided",
