@@ -351,8 +351,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A loop compares one pair after the other, T times T of them; one matrix product "
-            "does it at once."
+            "A loop compares one query, or one pair, after the other; one matrix product does it "
+            "at once."
         ),
         question="Which product has as its entry (i, j) the dot product of row i and row j?",
     ),

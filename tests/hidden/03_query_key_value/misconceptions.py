@@ -106,8 +106,8 @@ SCORING = (
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys"),),
         explanation=(
-            "The keys are not transposed: the product pairs features with tokens, and the shapes "
-            "fit only by chance."
+            "The keys are not transposed: the product pairs features with tokens, which works at "
+            "most for a square matrix."
         ),
         question=(
             "Which two sizes have to be equal in queries @ keys, and should those be tokens or "

@@ -13,7 +13,7 @@ SCALE = 0.5  # scores then spread by 3: every mistake shows, and no visible weig
 # that masking after softmax with a new normalisation is as exact as minus infinity
 LAYERS = ("W_query", "W_key", "W_value")
 BY_HAND = "Compute scores, weights and context vectors yourself: this is the task of this stage."
-AT_ONCE = "Use one matrix product for all tokens at once."
+AT_ONCE = "Use one operation for all tokens at once."
 
 DROP = 0.3  # not 0.5: the probabilities of keeping and dropping must differ
 ITEMS, TOKENS = 5, 16  # 680 visible weights: the measured share is within 0.02 of the probability
