@@ -360,7 +360,7 @@ def _describe_answer(
     if last >= 0 and (error := find_error(seen.answers[last][1])):
         return error
     if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
-        return patterns.not_refused(seen.answers[last][1])
+        return patterns.NOT_REFUSED
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:
         return None
     (verb, answer), (_, expected) = seen.answers[last], solved.answers[last]

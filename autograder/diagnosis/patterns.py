@@ -14,7 +14,6 @@ from torch import Tensor
 
 from autograder.diagnosis.description import WrongAnswerPattern
 from autograder.diagnosis.draws import DRAWS, drawn
-from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
 
 TYPED = 1e-4  # a draw may be typed from a document, which prints four digits
@@ -44,7 +43,6 @@ POWERS = {
 Pattern = WrongAnswerPattern | None
 Heuristic = Callable[[Tensor, Tensor], Pattern]
 NOT_REFUSED = WrongAnswerPattern.of("check_missing")
-EXCEPTION_RETURNED = WrongAnswerPattern.of("exception_returned")
 INPUT_CHANGED = WrongAnswerPattern.of("input_changed")
 
 
@@ -75,12 +73,6 @@ def matches_intermediate_step(
         if function in STEPS and step.dtype == answer.dtype and _close(answer, step):
             return WrongAnswerPattern.of(STEPS[function])
     return None
-
-
-def not_refused(answer: object) -> WrongAnswerPattern:
-    """Say what the code returned where it must refuse: an exception, or any result."""
-    is_exception = isinstance(answer, OpaqueValue) and answer.kind.endswith(("Error", "Exception"))
-    return EXCEPTION_RETURNED if is_exception else NOT_REFUSED
 
 
 def _result_pattern(answer: object, expected: object) -> Pattern:

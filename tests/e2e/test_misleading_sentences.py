@@ -75,7 +75,7 @@ def said(stage_number: str, exercise: str, code: str) -> str:
             "def dot_product(a, b):\n"
             "    if len(a) != len(b):\n        return ValueError('lengths')\n"
             "    return sum(x * y for x, y in zip(a, b))\n",
-            "The exception is returned, not raised",
+            "The exception is returned as a result; it must be raised",
             "give a number",
             id="return-for-raise",
         ),
@@ -84,7 +84,7 @@ def said(stage_number: str, exercise: str, code: str) -> str:
             "softmax_stable",
             "def softmax_stable(scores, dim):\n"
             "    e = torch.exp(scores - scores.max())\n    return e / e.sum(dim=dim)\n",
-            "The sums lose their axis",
+            "The divisor loses its axis",
             "`dim` has no effect",
             id="lost-axis",
         ),

@@ -13,7 +13,6 @@ from torch import nn
 from autograder.diagnosis import patterns
 from autograder.diagnosis.description import PATTERNS
 from autograder.diagnosis.draws import drawn
-from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite import documented
 
 ROOT = Path(__file__).parents[3]
@@ -389,16 +388,3 @@ def test_an_intermediate_step_needs_the_same_values(answer: object, steps: list,
 def test_the_right_result_is_no_intermediate_step():
     """The last step of the solution gives the right result; the check failed for another reason."""
     assert patterns.matches_intermediate_step(ARANGE, ARANGE, [("matmul", ARANGE)]) is None
-
-
-@pytest.mark.parametrize(
-    ("answer", "name"),
-    [
-        pytest.param(OpaqueValue("ValueError"), "exception_returned", id="error"),
-        pytest.param(OpaqueValue("theirs.Wrong"), "check_missing", id="object"),
-        pytest.param(X, "check_missing", id="tensor"),
-    ],
-)
-def test_an_exception_that_is_returned_is_no_refusal(answer: object, name: str):
-    """It is told apart from any other result."""
-    assert patterns.not_refused(answer).name == name
