@@ -212,7 +212,7 @@ def _rules_of_kinds() -> list[Path]:
     """List the modules that make the programs with one kind of mistake, and their sentences."""
     folder = Path(mistakes.__file__).parent
     files = sorted(path for path in folder.iterdir() if path.suffix in {".py", ".toml"})
-    return [*files, folder.with_name("operators") / "programs.py"]
+    return [*files, folder.with_name("programs.py")]
 
 
 def _recorded_digest(path: Path) -> str:

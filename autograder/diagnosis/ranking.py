@@ -184,7 +184,7 @@ class Ranking:
     def _by_one(self) -> Explanation:
         """Explain every wrong answer by one mistake, or else every exception."""
         if not self.wrong:
-            return self._by_exceptions(self.raised)
+            return self._by_exceptions(self.failed)
         found = [
             one for one in map(self.candidate, self.like(self.wrong[0])) if self.is_complete(one)
         ]
@@ -325,7 +325,3 @@ class Ranking:
 
     def _written(self, key: Key) -> bool:
         return self.evidence.mistake(key[0]).written
-
-
-def _matching(matches: Mapping[str, Match], wanted: Match) -> frozenset[str]:
-    return frozenset(name for name, match in matches.items() if match is wanted)
