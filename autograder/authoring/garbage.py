@@ -1,7 +1,7 @@
 """Right code above exercises that compute nothing, to prove what it earns.
 
-Such a module must earn hardly more than one in which these exercises are blank: else whoever writes
-the last exercise of a stage is paid for the others.
+Such a module must earn hardly more than one in which these exercises are blank. Otherwise the last
+exercise of a stage would earn the points of the others.
 """
 
 import ast
@@ -112,7 +112,7 @@ def _replaced(exercise: str, code: str) -> Misconception:
 
 
 def _with(stage: Stage, base: Composition, mistakes: Sequence[Misconception]) -> str:
-    """Put *mistakes* into *base*; raises ``CourseError`` if that is no module."""
+    """Put *mistakes* into *base*; raises ``CourseError`` if the result is not valid Python."""
     solution = stage.solution.read_text("utf-8")
     try:
         return with_mistakes(base.path, mistakes, solution)

@@ -36,8 +36,8 @@ def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
         fork_server.wait_ready()
         result = grade_one(runner, fork_server, submission)
         best = sorted(
-            set(runner.diagnostician(stage).source.tried),
-            key=lambda one: (one.exercise, -one.explained),
+            runner.diagnostician(stage).source.tried,
+            key=lambda one: (one.exercise, -one.explained, one.name, one.explanation),
         )
     return Trial(result, best)
 

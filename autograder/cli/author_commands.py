@@ -51,7 +51,7 @@ def new_course(
     stages: Annotated[str, Option(help="The stages by name or number, such as 01,04,05,10.")],
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Make a course of some stages of this one, in a folder of its own."""
+    """Make a course of some stages of this one, in its own folder."""
     wanted = [name.strip() for name in stages.split(",") if name.strip()]
     made = courses.new_course(inputs.find_course(course_folder), wanted, folder)
     typer.echo(f"{folder}: {', '.join(made.course.file.stages)}")

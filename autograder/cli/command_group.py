@@ -23,7 +23,7 @@ _WORDS: Final = f"{__name__}.words"  # the key of the words after the group's ow
 SUMMARIES: Final = {
     "Learners": {
         "check": "Check your own work: what is right, what to fix first, and what comes next.",
-        "start": "Make a folder of your own with every stage; what you have changed there is kept.",
+        "start": "Make your own folder with every stage; what you have changed there is kept.",
         "watch": "Check the exercise that you work on each time you save it: one problem at a "
         "time.",
         "hint": "Show a hint: first a question, then a direction, then nearly the line.",
@@ -32,7 +32,7 @@ SUMMARIES: Final = {
         "reset": "Put an exercise back as you received it; a copy of your file is kept.",
         "solution": "Show the solution of an exercise that you have solved; only where the course "
         "is.",
-        "hunt": "Hunt a bug that was put into your own code: see it, mend it, write a test that "
+        "hunt": "Hunt a bug that was put into your own code: see it, fix it, write a test that "
         "catches it.",
     },
     "Instructors": {
@@ -56,7 +56,7 @@ SUMMARIES: Final = {
         "diagnose": "Show which explanations of a file's mistakes were tried, and how far each "
         "matched.",
         "new-stage": "Write the skeleton of a stage, which `release` and `verify` accept as it is.",
-        "new-course": "Make a course of some stages of this one, in a folder of its own.",
+        "new-course": "Make a course of some stages of this one, in its own folder.",
         "doctor": "Examine this machine: isolation, torch, and whether it gives the documented "
         "tensors.",
     },

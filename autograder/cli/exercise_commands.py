@@ -23,7 +23,7 @@ def start(
     *,
     course_folder: options.CourseOption = None,
 ) -> None:
-    """Make a folder of your own with every stage; what you have changed there is kept."""
+    """Make your own folder with every stage; what you have changed there is kept."""
     here = Path.cwd()
     done = learner_folder.start(here, folder, course_folder)
     inside = done.folder.is_relative_to(here)

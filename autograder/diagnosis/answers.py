@@ -10,13 +10,12 @@ from torch import Tensor
 
 from autograder.diagnosis.mistakes.vocabulary import role_of_name
 from autograder.diagnosis.observation import (
-    Failure,
     Observation,
     does_not_end,
     ended_alike,
     step_agreement,
 )
-from autograder.sandbox.faults import Raised
+from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.noise import APART, Agreement, scale_of, varies
 
 SAMPLES = 4  # entries of a tensor that are compared first: most answers differ in all of them
@@ -115,11 +114,6 @@ class SampleTable:
         return [places[row] for row in (~apart).nonzero().flatten().tolist()]
 
 
-def last_answer(failure: Failure) -> Any:
-    """Return the last answer of the student's code in a failed check."""
-    return failure.observation.answers[-1][1]
-
-
 def tells(answer: Any) -> bool:
     """Whether *answer* holds enough different finite numbers that agreement is no chance."""
     match answer:
@@ -132,6 +126,25 @@ def tells(answer: Any) -> bool:
         case list() | tuple():
             return any(map(tells, answer))
     return False
+
+
+def last_tells(seen: Observation) -> bool:
+    """Whether the last answer says enough."""
+    return bool(seen.answers) and tells(seen.answers[-1][1])
+
+
+def effort(seen: Observation, requests: int) -> tuple[bool, int, int]:
+    """Order failed checks: those whose last answer says something, the smallest first.
+
+    *requests* is the number of requests of the check, as far as it is known.
+    """
+    size = sum(entries(answer) for _, answer in seen.answers)
+    return not last_tells(seen), requests, size
+
+
+def is_raised(error: BaseException | None) -> bool:
+    """Whether the code raised an exception or did not end, and not only lacks a gradient."""
+    return does_not_end(error) or (isinstance(error, Raised) and not isinstance(error, NoGradients))
 
 
 def same_answers(seen: Observation, solved: Observation) -> bool:

@@ -14,14 +14,15 @@ from autograder.course import Stage
 from autograder.diagnosis import misconceptions, patterns, signature_mismatch
 from autograder.diagnosis.answers import (
     broadcasts,
-    entries,
+    effort,
     in_other_words,
+    is_raised,
     is_specific,
+    last_tells,
     may_be_same_line,
     refuses,
     same_answers,
     sought,
-    tells,
 )
 from autograder.diagnosis.dropout_patterns import describe_dropout, drops_at_random
 from autograder.diagnosis.exceptions import explain_exception
@@ -33,7 +34,6 @@ from autograder.diagnosis.observation import (
     Match,
     Observation,
     compare,
-    does_not_end,
 )
 from autograder.diagnosis.pairs import PairSearch
 from autograder.diagnosis.programs import REFUSED, Programs, Script
@@ -47,7 +47,7 @@ from autograder.diagnosis.ranking import (
 )
 from autograder.diagnosis.result_form import find_error, find_tuple
 from autograder.results import TOGETHER, Diagnosis
-from autograder.sandbox.faults import Fault, NoGradients, Raised
+from autograder.sandbox.faults import Fault, NoGradients
 from autograder.sandbox.protocol import Request
 from autograder.sandbox.transcript import Exchange
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
@@ -83,7 +83,7 @@ class LiveSource:
     ) -> None:
         known = misconceptions.read(stage.misconceptions) if bank is None else bank
         self.misconceptions = tuple(known)
-        self.tried: list[Tried] = []  # of the programs that ran every failed check
+        self.tried: set[Tried] = set()  # of the programs that ran every failed check
         self._stage = stage
         self._run = run
         self._solution = solution
@@ -109,9 +109,7 @@ class LiveSource:
         evidence = LiveEvidence(self, exercise, failures, passed)
         ranking = Ranking(evidence)
         found = ranking.explanation()
-        self.tried += (
-            evidence.tried(exercise, candidate) for candidate in ranking.checked.values()
-        )
+        self.tried.update(evidence.tried(exercise, one) for one in ranking.checked.values())
         return found
 
     def mistakes(self, exercise: str, found: Explanation) -> tuple[Misconception, ...]:
@@ -256,13 +254,9 @@ class LiveEvidence:
     def end(self, key: Key, check: str) -> CheckEnd:
         """Run *check* on the program."""
         shown = self._run(key, check)
-        return (
-            CheckEnd.FAILS
-            if shown.fails
-            else CheckEnd.PASSES
-            if shown.passes
-            else CheckEnd.UNDECIDED
-        )
+        if shown.fails:
+            return CheckEnd.FAILS
+        return CheckEnd.PASSES if shown.passes else CheckEnd.UNDECIDED
 
     def pairs(self, ranking: Ranking) -> list[Candidate]:
         """Return the programs with two mistakes that explain all."""
@@ -307,7 +301,7 @@ class LiveEvidence:
             failure.item.name,
             layer,
             wrong=self._is_wrong(failure, layer),
-            tells=_tells(failure.observation),
+            tells=last_tells(failure.observation),
             fault=isinstance(error, Fault),
             raised=is_raised(error),
             specific=is_specific(error),
@@ -324,19 +318,7 @@ class LiveEvidence:
         return bool(script.exchanges) and not about_code
 
     def _effort(self, failure: Failure) -> tuple[bool, int, int]:
-        """Order failed checks: those whose last answer says something, the smallest first."""
-        size = sum(entries(answer) for _, answer in failure.observation.answers)
-        exchanges = self.script(failure.item.name).exchanges
-        return not _tells(failure.observation), len(exchanges), size
-
-
-def is_raised(error: BaseException | None) -> bool:
-    """Whether the code raised an exception or did not end, and not only lacks a gradient."""
-    return does_not_end(error) or (isinstance(error, Raised) and not isinstance(error, NoGradients))
-
-
-def _tells(seen: Observation) -> bool:
-    return bool(seen.answers) and tells(seen.answers[-1][1])
+        return effort(failure.observation, len(self.script(failure.item.name).exchanges))
 
 
 def _is_no_probe(check: pytest.Item) -> bool:

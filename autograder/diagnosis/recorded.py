@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from autograder.course import Stage
-from autograder.diagnosis.answers import broadcasts, entries, tells
+from autograder.diagnosis.answers import broadcasts, effort, is_raised, last_tells
 from autograder.diagnosis.exceptions import explain_exception
 from autograder.diagnosis.fingerprints import Fingerprints, Shown, find, shown_by
-from autograder.diagnosis.live import is_raised
 from autograder.diagnosis.naming import Mistake
-from autograder.diagnosis.observation import Failure, Match, Observation
+from autograder.diagnosis.observation import Failure, Match
 from autograder.diagnosis.ranking import (
     Candidate,
     CheckEnd,
@@ -110,7 +109,7 @@ class RecordedSource:
             name,
             layer,
             wrong=isinstance(seen.error, WrongAnswer) and bool(seen.answers) and not about_code,
-            tells=_tells(seen),
+            tells=last_tells(seen),
             fault=isinstance(seen.error, Fault),
             raised=is_raised(seen.error),
             specific=end.specific,
@@ -126,11 +125,4 @@ def recorded_source(stage: Stage) -> RecordedSource | None:
 
 
 def _effort(failure: Failure) -> tuple[bool, int, int]:
-    """Order failed checks: those whose last answer says something, the smallest first."""
-    answers = failure.observation.answers
-    size = sum(entries(answer) for _, answer in answers)
-    return not _tells(failure.observation), len(answers), size
-
-
-def _tells(seen: Observation) -> bool:
-    return bool(seen.answers) and tells(seen.answers[-1][1])
+    return effort(failure.observation, len(failure.observation.answers))

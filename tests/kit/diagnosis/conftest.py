@@ -8,6 +8,7 @@ import torch
 
 from autograder.diagnosis.diagnostician import Diagnosed, diagnose
 from autograder.diagnosis.live import LiveSource
+from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Raised
@@ -139,6 +140,25 @@ CHECKS = {
 LAYERS = {"makes_layers": "parameters", "has_biases": "parameters", "passes_gradients": "gradients"}
 
 
+SQUARES = Misconception(
+    id="squares",
+    exercise="double",  # of the tiny stage
+    explanation="It is wrong.",
+    question="Why?",
+    swaps=(("2 * x", "x ** 2"),),
+)
+
+
+def observe(item: SimpleNamespace, channel: LocalChannel) -> Observation:
+    """Run one check on *channel*."""
+    student = Student(channel)
+    try:
+        item.check(student)
+    except Exception as error:  # noqa: BLE001  # as a check ends
+        return Observation(student.observed, error)
+    return Observation(student.observed, None)
+
+
 class Grader:
     """Grades programs of the stage as a suite runner does, and names their mistakes."""
 
@@ -151,12 +171,7 @@ class Grader:
     def run(self, item: SimpleNamespace, channel: LocalChannel) -> Observation:
         """Run one check on *channel*."""
         self.runs.append(item.name)
-        student = Student(channel)
-        try:
-            item.check(student)
-        except Exception as error:  # noqa: BLE001  # as a check ends
-            return Observation(student.observed, error)
-        return Observation(student.observed, None)
+        return observe(item, channel)
 
     def diagnose(self, exercise: str, code: str) -> dict[str, Diagnosis]:
         """Grade *code* after the solution; name the mistake by check."""

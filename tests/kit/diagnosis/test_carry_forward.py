@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from autograder.diagnosis.carry_forward import CarryForward
-from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.results import Status
 from autograder.sandbox.faults import Fault
@@ -14,22 +13,11 @@ from autograder.sandbox.static_names import definitions, parse
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.in_process import solution_channel
 from tests.factories import CHAIN, SOLUTION, chain_files
+from tests.kit.diagnosis.conftest import SQUARES
 
 CHECK = SimpleNamespace(name="test_a", nodeid="test_a")
 NUMBERS = torch.tensor([0.5, -1.5, 3.0])
 SOURCE = definitions(parse(((SOLUTION + CHAIN).encode(),)))
-
-
-def mistake(name: str, *ties: str) -> Misconception:
-    """A mistake in `double`."""
-    return Misconception(
-        id=name,
-        exercise="double",
-        explanation="It is wrong.",
-        question="Why?",
-        swaps=(("2 * x", "x ** 2"),),
-        ties=ties,
-    )
 
 
 def wrong(answer: object, status: Status = Status.WRONG_VALUE) -> Observation:
@@ -63,7 +51,7 @@ def test_only_what_an_answer_shows_is_carried(write_course, seen: Observation, c
     stage = write_course(chain_files("01_tiny")).stages[0]
     solution = solution_channel(stage.solution)
     carrier = CarryForward(stage, lambda _check, _channel: seen, solution)
-    found = carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [mistake("squares")])
+    found = carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [SQUARES])
 
     assert (found.checks if found else set()) == carried
 
@@ -79,9 +67,9 @@ def test_a_check_runs_once_on_a_program(write_course):
         return seen
 
     carrier = CarryForward(stage, run, solution_channel(stage.solution))
-    carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [mistake("squares")])
+    carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [SQUARES])
     first = len(runs)
-    carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [mistake("squares")])
+    carrier.find(SOURCE, "quadruple", [Failure(CHECK, seen)], [], [SQUARES])
 
     assert first > 0
     assert len(runs) == first

@@ -5,28 +5,16 @@ from pathlib import Path
 import pytest
 
 from autograder.diagnosis.changed_programs import with_mistakes
-from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError
 from tests.factories import SOLUTION
-
-
-def mistake(name: str, *ties: str) -> Misconception:
-    """A mistake in `double`."""
-    return Misconception(
-        id=name,
-        exercise="double",
-        explanation="It is wrong.",
-        question="Why?",
-        swaps=(("2 * x", "x ** 2"),),
-        ties=ties,
-    )
+from tests.kit.diagnosis.conftest import SQUARES
 
 
 def test_a_right_program_gets_the_mistake_of_the_solution(tmp_path: Path):
     """The wrong definition replaces the program's own; imports come along, demos do not."""
     path = tmp_path / "variant.py"
     path.write_text('print("demo")\n\ndef double(y):\n    return y + y\n\nhalf = 0.5\n', "utf-8")
-    text = with_mistakes(path, [mistake("squares")], SOLUTION)
+    text = with_mistakes(path, [SQUARES], SOLUTION)
 
     assert "return x ** 2" in text
     assert "import torch" in text
@@ -42,4 +30,4 @@ def test_a_program_without_the_exercise_can_not_have_its_mistake(tmp_path: Path)
     path.write_text("double = lambda x: 2 * x\n", "utf-8")
 
     with pytest.raises(CourseError, match="does not define double"):
-        with_mistakes(path, [mistake("squares")], SOLUTION)
+        with_mistakes(path, [SQUARES], SOLUTION)

@@ -15,6 +15,7 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees
 from autograder.suite.in_process import LocalChannel, solution_channel
 from autograder.suite.student_proxy import Student
+from tests.kit.diagnosis.conftest import observe
 
 NUMBERS = torch.tensor([0.5, -1.5, 3.0, 7.0])
 MATRIX = torch.arange(6.0).reshape(2, 3) + 0.5
@@ -72,12 +73,7 @@ class Grader:
     def run(self, item: SimpleNamespace, channel: LocalChannel) -> Observation:
         """Run one check against *channel*."""
         self.runs.append(item.name)
-        student = Student(channel)
-        try:
-            item.check(student)
-        except Exception as error:  # noqa: BLE001  # as a check ends
-            return Observation(student.observed, error)
-        return Observation(student.observed, None)
+        return observe(item, channel)
 
     def explain(
         self, result: str, *checks: Callable[[Student], None], layers: dict[str, str] | None = None
