@@ -23,9 +23,9 @@ HINTS_FILE = "hints.toml"
 PUBLIC_SUITE = "test_public.py"
 PUBLIC_RECORD = "public.json"
 LAB = "lab.ipynb"
-SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # names the secret, is none
-SECRET_FILE = ".course-secret"  # noqa: S105  # likewise
-GUIDE = "START_HERE.md"  # for students, beside the stages, since it is about all of them
+SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # the name of the secret, not the secret
+SECRET_FILE = ".course-secret"  # noqa: S105  # a file name, not the secret
+GUIDE = "START_HERE.md"  # for students, next to the stages, since it is about all of them
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # what students write is between them
 
 _Record = TypeVar("_Record")
@@ -248,7 +248,7 @@ def handout(folder: Path) -> Handout:
 
 
 def handouts(folder: Path) -> Handout:
-    """Read the stages whose folders stand in *folder*, in the order of their names; maybe none."""
+    """Read the stages whose folders are in *folder*, in the order of their names; maybe none."""
     root = folder.resolve()
     try:
         stages = tuple(path.name for path in sorted(root.iterdir()) if is_handout(path))

@@ -13,7 +13,7 @@ if sys.platform != "win32":
 UNFINISHED = ".unfinished-"  # begins the names of what an interrupted run may leave
 OWNED = "autograder-private-"  # begins the names of the temporary folders of a run
 PRIVATE = "submission-"  # begins the names of all that they hold
-PROBE = 2**20  # bytes; the record of a class, or some ten notebooks
+PROBE = 2**20  # bytes; the record of a class, or about ten notebooks
 
 
 def replace_file(file: Path, content: bytes) -> None:
@@ -41,7 +41,7 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
         yield new
         if folder.exists():
             os.replace(folder, Path(temporary) / "old")  # noqa: PTH105  # both are folders
-        os.replace(new, folder)  # noqa: PTH105  # likewise
+        os.replace(new, folder)  # noqa: PTH105  # both are folders
 
 
 class OwnedFolder:

@@ -14,7 +14,7 @@ MAX_WORD = 80  # a name on one line of a wide terminal
 MAX_FILE_NAME = 120  # what `submission.files` shows of one
 MAX_SENTENCE = 400
 MAX_MESSAGE = 2000  # a screenful: enough for an exception with its text
-MAX_LINES = 30  # likewise
+MAX_LINES = 30  # a screenful
 MAX_DIGITS = 12  # "-1234.567890": what fits under a token of a sentence
 MAX_MARKS = 3  # accents on one letter; more of them climb over the lines above
 

@@ -76,7 +76,7 @@ class DaskCluster:
         _wait_until(lambda: len(self.worker_pids()) == self._workers)
 
     def worker_pids(self) -> list[int]:
-        """List the processes in which tasks run; a nanny starts each anew when it dies."""
+        """List the processes in which tasks run; a nanny restarts each one that dies."""
         return _children(self._processes[1].pid, b"spawn_main")
 
     @property
@@ -130,7 +130,7 @@ class Cost(NamedTuple):
 
     processor: float  # of all processes
     supervisor: float  # of the process that runs the command, alone; there is one
-    scheduler: float  # likewise, of a cluster's
+    scheduler: float  # of the cluster's scheduler, alone
     clock: float
 
 
@@ -168,7 +168,7 @@ def _measure(
 ) -> tuple[Cost, bytes]:
     """Grade the class once; return what it cost, and the record without its times."""
     from autograder.grading import cluster, grade  # noqa: PLC0415  # imports torch
-    from tests.factories import without_times  # noqa: PLC0415  # likewise
+    from tests.factories import without_times  # noqa: PLC0415  # imports torch
 
     seen: list[Cost] = []
     first, last = len(class_) // 4, len(class_) - 1

@@ -4,8 +4,8 @@
 
 ``cost`` grades four classes of the same size in one run: one in which every submission is right;
 one in which every submission has one of the stage's misconceptions, so that each is diagnosed; one
-in which every submission is wrong in one function, in a way of its own that no kind of mistake
-explains: what is added to its results, how much of it, and in which function, is drawn by lot; and
+in which every submission is wrong in one function, in a unique way that no kind of mistake
+explains: what is added to its results, how much, and in which function, is drawn at random; and
 one that is wrong in every function so.
 
 ``named`` counts what the kinds of mistake name, which are built from the solutions: the

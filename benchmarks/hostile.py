@@ -144,7 +144,7 @@ def _alone(course: Course, attacks: Sequence[Submission]) -> tuple[Figures, dict
 def _measured(
     runner: SuiteRunner, fork_server: ForkServer, submission: Submission
 ) -> tuple[SubmissionResult, Cost]:
-    Path("/proc/self/clear_refs").write_text("5")  # the highest memory is counted anew
+    Path("/proc/self/clear_refs").write_text("5")  # the highest memory is counted again
     _, before = memory("self")
     clock, processor = time.monotonic(), time.process_time()
     result = grade_one(runner, fork_server, submission)

@@ -35,7 +35,7 @@ class Disturbed:
 
     kills: Counter[str] = field(default_factory=Counter)
     runs: int = 0
-    rounds: int = 0  # the class was graded as a whole, and begun anew for more kills
+    rounds: int = 0  # the class was graded as a whole, and the run restarted for more kills
     wrong_records: int = 0
     left_processes: int = 0
     left_files: list[str] = field(default_factory=list)

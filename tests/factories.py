@@ -530,7 +530,7 @@ def add_settings(course: Course, more: str) -> None:
 def lab_of(root: Path, student: str = "ada") -> dict:
     """The valid notebook that formgrader shows of *student*."""
     import nbformat  # noqa: PLC0415  # one second, for tests of the gradebook only
-    from nbgrader.nbgraderformat import MetadataValidator  # noqa: PLC0415  # likewise
+    from nbgrader.nbgraderformat import MetadataValidator  # noqa: PLC0415  # for tests of the gradebook only
 
     node = nbformat.reads(autograded(root, student)["lab.ipynb"].decode(), 4)
     nbformat.validate(node)

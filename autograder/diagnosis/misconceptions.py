@@ -106,7 +106,7 @@ def _read(path: Path, name: str, default: Any) -> Any:
     return getattr(module, name, default)
 
 
-@functools.lru_cache(maxsize=100)  # of each exercise there are some twenty misconceptions
+@functools.lru_cache(maxsize=100)  # of each exercise there are about twenty misconceptions
 def _extent(solution: str, name: str) -> tuple[int, int]:
     """Find the lines of definition *name*, including the markers inside it."""
     for node in ast.parse(solution).body:

@@ -35,7 +35,7 @@ class AutogradedSubmission(NamedTuple):
     points: Mapping[str, float]  # by grade cell
     blank: frozenset[str]  # written answers and tasks that are missing
     timestamp: str  # nbgrader's, as text; "" if there is none
-    secret: str  # likewise: with it, `nbgrader release_feedback` names the student's page
+    secret: str  # nbgrader's, as text: `nbgrader release_feedback` names the student's page by it
 
 
 def read_master(stage: Stage) -> Notebook:

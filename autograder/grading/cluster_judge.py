@@ -235,7 +235,7 @@ def _answer(work: Callable[[], Answer]) -> Answer:
 
 def _address() -> str:
     """Return the address of the worker that this task runs on; empty outside of a task."""
-    from distributed import get_worker  # noqa: PLC0415  # a judging process needs no dask
+    from distributed import get_worker  # noqa: PLC0415  # a grading process does not need dask
 
     try:
         return str(get_worker().address)
@@ -244,9 +244,9 @@ def _address() -> str:
 
 
 def main(number: str, folder: str, isolation: Isolation, diagnose: str, *stages: str) -> None:
-    """Judge what arrives at the descriptor *number*; an error is sent in place of a result."""
+    """Grade the submissions that arrive at *number*, a descriptor; a failure sends an error."""
     from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
-    from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # likewise
+    from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch
 
     pipe = Connection(int(number))
     try:

@@ -25,7 +25,7 @@ from autograder.grading.provenance import Facts
 from autograder.submission import Submission
 
 CONNECT_SECONDS = 10.0
-WAIT_SECONDS = 60.0  # for a worker; a nanny starts one anew within some seconds
+WAIT_SECONDS = 60.0  # for a worker; a nanny restarts one within seconds
 LOOK_SECONDS = 5.0  # between two looks at which workers there are
 END_SECONDS = 5.0  # for a scheduler that may be gone
 MAX_ANSWER = 64 * 2**20  # bytes; the record of a submission has 20 KB, and rarely 2 MB
@@ -64,7 +64,7 @@ def require_private(address: str) -> None:
 
 
 def difference(here: Facts, there: Facts) -> str:
-    """Say in what *there* would judge otherwise than *here*; empty if in nothing."""
+    """Describe the first difference that could change a grade *there*; empty if there is none."""
     for name, about in _VERSIONS.items():
         ours, theirs = getattr(here.settings, name), getattr(there.settings, name)
         if ours != theirs:

@@ -1,9 +1,9 @@
-"""The journal beside a record: each result as it was judged, so that no run begins anew.
+"""Stores each result when it is graded, so that an interrupted run can resume.
 
-A run that was interrupted goes on where it stopped, and a regrade judges only what changed. The
+A run that was interrupted goes on where it stopped, and a regrade grades only what changed. The
 first line names the format; each other line is a result with the key of all that decided it
 (``provenance``). Lines that can't be read, such as the last one of a killed run, are ignored. No
-torch is imported before something has to be judged.
+torch is imported before a submission has to be graded.
 """
 
 import os
@@ -37,7 +37,7 @@ _IN_MEMORY: Final = 2**62  # places from here on are in no file
 class Journal:
     """The journal of the record in *file*, for one run at a time; without a file, a temporary one.
 
-    With *fresh*, it begins anew. *fault* says why results could not be written; they are kept in
+    With *fresh*, it starts empty. *fault* says why results could not be written; they are kept in
     memory, and the grading goes on.
     """
 

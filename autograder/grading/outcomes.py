@@ -54,7 +54,7 @@ class CheckOutcome:
 
     def carried(self, given: str) -> CheckResult:
         """Give full points: the mistake is in the exercise *given*, not in this one."""
-        message = f"Right, given your {given}: mend that first."
+        message = f"Right, given your {given}: fix that first."
         passed = self._result(Outcome.PASSED, Status.OK, message, self.check.spec.points)
         return replace(passed, given=given)
 
@@ -249,7 +249,7 @@ def notices_of(
         ),
     ]
     if len(notices) > MAX_NOTICES:  # a worker reports the first ones only, so nobody knows how many
-        notices[MAX_NOTICES - 1 :] = ["More lines failed. Mend the first ones first."]
+        notices[MAX_NOTICES - 1 :] = ["More lines failed. Fix the first ones first."]
     return tuple(notices)
 
 
@@ -265,7 +265,7 @@ def describe_problem(problem: Problem) -> str:
     if problem.kind == "not-compiled":
         part = "that cell" if where.startswith("cell ") else "your file"
         error = f"{where} is not valid Python: {problem.type}{_text(problem)}"
-        return f"{error}. Mend {where} first: nothing in {part} could run."
+        return f"{error}. Fix {where} first: nothing in {part} could run."
     return f"{where} {_raised(problem)}"
 
 
@@ -279,7 +279,7 @@ def _undefined(session: Session, name: str, problem: Problem) -> Fault:
     where = _where(problem.statement)
     if problem.kind == "not-compiled":
         message = f"{name} is not defined: {describe_problem(problem)}"
-        public = f"{name} is not defined: {where} is not valid Python. Mend {where} first."
+        public = f"{name} is not defined: {where} is not valid Python. Fix {where} first."
     else:
         start = f"{name} is not defined: {where}, which should define it, "
         earlier = session.problems[: session.problems.index(problem)]

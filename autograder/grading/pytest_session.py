@@ -50,7 +50,7 @@ def collected_items(
         yield session.items
     finally:
         config.hook.pytest_sessionfinish(session=session, exitstatus=pytest.ExitCode.OK)
-        config._ensure_unconfigure()  # noqa: SLF001  # likewise
+        config._ensure_unconfigure()  # noqa: SLF001  # there is no public call
 
 
 @contextmanager

@@ -139,7 +139,7 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
         every = "Every check passes." if feedback.hidden else "Every public check passes."
         yield Text.assemble((every, "bold green"), " Well done!")
     elif feedback.message:
-        yield Text("Next: mend the problem above. It stands in the way of every exercise.", "bold")
+        yield Text("Next: fix the problem above. It blocks every exercise.", "bold")
     else:
         hint = " Stuck? `autograder hint` only asks you a question first."
         names = [exercise.name for exercise in feedback.open]

@@ -32,7 +32,7 @@ class CallCounters:
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[None]:
-        """Count anew what runs meanwhile."""
+        """Count the calls inside the context, from zero."""
         self.functions, self.operators = Counter(), Counter()
         self.is_counting = True
         try:
@@ -87,7 +87,7 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # to
     """Counts operators by name and by the size of their largest input."""
 
     def __init__(self, counters: CallCounters) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # likewise
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's base is untyped
         self._counters = counters
 
     @classmethod

@@ -38,7 +38,7 @@ from autograder.sandbox.worker import pack_reply, serve
 
 # A worker that the kernel holds (a broken disk, a debugger) must not hold up the other clients.
 END_SECONDS = 1.0
-LARGE_PAGE = 1 << 21  # bytes; a larger one is not put together from small ones
+LARGE_PAGE = 1 << 21  # bytes; the kernel does not build a larger one from small ones
 MAX_CONTROL = 65_536  # bytes of one control message; it holds some paths and numbers
 WARM_UP = b"""
 import torch

@@ -22,7 +22,7 @@ __all__ = ["COMPUTED", "Definition", "Use", "definitions", "parse", "reached_use
 _CALLABLE = (ast.Name, ast.Attribute, ast.Lambda)  # what another function or class is assigned as
 MAX_USES = 5_000  # different names in all definitions of a file; a hand-written one has hundreds
 MAX_DEFINITIONS = 2_000  # in a file; a hand-written one has dozens
-MAX_METHODS = 2_000  # likewise
+MAX_METHODS = 2_000  # in a file; a hand-written one has dozens
 MODULE = ""  # the name of what no name is bound to, and of what is handed to other code
 TOO_MANY = "(more names than are read)"
 
@@ -198,7 +198,7 @@ class _Source:
         )
 
     def _mentions(self, node: ast.AST) -> dict[str, Mention]:
-        """Return the names that *node* uses, each where it is first handed on, or else used."""
+        """Return the names that *node* uses, each where it is first passed, or else used."""
         if id(node) not in self._read:
             found: dict[str, Mention] = {}
             for one in self._reader.mentions(node):

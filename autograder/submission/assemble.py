@@ -28,7 +28,7 @@ from autograder.submission.notebook import code_cells
 MAX_MODULE = 2**20  # bytes; the longest honest module has some 20 KiB
 MAX_NOTEBOOK = 16 * 2**20  # bytes; saved outputs may hold pictures
 STAMP = "timestamp.txt"  # nbgrader's own, in every folder that it collects
-FEEDBACK_KEY = "submission_secret.txt"  # likewise: names the page that the exchange gives back
+FEEDBACK_KEY = "submission_secret.txt"  # nbgrader's, too: names the page that it gives back
 _MAX_NAMED = 10  # names in a sentence; the whole list is in `ignored`
 
 

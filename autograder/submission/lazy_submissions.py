@@ -26,7 +26,7 @@ class SubmissionOutline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Rows:
-    """Where each submission is read from, and its outline, in some hundred bytes for each."""
+    """Where each submission is read from, and its outline, in a few hundred bytes each."""
 
     def __init__(self, places: Iterable[FoundSubmissions]) -> None:
         self._places = tuple(places)

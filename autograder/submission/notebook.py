@@ -13,7 +13,7 @@ from autograder.submission.files import UnusableFile
 _KINDS = ("code", "markdown", "raw")
 MAX_CELLS = 2000
 MAX_CODE = 2**20  # bytes of all cells together, as for a module
-# 16 MiB of "{}," would become half a gigabyte of objects; the largest plots have some ten thousand.
+# 16 MiB of "{}," would become half a gigabyte of objects; the largest plots have about 10,000.
 MAX_CONTAINERS = 500_000
 
 

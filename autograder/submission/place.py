@@ -29,7 +29,7 @@ from autograder.submission.files import (
 from autograder.submission.names import ParsedName, parse_download_name, student_id
 
 ZIP = ".zip"
-MAX_ENTRIES = 2000  # honest submissions have some ten; more is a virtual environment or an attack
+MAX_ENTRIES = 2000  # honest submissions have about ten; more is a virtual environment or an attack
 MAX_SCANNED = 50_000  # of one folder, so that a module among many images is found all the same
 MAX_DEPTH = 12  # <student>/<stage>/ and whatever a zip tool wraps around it
 MAX_ZIPS = 20  # of one hand-in: one for each stage, twice

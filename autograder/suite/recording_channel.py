@@ -10,7 +10,7 @@ from autograder.sandbox.static_names import Definition
 from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.suite.student_proxy import Channel
 
-MAX_TENSORS = 200  # that are kept of one request; a solution computes some ten
+MAX_TENSORS = 200  # that are kept of one request; a solution computes about ten
 
 
 class TranscribingChannel:

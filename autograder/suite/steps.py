@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-MAX_STEPS = 5_000  # that are followed in one answer; a solution takes some twenty
+MAX_STEPS = 5_000  # that are followed in one answer; a solution takes about twenty
 
 
 class StepCounter(TorchFunctionMode):

@@ -32,7 +32,7 @@ MODULE = "self_attention.py"
 SECRET = "known to no submission"  # noqa: S105  # of a course that is made for a test
 HONEST_EVERY = 8  # so that each grading process grades honest work after hostile work
 LINES_OF_SOURCE = re.compile(
-    r"line \d+(?=, which should define it)|line \d+ is not valid Python. Mend line \d+ first"
+    r"line \d+(?=, which should define it)|line \d+ is not valid Python. Fix line \d+ first"
     r"|Line \d+(?= of your file uses)"
 )
 ZEROS = b"0" * 8_000_000  # a member that is compressed a thousand times

@@ -48,7 +48,7 @@ class Scene(NamedTuple):
     dask: DaskCluster
 
     def submissions(self) -> LazySubmissions:
-        """Find the class anew."""
+        """Find the class again."""
         return LazySubmissions.of([find(self.home / "class", self.course.stages)])
 
 

@@ -63,7 +63,7 @@ def not_ignored(tmp_path_factory: pytest.TempPathFactory):
         folders = {path for path in paths if not Path(path).suffix and not path.startswith(".")}
         names = {path: f"{path.rstrip('/')}/x" if path in folders else path for path in paths}
         command = ["git", "-C", folder, "check-ignore", "--no-index", *names.values()]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # likewise
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # the system's git
         ignored = done.stdout.splitlines()
         return sorted(path for path, name in names.items() if name not in ignored)
 

@@ -137,7 +137,7 @@ def open_home() -> Iterator[Path]:
 
 
 def by_another_user(home: Path, work: Callable[[], object]) -> int | None:
-    """Do *work* in a process of the user nobody, at home in *home*; return its exit code."""
+    """Do *work* in a process of the user nobody, whose home is *home*; return its exit code."""
 
     def change_user_and_work() -> None:
         os.setgroups([])

@@ -442,7 +442,7 @@ CASES = (
             ),
             ("", NOTHING),
         ),
-        says=("expected ':' (def averaging_weights(T))", "Mend line"),
+        says=("expected ':' (def averaging_weights(T))", "Fix line"),
         status=Status.IMPORT_ERROR,
     ),
     Case("01", "CRLF", (whole(lambda text: text.replace("\n", "\r\n")),)),
@@ -473,7 +473,7 @@ CASES = (
             ),
             ("", NOTHING),
         ),
-        says=("Mend line",),
+        says=("Fix line",),
         status=Status.IMPORT_ERROR,
     ),
     # Stubs that are half filled.

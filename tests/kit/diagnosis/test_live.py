@@ -98,7 +98,7 @@ def test_a_refusal_of_what_is_right_is_named(grader: Grader):
 
 
 def test_two_mistakes_are_both_named(grader: Grader):
-    """The one to mend first stands in front."""
+    """The mistake to fix first is listed first."""
     found = grader.diagnose("attend", ATTEND.format(f"{E}.softmax(0) @ values"))
     named = {one.misconception: one.explanation for one in found.values()}
 

@@ -91,7 +91,7 @@ def test_of_code_that_refuses_a_wrong_refusal_is_said():
 
 
 def test_two_mistakes_are_said_one_after_the_other():
-    """The one to mend first stands in front, and its question is asked."""
+    """The mistake to fix first is listed first, and its question is asked."""
     scale, axis = name_alike([SCALE]), name_alike([AXIS])
     assert scale is not None
     assert axis is not None

@@ -119,10 +119,10 @@ MOMENT = dt.datetime(2026, 11, 1, 10, 0, 0, 123456)  # noqa: DTZ001  # nbgrader 
         pytest.param("2026-11-01 10:00:00 UTC", dt.datetime(2026, 11, 1, 10), id="utc"),  # noqa: DTZ001  # nbgrader keeps UTC without a zone
         pytest.param(
             "2026-11-01 10:00:00 America/Los_Angeles",
-            dt.datetime(2026, 11, 1, 18),  # noqa: DTZ001  # likewise
+            dt.datetime(2026, 11, 1, 18),  # noqa: DTZ001  # UTC without a zone
             id="place",
         ),
-        pytest.param("2026-11-01T10:00:00+01:00", dt.datetime(2026, 11, 1, 9), id="iso"),  # noqa: DTZ001  # likewise
+        pytest.param("2026-11-01T10:00:00+01:00", dt.datetime(2026, 11, 1, 9), id="iso"),  # noqa: DTZ001  # UTC without a zone
         pytest.param("", None, id="empty"),
         pytest.param("yesterday", None, id="words"),
         pytest.param("9" * 100, None, id="digits"),

@@ -184,7 +184,7 @@ def test_an_error_crosses_as_a_sentence(
 
 
 def test_the_processes_end_with_their_run(run: ClusterRun, solved: Submission, judges: Judges):
-    """Another task of the same run begins anew."""
+    """A second task of the same run starts from the beginning."""
     answer(run, solved)
     close(msgspec.msgpack.encode(run))  # in a thread, as the worker goes on
 
@@ -194,7 +194,7 @@ def test_the_processes_end_with_their_run(run: ClusterRun, solved: Submission, j
 def test_a_run_that_is_over_judges_nothing_more(
     run: ClusterRun, solved: Submission, judges: Judges
 ):
-    """What a process judged when it was ended is not begun anew."""
+    """A closed pool starts no grading process and reports that the submission ended early."""
     pool = cluster_judge.JudgePool(run)
     pool.close()
 

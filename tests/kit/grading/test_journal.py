@@ -1,4 +1,4 @@
-"""The journal: no run begins anew, and the record is that of an undisturbed run."""
+"""The journal resumes a run, and the record equals that of an uninterrupted run."""
 
 import subprocess
 import sys

@@ -215,13 +215,13 @@ def session(**fields: object) -> SimpleNamespace:
         pytest.param(
             BROKEN,
             "line 10 is not valid Python: SyntaxError: oh (def (). "
-            "Mend line 10 first: nothing in your file could run.",
+            "Fix line 10 first: nothing in your file could run.",
             id="syntax-error",
         ),
         pytest.param(
             failed(3, cell=5, kind="not-compiled", type="SyntaxError", text="oh"),
             "cell 5, line 3 is not valid Python: SyntaxError: oh. "
-            "Mend cell 5, line 3 first: nothing in that cell could run.",
+            "Fix cell 5, line 3 first: nothing in that cell could run.",
             id="syntax-error-in-a-cell",
         ),
         pytest.param(
@@ -250,7 +250,7 @@ def test_a_cell_without_a_known_line_is_named():
     problem = replace(BROKEN, statement=Statement("cell 2", 0))
 
     assert describe_problem(problem).startswith("cell 2 is not valid Python: ")
-    assert describe_problem(problem).endswith("Mend cell 2 first: nothing in that cell could run.")
+    assert describe_problem(problem).endswith("Fix cell 2 first: nothing in that cell could run.")
 
 
 def test_lines_that_failed_are_notices():
@@ -263,7 +263,7 @@ def test_lines_that_failed_are_notices():
         "line 7 raised ValueError: bad",
     )
     assert len(notices) == MAX_NOTICES
-    assert notices[-1] == "More lines failed. Mend the first ones first."
+    assert notices[-1] == "More lines failed. Fix the first ones first."
 
 
 def test_what_fails_in_a_cell_of_the_kit_is_no_notice():
@@ -355,7 +355,7 @@ NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch
             {"problems": (BROKEN,)},
             Status.IMPORT_ERROR,
             f"double is not defined: {describe_problem(BROKEN)}",
-            "double is not defined: line 10 is not valid Python. Mend line 10 first.",
+            "double is not defined: line 10 is not valid Python. Fix line 10 first.",
             id="syntax-error",
         ),
         pytest.param(

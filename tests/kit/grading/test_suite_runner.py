@@ -180,11 +180,11 @@ def test_an_exercise_whose_definition_fails_costs_itself(graded: Graded):
 
 
 def test_a_syntax_error_is_the_whole_files(graded: Graded):
-    """Nothing could run, and the message says what to mend first."""
+    """Nothing could run, and the message says what to fix first."""
     result = graded("def double(x):\n    return x + x\nclass Scale\n")
 
     assert (result.status, result.score) == (Status.IMPORT_ERROR, 0.0)
-    assert "Mend line 3 first" in result.message
+    assert "Fix line 3 first" in result.message
     assert set(ends(result).values()) == {("skipped", "import-error")}
     assert result.notices == ()
 
@@ -476,7 +476,7 @@ def test_a_carried_check_says_what_to_mend(graded: Graded, write_course):
     check = exercise_of(result, "quadruple").checks[0]
 
     assert (check.outcome, check.status, check.points) == (Outcome.PASSED, Status.OK, 2.0)
-    assert check.message == "Right, given your double: mend that first."
+    assert check.message == "Right, given your double: fix that first."
     assert check.diagnosis is None
     assert result.carried == 4.0
 

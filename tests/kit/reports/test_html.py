@@ -332,7 +332,7 @@ def test_points_that_are_carried_forward_are_counted_apart(
     assert page.count("of which 2 by error carried forward") == 1
     assert "2 points, 1 check passed: right, given your half" in page
     assert "carried forward</span>" in page
-    assert "Right, given your half: mend that first." in page
+    assert "Right, given your half: fix that first." in page
 
 
 class Read(HTMLParser):
@@ -542,11 +542,11 @@ def test_plain_lines_do_nothing_to_a_terminal(exercise_feedback, hostile: Result
 def test_a_card_says_what_its_points_are_given(
     form, exercise_feedback, submission: MakeSubmission, carried_check: CheckResult
 ):
-    """The exercise is right, and another one is to be mended."""
+    """The exercise is right, and another one is to be fixed."""
     card = form(exercise_feedback(submission(carried_check)), points=True)
     text = " ".join(re.sub("<[^>]*>", "", card).split())
 
-    assert "Right, given your half: mend that first." in text
+    assert "Right, given your half: fix that first." in text
     assert "right, given your half" in text
     assert "2 of 2 points, of which 2 by error carried forward" in text
 

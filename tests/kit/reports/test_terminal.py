@@ -192,7 +192,7 @@ def test_what_stopped_the_whole_file_is_shown_once(
     skipped = check(Outcome.SKIPPED, status=Status.IMPORT_ERROR, message="double is not defined.")
     text = self_check(tiny, submission(skipped, message="line 3 is not valid Python."))
 
-    assert "\nLine 3 is not valid Python.\n\n· double  not checked yet\n\nNext: mend" in text
+    assert "\nLine 3 is not valid Python.\n\n· double  not checked yet\n\nNext: fix" in text
     assert "is not defined" not in text
 
 
@@ -209,7 +209,7 @@ def test_a_hostile_self_check_stays_inside_the_terminal(tiny: Course, hostile: R
 def test_points_that_are_carried_forward_are_counted_apart(
     tiny: Course, check: MakeCheck, submission: MakeSubmission, carried_check: CheckResult
 ):
-    """The exercise names the one to mend."""
+    """The exercise names the one to fix."""
     done = submission(check(), carried_check)
     text = feedback_text(tiny, done, 100, colour=False)
     begun = feedback_text(

@@ -65,7 +65,7 @@ def test_the_kernel_measures_how_long_a_process_waits_for_a_processor():
     spin = f"import os; os.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"
     with (
         subprocess.Popen([sys.executable, "-S", "-c", spin]) as one,  # noqa: S603  # this Python and our own line
-        subprocess.Popen([sys.executable, "-S", "-c", spin]) as other,  # noqa: S603  # likewise
+        subprocess.Popen([sys.executable, "-S", "-c", spin]) as other,  # noqa: S603  # this Python and our own line
     ):
         deadline = CpuDeadline(one.pid, 50.0, 50.0)
         while min(deadline._used_and_waited()) < 0.05 and deadline.remaining() > 0:

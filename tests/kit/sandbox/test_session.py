@@ -627,7 +627,7 @@ def test_only_lines_of_the_source_are_accepted(
 
 
 def test_the_import_names_only_lines_of_the_source(open_session):
-    """What an import reports about itself is checked likewise."""
+    """A module that forges the report of its import can't name a line outside its source."""
     forging = (
         "from autograder.sandbox import problem_reader, protocol\n"
         "problem_reader.statement_at = lambda *_: protocol.Statement('cell 7', 31415, ('f',))\n"

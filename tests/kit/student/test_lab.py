@@ -165,7 +165,7 @@ def test_a_check_prints_nothing(mistaken: Lab, capfd: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param("def broken(\n", "Mend line 1 first", id="syntax-error"),
+        pytest.param("def broken(\n", "Fix line 1 first", id="syntax-error"),
         pytest.param(
             "import numpyy\nclass SelfAttentionV1(numpyy.Layer): ...\n",
             "because line 1 raised ModuleNotFoundError: No module named 'numpyy'",
@@ -443,7 +443,7 @@ def test_an_error_in_the_module_names_its_line(
 def test_a_syntax_error_is_one_line_and_nothing_old_runs(
     lab: Lab, handed_out: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """The cell worked before; now it says what to mend, and shows no result of the old code."""
+    """The cell worked before; now it says what to fix, and shows no result of the old code."""
     save(handed_out, "def project():\n    return 'old'\n")
     module = lab.module()
     with lab.needs("project"):

@@ -1,4 +1,4 @@
-# A mask that forward makes anew is no attribute at all.
+# A mask that forward makes in each call is not an attribute.
 class CausalAttention(CausalAttention):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
