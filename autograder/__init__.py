@@ -1,3 +1,3 @@
-"""Attention course kit: stubs out, submissions in, grades that can't be forged."""
+"""A course on attention with an autograder that runs submissions in a sandbox."""
 
 __version__ = "0.2.0"

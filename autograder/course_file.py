@@ -1,4 +1,4 @@
-"""What ``course.toml`` and ``stage.toml`` hold."""
+"""Defines the contents of ``course.toml`` and ``stage.toml``."""
 
 from typing import Annotated, Literal
 

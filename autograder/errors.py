@@ -33,7 +33,7 @@ class SandboxError(AutograderError):
 
 
 class ClusterError(AutograderError):
-    """The cluster does not answer, is not private, or has a machine that would judge otherwise."""
+    """The cluster does not answer, is not private, or has a machine that differs."""
 
 
 class GraderError(AutograderError):

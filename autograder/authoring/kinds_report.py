@@ -1,4 +1,4 @@
-"""Says how well the kinds of mistake fit a stage: which programs fail, and how they are named.
+"""Reports how well the kinds of mistake fit a stage: which programs fail, and how they are named.
 
 The names are those of a student's machine, by fingerprints, so no program runs for them. The hidden
 suite runs only those programs that pass every public check.

@@ -1,4 +1,4 @@
-"""Makes a course of some stages of another one: a folder of its own that `verify` accepts.
+"""Makes a course from some stages of another one: a separate folder that `verify` accepts.
 
 Stages keep their names and numbers. What names a stage that is left out names its title instead,
 and a prerequisite that is left out gives way to its own prerequisites.

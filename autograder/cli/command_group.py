@@ -38,8 +38,7 @@ SUMMARIES: Final = {
     "Instructors": {
         "grade": "Grade submissions with the hidden suites, each in a sandbox.",
         "diff": "Compare two records: who gained, who lost, and by which check.",
-        "explain": "Say how a grade came about: what was judged, when, by what, and each check's "
-        "points.",
+        "explain": "Explain a grade: what was graded, when, by what, and each check's points.",
         "collect": "Collect a download into nbgrader's submitted/ folder, with times and the "
         "course's own ids.",
         "export": "Export grades: Canvas, Moodle, Gradescope, Classroom 50, JUnit, CSV.",

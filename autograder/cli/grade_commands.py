@@ -37,7 +37,7 @@ def grade(  # noqa: PLR0913  # each is an option of the command
         Argument(
             metavar="PATH...",
             help="A submitted/ tree; a download from Canvas or Moodle, packed or not; a folder of "
-            "hand-ins; a folder or zip of one hand-in; a .py or a .ipynb.",
+            "submissions; a folder or zip of one submission; a .py or a .ipynb.",
         ),
     ],
     *,
@@ -53,7 +53,7 @@ def grade(  # noqa: PLR0913  # each is an option of the command
         bool, Option("--gradebook", help="Write nbgrader's gradebook and autograded notebooks.")
     ] = False,
     fresh: Annotated[
-        bool, Option("--fresh", help="Judge all again, also what FILE.journal holds.")
+        bool, Option("--fresh", help="Grade all again, including the results in FILE.journal.")
     ] = False,
     jobs: Annotated[int, Option(min=0, help="Grading processes (default: one per core).")] = 0,
     isolation: Annotated[
@@ -79,12 +79,12 @@ def grade(  # noqa: PLR0913  # each is an option of the command
 ) -> None:
     """Grade submissions with the hidden suites, each in a sandbox.
 
-    With --json, each result is kept in FILE.journal at once: a run that was interrupted goes on
-    where it stopped, and a regrade judges only what changed.
+    With --json, each result is kept in FILE.journal at once: an interrupted run resumes
+    where it stopped, and a regrade grades only what changed.
 
     Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere,
-    when it could not write all of it, or when it is unclear whose a hand-in is: it is set aside, or
-    nothing is graded where that holds for all; 2 when nothing could be graded.
+    when it could not write all of it, or when it is unclear whose a submission is: it is set aside,
+    or nothing is graded if that holds for all; 2 when nothing could be graded.
     """
     course = inputs.find_course(course_folder)
     only = course.graded_stage(stage) if stage else None
@@ -135,7 +135,7 @@ def collect(
     """Collect a download into nbgrader's submitted/ folder, with times and the course's own ids.
 
     No archive is unpacked, and a damaged one affects its own student only. Exit code 1 when it is
-    unclear whose a hand-in is: it is set aside, or nothing is collected where that holds for all.
+    unclear whose a submission is: it is set aside, or nothing is collected if that holds for all.
     """
     course = inputs.find_course(course_folder)
     book = inputs.open_gradebook(course)
@@ -147,7 +147,7 @@ def collect(
         written, remarks = collection.write(place, again=again)
         output.print_remarks(remarks)
         book.register(people, [hand_in.student for hand_in in place.hand_ins])
-        typer.echo(f"{written} hand-ins of {collection.stage.name} are in submitted/.")
+        typer.echo(f"{written} submissions of {collection.stage.name} are in submitted/.")
     _require_none_set_aside(places)
 
 
@@ -173,7 +173,7 @@ def _find_submissions(
 def _require_none_set_aside(places: Sequence[FoundSubmissions]) -> None:
     """Exit with code 1 if a submission was set aside."""
     if any(place.set_aside for place in places):
-        typer.echo("Some hand-ins were set aside, see above.", err=True)
+        typer.echo("Some submissions were set aside, see above.", err=True)
         raise typer.Exit(1)
 
 

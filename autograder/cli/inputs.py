@@ -1,4 +1,4 @@
-"""What several commands read: the course, its gradebook, and a roster."""
+"""Reads the inputs that commands share: the course, its gradebook, and a roster."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have."""
+"""Declares the options and arguments that commands share."""
 
 from pathlib import Path
 from typing import Annotated, Any

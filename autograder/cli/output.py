@@ -1,4 +1,4 @@
-"""What several commands print."""
+"""Prints the messages that commands share."""
 
 import os
 import shutil

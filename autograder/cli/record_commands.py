@@ -39,7 +39,7 @@ def explain(
         str, Argument(metavar="[STAGE]", help="The stage, by name or number (default: all).")
     ] = "",
 ) -> None:
-    """Say how a grade came about: what was judged, when, by what, and each check's points."""
+    """Explain a grade: what was graded, when, by what, and each check's points."""
     results = read_record(record)
     for number, result in enumerate(find_results(results, student, stage)):
         typer.echo("\n" * bool(number), nl=False)

@@ -1,4 +1,4 @@
-"""What an answer says: whether enough that agreement is no chance, and whether two are alike."""
+"""Compares answers: whether two are alike, and contain enough to rule out chance."""
 
 import re
 from collections import defaultdict

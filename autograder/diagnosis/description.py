@@ -1,4 +1,4 @@
-"""The sentences about a wrong answer that no mistake explains, from ``patterns.toml``."""
+"""Describes a wrong answer that no mistake explains, with sentences of ``patterns.toml``."""
 
 from pathlib import Path
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""The values that torch draws with common seeds, to recognise them in a wrong answer."""
+"""Recognizes values that torch draws with common seeds in a wrong answer."""
 
 import functools
 import itertools

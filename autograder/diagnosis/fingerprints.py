@@ -1,4 +1,4 @@
-"""What wrong programs show in the public suite, as numbers: a diagnosis without the wrong code.
+"""Stores the results of wrong programs in the public suite as numbers, without their code.
 
 ``release`` builds the file from the misconceptions and the kinds of mistake; the student's machine
 only reads it. Answers are rounded, strings are hashed, and of a mistake it contains only what a

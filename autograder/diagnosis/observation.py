@@ -1,4 +1,4 @@
-"""What one run of one check showed: every answer in order, and how it ended.
+"""Holds what one run of one check showed: every answer in order, and how it ended.
 
 ``compare`` decides whether a misconception explains what a student's code showed.
 """

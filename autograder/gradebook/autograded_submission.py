@@ -1,4 +1,4 @@
-"""What the gradebook stores of one submission: its notebook and its scores."""
+"""Holds what the gradebook stores of one submission: its notebook and its scores."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What ``nbgrader_config.py`` calls, so that nbgrader's commands and buttons grade this course."""
+"""Configures nbgrader, so that its commands and buttons grade this course."""
 
 from pathlib import Path
 from typing import Any

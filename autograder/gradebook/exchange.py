@@ -12,7 +12,7 @@ _OF_THE_EXCHANGE = ("submission_secret.txt", STAMP)
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
-    """Leaves out who handed in another way; nbgrader's own class would refuse all the others."""
+    """Leaves out students who submitted another way; nbgrader's class would refuse everybody."""
 
     src_path: str  # a pattern; nbgrader sets it before it copies
 

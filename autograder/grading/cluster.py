@@ -1,7 +1,7 @@
 """Grades a class on a cluster: its submissions are tasks of ``dask.distributed``.
 
-The workers hold the course themselves, and its secret; neither travels. What does, hand-ins and
-records, travels by TLS or stays on one machine. A worker whose kit, torch, suites or secret differ
+The workers hold the course themselves, and its secret; neither travels. Submissions and records
+travel by TLS or stay on one machine. A worker whose kit, torch, suites or secret differ
 from those here is refused, before the work starts or when it joins.
 """
 
@@ -39,7 +39,7 @@ TASKS_PER_THREAD = 2  # one is worked on, the other waits at the worker
 TASKS_LEFT = 8  # for each thread at least, so that all end at about the same time
 MAX_TOGETHER = 16  # submissions of a task; dask takes as long for one as for sixteen
 MAX_BYTES = 2**20  # of the code in a task, unless one submission has more
-KILLED = "The worker of the cluster that judged it ended each time, at last while it was alone."
+KILLED = "The worker of the cluster that graded it ended each time, at last while it was alone."
 
 
 def isolation_of(course: Course, asked: str | None) -> Isolation:

@@ -1,4 +1,4 @@
-"""Judges submissions on a machine of a cluster: tasks get bytes and return bytes.
+"""Grades submissions on a cluster machine; tasks take and return bytes.
 
 The functions ``describe``, ``judge`` and ``close`` run in a worker of ``dask.distributed``, which
 has threads and may have no children of ``multiprocessing``. So each of its threads uses a process
@@ -43,7 +43,7 @@ class ClusterRun(msgspec.Struct, frozen=True):
 
 
 class Described(msgspec.Struct, frozen=True, tag=True):
-    """What the worker would judge with."""
+    """Facts that affect the worker's grades."""
 
     facts: Facts
     worker: str = ""
@@ -56,7 +56,7 @@ class Judged(msgspec.Struct, frozen=True, tag=True):
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """Nothing can be judged there, and the class of the error."""
+    """The worker can't grade, with the class of the error."""
 
     kind: str
     message: str
@@ -64,19 +64,19 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
 
 class Died(msgspec.Struct, frozen=True, tag=True):
-    """Each process that judged the submission has ended."""
+    """Every process that graded the submission ended early."""
 
 
 Answer = Described | Judged | Refused | Died
 
 
 def describe(run: bytes) -> bytes:
-    """Return what this worker would judge *run* with."""
+    """Return the facts that affect how this worker grades *run*."""
     return msgspec.msgpack.encode([_answer(lambda: Described(_pool(run).facts))])
 
 
 def judge(run: bytes, submissions: bytes) -> bytes:
-    """Return the records of *submissions*; a worker that differs judges nothing."""
+    """Return the records of *submissions*; a worker that differs grades nothing."""
     answers = [
         _answer(partial(_judge, run, one))
         for one in msgspec.msgpack.decode(submissions, type=list[Submission])
@@ -97,7 +97,7 @@ def close(run: bytes) -> None:
 
 
 class JudgeProcess:
-    """A Python that has loaded the suites, and judges one submission at a time."""
+    """A Python that has loaded the suites, and grades one submission at a time."""
 
     def __init__(self, run: ClusterRun) -> None:
         self._pipe, other_end = Pipe()
@@ -135,7 +135,7 @@ class JudgeProcess:
 
 
 class JudgePool:
-    """The processes of one worker that judge one run: one for each thread that uses the pool."""
+    """The processes of one worker that grade one run: one for each thread that uses the pool."""
 
     def __init__(self, run: ClusterRun) -> None:
         course = load(Path(run.course))
@@ -149,7 +149,7 @@ class JudgePool:
         self._is_closed = False
 
     def judge(self, submission: Submission) -> Answer:
-        """Judge *submission*, once more if the process dies."""
+        """Grade *submission*, once more if the process dies."""
         if self.facts.digest != self._run.facts:
             return Described(self.facts, _address())
         add_audit = self._provenance.begin(submission)
@@ -165,7 +165,7 @@ class JudgePool:
             return any(process.runs for process in self._processes)
 
     def close(self) -> None:
-        """End all processes; a submission that one of them judges now is not judged again."""
+        """End all processes; a submission that is being graded is not graded again."""
         with self._lock:
             self._is_closed = True
             processes = list(self._processes)
@@ -185,7 +185,7 @@ class JudgePool:
                     self._idle.append(process)
                 else:
                     self._processes.discard(process)
-            if not result:  # it has died, or can't judge here
+            if not result:  # it has died, or can't grade here
                 process.close()
         return result
 

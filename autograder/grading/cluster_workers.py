@@ -1,4 +1,4 @@
-"""The workers of a dask scheduler: connects to them privately, and refuses those that differ."""
+"""The workers of a dask scheduler: connects to them privately, and rejects those that differ."""
 
 import ipaddress
 import logging
@@ -56,9 +56,9 @@ def require_private(address: str) -> None:
             return
     if host != "localhost":
         msg = (
-            f"{address} is not encrypted: hand-ins and grades of other people would travel in the "
-            "open, and whoever reaches the scheduler could change them. Start the scheduler and "
-            "the workers with TLS and use tls://, see docs/scaling.md."
+            f"{address} is not encrypted: submissions and grades of other people would travel in "
+            "the open, and anyone who reaches the scheduler could change them. Start the scheduler "
+            "and the workers with TLS and use tls://, see docs/scaling.md."
         )
         raise ClusterError(msg)
 
@@ -91,7 +91,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def require_equal(facts: Facts, answer: Answer, address: str = "") -> None:
-    """Raise what *answer* refuses, or ``ClusterError`` if the worker would judge otherwise.
+    """Raise what *answer* refuses, or ``ClusterError`` if the worker would grade differently.
 
     It knows its name where it answers a task; else it is at *address*.
     """
@@ -102,7 +102,7 @@ def require_equal(facts: Facts, answer: Answer, address: str = "") -> None:
         msg = f"{worker}: {answer.message}"
         raise kind(msg)
     if isinstance(answer, Described) and (found := difference(facts, answer.facts)):
-        msg = f"{worker} would judge otherwise, and nothing is judged with it: {found}."
+        msg = f"{worker} would grade differently, so it is not used: {found}."
         raise ClusterError(msg)
 
 

@@ -68,7 +68,7 @@ class Journal:
         return self._write(msgspec.json.encode(result) + b"\n")
 
     def results(self) -> Iterator[tuple[SubmissionResult, Place]]:
-        """Read the results, each with its place; those without a grade are judged again."""
+        """Read the results, each with its place; those without a grade are graded again."""
         self._lines = end = 0
         # A second open file of this process would end the lock when it is closed.
         with os.fdopen(self._stream.fileno(), "rb", closefd=False) as lines:

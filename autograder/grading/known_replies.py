@@ -1,4 +1,4 @@
-"""Knows with which replies a check has passed, so that it need not run again for the same replies.
+"""Caches the replies with which a check passed, so that equal replies need no second run.
 
 The inputs of a check are the same for a whole class, so what it asks next, and what it decides,
 depends on nothing but the replies that it gets. Submissions of one formula give the same replies to

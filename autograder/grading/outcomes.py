@@ -1,4 +1,4 @@
-"""How a check's or a submission's end becomes a result with its points and sentences."""
+"""Converts the outcome of a check or a submission into a result."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -259,7 +259,7 @@ def describe_problem(problem: Problem) -> str:
     if problem.kind == "rebound":
         names = " and ".join(f"`{name}`" for name in _names(problem))
         return (
-            f"{where} gives the name {names} to something that is no class or function; your "
+            f"{where} gives the name {names} to something that is not a class or a function; your "
             "definition was graded all the same. Choose another name in that line."
         )
     if problem.kind == "not-compiled":
@@ -316,7 +316,9 @@ def _absent(session: Session, name: str, exercises: Collection[str]) -> Fault:
     for definition in session.definitions:
         if definition.name == name:
             line = "" if session.notebook else f" in line {definition.line}"
-            message = f"{name} is set{line}, but it is no class or function once your file has run."
+            message = (
+                f"{name} is set{line}, but it is not a class or a function once your file has run."
+            )
             return Fault(Status.MISSING, message)
     public = f"{name} is not defined in your file."
     defined = [item.name for item in session.definitions if not item.assigned]

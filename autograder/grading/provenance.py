@@ -1,4 +1,4 @@
-"""Digests of all that decides a grade: the kit, what is installed, the course and its secret.
+"""Hashes everything that can affect a grade: the kit, what is installed, the course and its secret.
 
 Equal digests give equal grades, so that a journal can keep a result. This module needs no torch.
 """
@@ -28,7 +28,7 @@ _CACHES = frozenset({"__pycache__", ".ipynb_checkpoints"})
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What has to be the same on every machine that judges for one run."""
+    """Facts that must be the same on every machine that grades for one run."""
 
     course: str
     isolation: str

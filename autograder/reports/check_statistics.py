@@ -1,4 +1,4 @@
-"""How a class did in each check: how many passed, how hard it is, and whom it tells apart."""
+"""Computes statistics of each check: how many passed, its difficulty and its discrimination."""
 
 from math import sqrt
 from typing import Final

@@ -1,4 +1,4 @@
-"""What differs between two records: who gained, who lost, and by which check."""
+"""Compares two records: who gained, who lost, and by which check."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""How a grade came about: for whoever has to answer for it."""
+"""Explains a grade to the instructor who must justify it."""
 
 from collections.abc import Iterator
 
@@ -34,16 +34,16 @@ def explanation_lines(results: Results, result: SubmissionResult) -> Iterator[st
 
 
 def _circumstances(results: Results, result: SubmissionResult) -> Iterator[str]:
-    """Say what was judged, when, by what, and within which limits."""
+    """Yield lines on what was graded, when, by what, and within which limits."""
     yield f"  code          sha256 {result.sha256 or '(none)'}"
     if result.ignored:
         yield f"  not graded    {', '.join(result.ignored)}"
     if audit := result.audit:
-        yield f"  judged        {audit.judged}, in {audit.seconds:g} s, isolation {audit.isolation}"
+        yield f"  graded        {audit.judged}, in {audit.seconds:g} s, isolation {audit.isolation}"
         yield f"  suite         sha256 {audit.suite_sha256}"
         yield f"  key           {audit.key}"
     else:
-        yield f"  judged        isolation {results.isolation}; the record is from before the audit"
+        yield f"  graded        isolation {results.isolation}; the record is from before the audit"
     yield f"  inputs        {results.hidden_inputs}"
     if settings := results.settings:
         yield f"  course        {results.course}, sha256 {settings.course_sha256}"

@@ -1,4 +1,4 @@
-"""Groups of students whose code is the same, or the same but for names and comments.
+"""Groups students whose code is the same, or differs only in names and comments.
 
 It compares digests of the record and nothing else, and never says who wrote the code first, or
 that anybody copied: short exercises have few right answers.

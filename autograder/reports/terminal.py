@@ -197,7 +197,7 @@ def _feedback(feedback: Feedback, width: int) -> Iterator[RenderableType]:
     for exercise in feedback.open:
         yield from _exercise(exercise, width - INDENT)
     yield from _list("Good to know:", feedback.notices)
-    yield from _list("Handed in, but not needed for grading:", feedback.ignored)
+    yield from _list("Submitted files that were not graded:", feedback.ignored)
 
 
 def _overview(exercises: Iterable[ExerciseFeedback], *, states: bool) -> Table:

@@ -1,4 +1,4 @@
-"""Runs a file, or a notebook cell, statement by statement: one that raises costs only itself."""
+"""Runs a file or a notebook cell by statements: one that raises does not stop the others."""
 
 import __future__
 

@@ -1,4 +1,4 @@
-"""Makes of a student's hand-in the submission for each stage: what is graded, or why nothing is."""
+"""Builds the submissions of one student, one per stage, or states why there is none."""
 
 import hashlib
 import re
@@ -244,7 +244,7 @@ def _submission(
     ignored = sorted(
         str(file.path) for file in files if file is not used and not _is_nbgraders(file)
     )
-    late = ("Canvas marks this hand-in as late.",) if hand_in.is_late else ()
+    late = ("Canvas marks this submission as late.",) if hand_in.is_late else ()
     notices = (*(selected.notices if selected else ()), *late, *hand_in.faults)
     return Submission(
         student=hand_in.student,

@@ -1,4 +1,4 @@
-"""Recognizes what lies at a path, and collects submissions: one for each student and stage."""
+"""Finds the submissions at a path, one for each student and stage."""
 
 import os
 import stat
@@ -134,7 +134,7 @@ def find_all(
     classes = [place for place in zips if place.is_class]
     if options.unwrap is None and 0 < len(classes) < len(zips):
         msg = (
-            f"{classes[0].what}, and another of these zips is one hand-in. {_NOTHING} Name a "
+            f"{classes[0].what}, and another of these zips is one submission. {_NOTHING} Name a "
             "class's download alone; if a student packed it, add --no-unwrap."
         )
         raise UnclearOwnerError(msg)
@@ -171,7 +171,7 @@ def _one(
     person = roster.find(parsed) if roster else None
     student = person.student if person else parsed.student
     return FoundSubmissions(
-        what=f"{visible(path.name)}: one hand-in, of {student}",
+        what=f"{visible(path.name)}: one submission, of {student}",
         hand_ins=(open_hand_in(student, [path]),),
         resolver=resolver,
         remarks=not_in_roster([parsed] if roster and not person else []),
@@ -254,7 +254,7 @@ def _is_confirmed(place: Path, own: ParsedName, inner: Entries, options: FindOpt
         return True
     known = ", and the roster does not know everybody in it" if people else ""
     name, around = visible(place.name), visible(place.parent.name)
-    msg = f"{name}, the only entry of {around}, looks like the hand-ins of a class{known}."
+    msg = f"{name}, the only entry of {around}, looks like the submissions of a class{known}."
     raise UnclearOwnerError(_unclear(msg))
 
 
@@ -270,8 +270,8 @@ def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
     is_course = (path / COURSE_FILE).is_file() and (path / "tests" / "hidden").is_dir()
     if is_course or any(path in stage.root.resolve().parents for stage in stages[:1]):
         msg = (
-            f"{visible(str(path))} is {'' if is_course else 'around '}the course itself, no class. "
-            "Name the folder that holds the hand-ins, such as submitted."
+            f"{visible(str(path))} is {'' if is_course else 'around '}the course itself. "
+            "Name the folder of the submissions, such as submitted."
         )
         raise UsageError(msg)
 

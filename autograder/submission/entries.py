@@ -1,4 +1,4 @@
-"""The entries of a folder or of a packed class, and whether they are a class's."""
+"""Lists the entries of a folder or a zip, and recognizes those of a class."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence

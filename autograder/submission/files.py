@@ -1,4 +1,4 @@
-"""A hand-in and its files, read without following a link, their names made safe to print."""
+"""Reads submitted files without following a link, and makes their names safe to print."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""The hand-ins of a class: each entry is one student's, or set aside because that is unclear."""
+"""Assigns the entries of a class to students; sets aside those whose student is unclear."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -167,7 +167,7 @@ class ClassDivision:
         self._remarks += not_in_roster(unknown)
         if nobodys:
             shown = ", ".join(abbreviated_list(nobodys, _MAX_NAMED))
-            self._remarks.append(f"No hand-ins, so not looked at: {shown}")
+            self._remarks.append(f"Not submissions, so not looked at: {shown}")
         if found_by_name and not self._options.worksheet:
             self._remarks.append(_NAMES_ARE_EDITED)
         return _by_number(claims, self._lms) if self._lms else claims

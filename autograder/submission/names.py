@@ -1,4 +1,4 @@
-"""What names say: the student of a download, the stage of a file, its module and notebook."""
+"""Parses file names: the student, the stage, the module and the notebook."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Opens the folders, archives and loose files that one student handed in."""
+"""Opens the folders, archives and loose files that one student submitted."""
 
 import os
 import re

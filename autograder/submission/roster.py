@@ -1,4 +1,4 @@
-"""The roster: who in a download from an LMS is which student of the course.
+"""Finds the student of the course for a name or id in a download from an LMS.
 
 Two files are read: the gradebook that Canvas exports (*Grades → Export*), and nbgrader's
 ``students.csv``, in which ``lms_user_id`` is the student's number in the LMS.

@@ -1,4 +1,4 @@
-"""Interrupts code of this process after some processor time, or after some time on the clock.
+"""Interrupts code of this process after a limit of processor time or of clock time.
 
 A check has such a limit, and each request of the course's own code that it makes has another.
 """

@@ -1,4 +1,4 @@
-"""What a problem of a module's code costs, and the sentences that say so."""
+"""Describes how a problem in a module's code affects its checks."""
 
 import re
 from collections.abc import Mapping

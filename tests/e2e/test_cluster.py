@@ -113,7 +113,7 @@ def test_a_cluster_gives_the_results_of_one_machine(disturbed: Disturbed):
 
 
 def test_a_run_goes_on_where_it_was_interrupted(disturbed: Disturbed):
-    """The journal holds what was judged; it is not judged again."""
+    """A submission in the journal is not graded again."""
     again = [result for result in disturbed.results.submissions if result in disturbed.first]
 
     assert len(disturbed.first) == FIRST
@@ -124,7 +124,7 @@ def test_a_run_goes_on_where_it_was_interrupted(disturbed: Disturbed):
 
 
 def test_each_record_names_the_isolation_of_the_worker(disturbed: Disturbed):
-    """The worker that judged writes it."""
+    """The worker that graded the submission writes the audit."""
     levels = {one.audit.isolation for one in disturbed.results.submissions if one.audit}
 
     assert levels == {"full"}
@@ -132,7 +132,7 @@ def test_each_record_names_the_isolation_of_the_worker(disturbed: Disturbed):
 
 
 def test_nothing_is_left_on_the_workers(disturbed: Disturbed, scene: Scene):
-    """The processes that judged end with the run."""
+    """The grading processes end with the run."""
     del disturbed
 
     assert scene.dask.wait_for_end_of("autograder.grading.cluster_judge") == 0
@@ -145,7 +145,7 @@ def test_a_worker_with_another_suite_is_refused(scene: Scene):
     write_files(scene.home / "other", files)
     judged: list[SubmissionResult] = []
     expected = (
-        r"tcp://127\.0\.0\.1:\d+ would judge otherwise.*01_tiny is \w{12} here and \w{12} there"
+        r"tcp://127\.0\.0\.1:\d+ would grade differently.*01_tiny is \w{12} here and \w{12} there"
     )
     with pytest.raises(ClusterError, match=expected):
         cluster.grade_each(

@@ -133,7 +133,7 @@ def test_each_download_is_recognized(downloads: Downloads):
         what = "a class" if route == "zips" else f"a download from {origin}"
 
         assert f"{route}: {what}, 4 students" in downloads.output[route]
-        assert "4 hand-ins of 01_tiny are in submitted/." in downloads.output[route]
+        assert "4 submissions of 01_tiny are in submitted/." in downloads.output[route]
 
 
 def test_equal_files_earn_equal_points(downloads: Downloads):

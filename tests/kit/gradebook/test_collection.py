@@ -149,7 +149,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_collected(packed: Packed, co
     before = sorted(course.root.rglob("*"))
     output = run(course.root, "autograder", "collect", "1", "class", code=1)
 
-    assert "mallory.zip, the only entry of class, looks like the hand-ins of a class." in output
+    assert "mallory.zip, the only entry of class, looks like the submissions of a class." in output
     assert sorted(course.root.rglob("*")) == before
 
 

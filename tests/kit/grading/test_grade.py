@@ -96,7 +96,7 @@ def test_two_jobs_grade_as_one_does(
 def test_a_wrong_digit_of_the_course_accuses_nobody(
     tiny: Course, class_: list[Submission], jobs: int
 ):
-    """The solution is judged before anybody else, and no submission gets a result."""
+    """The solution is graded before any submission, and no submission gets a result."""
     documented = tiny.documented.read_text("utf-8").replace("[1.0, 3.0, 5.0]", "[1.0, 3.0, 5.1]")
     tiny.documented.write_text(documented, "utf-8")
     reported: list[SubmissionResult] = []

@@ -125,7 +125,7 @@ def test_fresh_judges_all_again(run, judged: list[str]):
 
 
 def test_no_grade_is_never_used_again(run, judged: list[str], tiny: Course):
-    """What the grader failed on is judged again."""
+    """A submission on which the grader failed is graded again."""
     (tiny.root / "break-bea").touch()
     first = run()
     (tiny.root / "break-bea").unlink()

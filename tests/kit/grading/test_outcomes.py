@@ -226,7 +226,7 @@ def session(**fields: object) -> SimpleNamespace:
         ),
         pytest.param(
             failed(88, "Scale", kind="rebound"),
-            "line 88 gives the name `Scale` to something that is no class or function; your "
+            "line 88 gives the name `Scale` to something that is not a class or a function; your "
             "definition was graded all the same. Choose another name in that line.",
             id="rebound",
         ),
@@ -375,7 +375,7 @@ NO_NN = failed(1, "nn", type="ModuleNotFoundError", text="No module named 'troch
         pytest.param(
             {"definitions": (Definition("double", 4, (), assigned=True),)},
             Status.MISSING,
-            "double is set in line 4, but it is no class or function once your file has run.",
+            "double is set in line 4, but it is not a class or a function once your file has run.",
             "",
             id="a-number",
         ),

@@ -74,7 +74,7 @@ def test_what_decides_a_grade_changes_the_key(two: Course, change: Callable[[Pat
     ],
 )
 def test_what_decides_no_grade_changes_no_key(two: Course, change: Callable[[Path], object]):
-    """A regrade judges only what changed."""
+    """A regrade grades only what changed."""
     before = key(two)
     change(two.root)
 

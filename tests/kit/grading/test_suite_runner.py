@@ -190,12 +190,12 @@ def test_a_syntax_error_is_the_whole_files(graded: Graded):
 
 
 def test_a_class_whose_name_is_rebound_is_graded(graded: Graded, solved: Submission):
-    """The instance of that name is no class; a notice says so."""
+    """A notice says that an instance with the name of an exercise is not a class."""
     code = solved.code.cells[0].decode()
     result = graded(f"{code}\nScale = Scale(3)\n")
 
     assert result.score == 10.0
-    assert "gives the name `Scale` to something that is no class" in result.notices[0]
+    assert "gives the name `Scale` to something that is not a class" in result.notices[0]
 
 
 def test_a_misspelt_exercise_is_recognised(graded: Graded):

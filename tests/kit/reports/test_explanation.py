@@ -1,4 +1,4 @@
-"""How a grade came about, from the record alone."""
+"""The explanation of a grade is built from the record alone."""
 
 import pytest
 from msgspec.structs import replace
@@ -55,7 +55,7 @@ def test_every_circumstance_is_named(results, submission, check):
         "alice, 01_tiny: 2 of 2 (graded)",
         "code          sha256 d0d0",
         "not graded    notes.txt",
-        "judged        2026-11-22T22:44:12Z, in 0.25 s, isolation full",
+        "graded        2026-11-22T22:44:12Z, in 0.25 s, isolation full",
         "suite         sha256 5f0c",
         "key           91be",
         "inputs        public",

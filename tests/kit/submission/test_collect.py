@@ -123,7 +123,7 @@ def test_reads_canvas_names(collected, write, write_zip, class_):
 
     assert [one.student for one in submissions] == ["doejane_101", "poepat_103", "roejohn_102"]
     assert {one.stage for one in submissions} == {"02_self_attention"}
-    assert submissions[2].notices == ("Canvas marks this hand-in as late.",)
+    assert submissions[2].notices == ("Canvas marks this submission as late.",)
 
 
 def test_reads_moodle_folders(collected, write, write_zip, class_):
@@ -483,7 +483,9 @@ def test_what_is_no_hand_in_is_named(stages, write, class_):
     for name in ("ada.zip", "bob.zip", "marks.csv", "eve.txt"):
         write(name)
 
-    assert find(class_, stages).remarks == ("No hand-ins, so not looked at: eve.txt, marks.csv",)
+    assert find(class_, stages).remarks == (
+        "Not submissions, so not looked at: eve.txt, marks.csv",
+    )
 
 
 def test_a_fault_in_a_packed_class_costs_one_student(stages, write_zip, attention):
@@ -543,7 +545,7 @@ def test_refuses_the_course_itself(stages):
     root = stages[0].root
     (root / "tests" / "hidden").mkdir(parents=True)
 
-    with pytest.raises(UsageError, match="the course itself, no class"):
+    with pytest.raises(UsageError, match="the course itself"):
         find(root, stages)
     with pytest.raises(UsageError, match="is around the course itself"):
         find(root.parent, stages)
@@ -552,7 +554,7 @@ def test_refuses_the_course_itself(stages):
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        pytest.param("ada/self_attention.py", "ada: one hand-in, of ada", id="one"),
+        pytest.param("ada/self_attention.py", "ada: one submission, of ada", id="one"),
         pytest.param(
             "class/a_LATE_1_7_x.py", "a download from Canvas, 1 student, 1 late", id="lms"
         ),

@@ -1,4 +1,4 @@
-"""Folders, archives and loose files are listed as one hand-in, within bounds."""
+"""Folders, archives and loose files are listed as one submission, within bounds."""
 
 from pathlib import PurePosixPath
 
