@@ -5,6 +5,7 @@ The text keeps what these checks use: imports, constants, helpers, and fixtures,
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -160,9 +161,9 @@ def _imports(texts: Sequence[str], used: set[str]) -> str:
     named: dict[str, set[str]] = {}
     for node in (node for text in texts for node in ast.parse(text).body):
         if isinstance(node, ast.Import):
-            plain |= dict.fromkeys(item.name for item in node.names if item.name in used)
+            plain |= dict.fromkeys(_source_of(item) for item in node.names if _binds(item) in used)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            kept = {item.name for item in node.names if item.name in used}
+            kept = {_source_of(item) for item in node.names if _binds(item) in used}
             if kept:
                 named.setdefault(node.module, set()).update(kept)
     groups: dict[str, list[str]] = {group: [] for group in GROUPS}
@@ -174,8 +175,17 @@ def _imports(texts: Sequence[str], used: set[str]) -> str:
     return "\n\n" + "\n\n".join(blocks) + "\n"
 
 
+def _binds(imported: ast.alias) -> str:
+    """Return the name that an import binds: ``import torch.nn`` binds ``torch``."""
+    return imported.asname or imported.name.partition(".")[0]
+
+
+def _source_of(imported: ast.alias) -> str:
+    return f"{imported.name} as {imported.asname}" if imported.asname else imported.name
+
+
 def _group(module: str) -> str:
-    root = module.partition(".")[0]
+    root = re.split(r"[. ]", module, maxsplit=1)[0]
     if root == "autograder":
         return "autograder"
     return "standard library" if root in sys.stdlib_module_names else "installed"
@@ -183,7 +193,8 @@ def _group(module: str) -> str:
 
 def _constant_first(name: str) -> tuple[int, str]:
     """Sort as the formatter does: constants, classes, functions."""
-    return (0 if name.isupper() else 1 if name[:1].isupper() else 2), name
+    own = name.partition(" ")[0]
+    return (0 if own.isupper() else 1 if own[:1].isupper() else 2), name
 
 
 def _from(module: str, names: Sequence[str]) -> str:

@@ -117,3 +117,30 @@ def test_a_syntax_error_has_its_place(suite: str, conftest: str, place: str):
 def test_rules_are_listed_with_their_exercises():
     """Those of hidden checks are too: they cost points."""
     assert public_suite.rules_of(SUITE) == {"dtype": ["double", "Scale"], "refuses": ["double"]}
+
+
+def test_every_kind_of_import_is_copied():
+    """An import counts by the name that it binds, and keeps the form that the author wrote."""
+    imports = """
+import numpy as np
+import torch.nn.functional
+import torch.nn.functional as F
+import unused as np_unused
+from torch import nn as layers
+"""
+    suite = (
+        imports
+        + '''
+from autograder.suite.checks import check
+
+@check("f", points=1)
+def test_f(student):
+    """It works."""
+    np.ones(2), torch.nn.functional.relu, F.relu, layers.ReLU
+'''
+    )
+    text = public_suite.build(suite, "", "test_f.py")
+
+    for line in imports.strip().splitlines():
+        assert (line in text) is ("unused" not in line)
+    ast.parse(text)
