@@ -51,6 +51,95 @@ READY_ATTENTION = frozenset(
         "_transformer_encoder_layer_fwd",
     }
 )
+READY_LOSS = frozenset(
+    {
+        "cross_entropy",
+        "CrossEntropyLoss",
+        "nll_loss",
+        "nll_loss_nd",
+        "NLLLoss",
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "BCELoss",
+        "BCEWithLogitsLoss",
+        "kl_div",
+        "KLDivLoss",
+        "mse_loss",
+        "MSELoss",
+        "l1_loss",
+        "L1Loss",
+        "smooth_l1_loss",
+        "SmoothL1Loss",
+        "huber_loss",
+        "HuberLoss",
+        "linear_cross_entropy",
+    }
+)
+READY_BACKWARD = frozenset(
+    {
+        "autograd",
+        "backward",
+        "vjp",
+        "jvp",
+        "jacrev",
+        "jacfwd",
+        "jacobian",
+        "grad_and_value",
+        "_softmax_backward_data",
+        "_log_softmax_backward_data",
+        "softmax_backward",
+        "native_layer_norm_backward",
+        "gelu_backward",
+        "_scaled_dot_product_flash_attention_backward",
+        "_scaled_dot_product_flash_attention_for_cpu_backward",
+    }
+)
+READY_NORM = frozenset(
+    {
+        "layer_norm",
+        "LayerNorm",
+        "native_layer_norm",
+        "rms_norm",
+        "RMSNorm",
+        "_fused_rms_norm",
+        "batch_norm",
+        "BatchNorm1d",
+        "BatchNorm2d",
+        "native_batch_norm",
+        "group_norm",
+        "GroupNorm",
+        "native_group_norm",
+        "instance_norm",
+        "InstanceNorm1d",
+    }
+)
+READY_ACTIVATION = frozenset(
+    {
+        "relu",
+        "relu_",
+        "ReLU",
+        "gelu",
+        "gelu_",
+        "GELU",
+        "silu",
+        "silu_",
+        "SiLU",
+        "swish",
+        "mish",
+        "Mish",
+        "elu",
+        "ELU",
+        "leaky_relu",
+        "LeakyReLU",
+        "softplus",
+        "Softplus",
+        "hardswish",
+        "Hardswish",
+    }
+)
+READY_OPTIMIZER = frozenset(
+    {"optim", "SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "RMSprop", "NAdam", "RAdam", "LBFGS"}
+)
 LIBRARIES = ("torch", "numpy", "scipy", "jax", "tensorflow")
 
 

@@ -7,6 +7,11 @@ from autograder.results import Status
 from autograder.suite.answer_values import Operators
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.forbidden import (
+    READY_ACTIVATION,
+    READY_BACKWARD,
+    READY_LOSS,
+    READY_NORM,
+    READY_OPTIMIZER,
     READY_SOFTMAX,
     avoids,
     avoids_running,
@@ -222,3 +227,25 @@ def test_code_that_does_nothing_with_its_tensors_breaks_the_rule():
 
     kept = student.operators("g", [1, 2])  # it may have been computed in an earlier call
     keeps_operators(kept, kept, "")
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        pytest.param(READY_LOSS, "F.cross_entropy(x, x)", id="loss"),
+        pytest.param(READY_LOSS, "torch.nn.MSELoss()(x, x)", id="loss-module"),
+        pytest.param(READY_BACKWARD, "torch.autograd.grad(x.sum(), x)", id="autograd"),
+        pytest.param(READY_BACKWARD, "x.sum().backward()", id="backward"),
+        pytest.param(READY_NORM, "F.layer_norm(x, x.shape)", id="norm"),
+        pytest.param(READY_ACTIVATION, "torch.nn.GELU()(x)", id="activation"),
+        pytest.param(READY_OPTIMIZER, "torch.optim.SGD([x])", id="optimizer"),
+    ],
+)
+def test_ready_made_code_of_torch_is_found_by_its_list(names: frozenset[str], code: str):
+    """Functions, methods and classes count; the student's own function may have any name."""
+    with pytest.raises(WrongAnswer):
+        avoids(student_who_wrote(f"{HEAD}def f(x): return {code}"), "f", names, "")
+
+    own = "\n".join(f"def {name}(x): return x" for name in sorted(names))
+    called = min(names)
+    avoids(student_who_wrote(f"{own}\ndef f(x): return {called}(x)"), "f", names, "")
