@@ -31,13 +31,12 @@ from autograder.sandbox.protocol import (
     Reply,
     Request,
     SourceValue,
-    TensorValue,
     Verb,
 )
 from autograder.sandbox.stand_ins import StandIn, shapes_of
 from autograder.sandbox.statements import StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
-from autograder.sandbox.tensors import DTYPES, Encoder, decode, decode_tensor, tensor_bytes
+from autograder.sandbox.tensors import Encoder, decode, differs
 
 MAX_REBOUND = 10  # names of classes, of all problems; more is no mistake of a student's
 _Parsed = tuple[tuple[bytes, ast.Module | None], ...]  # each cell as plain Python, and its tree
@@ -75,7 +74,7 @@ class RequestExecutor:
     def perform(self, request: Request) -> tuple[object, list[object]]:
         """Execute *request*; return what the code returned, and the arguments after the call.
 
-        Raises what the code raises.
+        Keyword arguments follow the positional ones. Raises what the code raises.
         """
         if request.fresh:
             self._objects.clear()
@@ -84,17 +83,16 @@ class RequestExecutor:
         if request.seed is not None:
             # torch.manual_seed does the same, and formats three stack traces for absent devices
             torch.default_generator.manual_seed(request.seed)
-        return VERBS[request.verb](Call(self, request, args, kwargs)), args
+        result = VERBS[request.verb](Call(self, request, [*args], {**kwargs}))
+        return result, [*args, *kwargs.values()]
 
     def _execute(self, request: Request) -> Reply:
         result, args = self.perform(request)
         if request.verb == "read" and isinstance(result, SourceValue):
             return Reply(value=result)
-        changed = tuple(
-            index
-            for index, (arg, sent) in enumerate(zip(args, request.args, strict=True))
-            if isinstance(sent, TensorValue) and isinstance(arg, Tensor) and _differs(arg, sent)
-        )
+        sent = [*request.args, *request.kwargs.values()]
+        pairs = enumerate(zip(args, sent, strict=True))
+        changed = tuple(index for index, (arg, value) in pairs if differs(arg, value))
         value = Encoder(self._keep, self._max_bytes).encode(result)
         return Reply(value=value, changed=changed)
 
@@ -263,7 +261,7 @@ def _replace(call: Call) -> None:
 
 def _gradients(call: Call) -> object:
     """Call, then send the cotangent (first argument) back to inputs and parameters."""
-    cotangent, *inputs = call.args
+    cotangents, *inputs = call.args
     inputs = [_leaf(value) for value in inputs]
     output = call.target(*inputs, **call.kwargs)
     leaves = {
@@ -273,7 +271,7 @@ def _gradients(call: Call) -> object:
     }
     if call.request.handle >= 0:
         leaves |= dict(call.module.named_parameters())
-    return {"output": output, "gradients": _backward(output, _tensor(cotangent), leaves)}
+    return {"output": output, "gradients": _backward(output, cotangents, leaves)}
 
 
 def _operators(call: Call) -> object:
@@ -324,28 +322,38 @@ def _leaf(value: object) -> object:
 
 
 def _backward(
-    output: object, cotangent: Tensor, leaves: dict[str, Tensor]
+    output: object, cotangents: object, leaves: dict[str, Tensor]
 ) -> dict[str, Tensor | None]:
     """Return gradients by name; ``None`` where none arrives."""
     gradients: dict[str, Tensor | None] = dict.fromkeys(leaves)
     wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
-    result = _tensor(output)
-    if not wanted or not result.requires_grad:
+    parts = _parts(output, cotangents)
+    if not wanted or not any(part.requires_grad for part, _ in parts):
         return gradients
-    if result.shape != cotangent.shape:
-        msg = f"the result has shape {tuple(result.shape)}, its gradient {tuple(cotangent.shape)}"
-        raise ValueError(msg)
-    total = (result * cotangent).sum()  # `grad_outputs=cotangent` imports sympy, for a second
+    for part, cotangent in parts:
+        if part.shape != cotangent.shape:
+            msg = f"the result has shape {tuple(part.shape)}, its gradient {tuple(cotangent.shape)}"
+            raise ValueError(msg)
+    # `grad_outputs=cotangent` imports sympy, for a second
+    first, *others = [(part * cotangent).sum() for part, cotangent in parts]
+    total = sum(others, first)
     found = torch.autograd.grad(total, [*wanted.values()], allow_unused=True)
     return gradients | dict(zip(wanted, found, strict=True))
 
 
-def _differs(after: Tensor, sent: TensorValue) -> bool:
-    """Whether the argument *after* a call has other values than when it was *sent*."""
-    if tuple(after.shape) != sent.shape or after.dtype != DTYPES[sent.dtype]:
-        return True
-    if tensor_bytes(after) == sent.data:
-        return False
-    before = decode_tensor(sent)
-    same = (after == before) | ((after != after) & (before != before))  # noqa: PLR0124  # NaN equals itself here
-    return not bool(same.all())
+def _parts(output: object, cotangents: object) -> list[tuple[Tensor, Tensor]]:
+    """Pair tensors of *output* with their cotangents, which a list names by entry.
+
+    Raises ``TypeError`` if *output* lacks such an entry.
+    """
+    if isinstance(cotangents, Tensor):
+        return [(_tensor(output), cotangents)]
+    pairs: list[tuple[Tensor, Tensor]] = []
+    for key, cotangent in cotangents if isinstance(cotangents, list) else ():
+        try:
+            part = output[key]  # type: ignore[index]  # what has no entries raises
+        except (LookupError, TypeError):
+            msg = f"expected a result with an entry {key!r}, not {type(output).__name__}"
+            raise TypeError(msg) from None
+        pairs.append((_tensor(part), _tensor(cotangent)))
+    return pairs

@@ -1,7 +1,7 @@
 """Converts tensors and other results to messages and back, with exact dtype, shape and values."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -146,3 +146,39 @@ def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> objec
             raise BadMessageError(protocol.NO_REQUEST)
         case _:
             return value
+
+
+def differs(after: object, sent: Value) -> bool:
+    """Whether the argument *after* a call is another than when it was *sent*.
+
+    A collection is, if one of its entries is; a torch module never is.
+    """
+    match sent:
+        case TensorValue():
+            return not isinstance(after, Tensor) or _tensor_differs(after, sent)
+        case protocol.ListValue() | protocol.TupleValue():
+            kind = list if isinstance(sent, protocol.ListValue) else tuple
+            return type(after) is not kind or _any_differs(after, sent.items)
+        case protocol.DictValue():
+            if type(after) is not dict or [*after] != [*sent.items]:
+                return True
+            return _any_differs([*after.values()], [*sent.items.values()])
+        case protocol.ObjectValue():
+            return False
+        case _:
+            known = type(after) is type(sent) and (after == sent or sent != sent)  # noqa: PLR0124  # NaN
+            return not known
+
+
+def _any_differs(after: Sequence[object], sent: Sequence[Value]) -> bool:
+    return len(after) != len(sent) or any(map(differs, after, sent))
+
+
+def _tensor_differs(after: Tensor, sent: TensorValue) -> bool:
+    if tuple(after.shape) != sent.shape or after.dtype != DTYPES[sent.dtype]:
+        return True
+    if tensor_bytes(after) == sent.data:
+        return False
+    before = decode_tensor(sent)
+    same = (after == before) | ((after != after) & (before != before))  # noqa: PLR0124  # NaN equals itself here
+    return not bool(same.all())

@@ -29,6 +29,8 @@ from autograder.suite.checks import Notice, WrongAnswer
 from autograder.suite.problem_faults import YOUR_MODULE, fault_of
 
 SHORT = 20  # characters of a list that a notice shows whole
+# For a result that is a tensor, or for entries of a tuple or dictionary by index or name:
+Cotangent = Tensor | Mapping[int | str, Tensor]
 SEND_BYTES = 1 << 26  # inputs of a check; one that sends more is a mistake in the suite
 
 
@@ -53,7 +55,8 @@ class Parameter(NamedTuple):
 class Student:
     """A module by its functions and classes; ``RemoteModule`` is an instance of such a class.
 
-    *changed_inputs* says which tensor arguments the last request changed in place. *methods* are
+    *changed_inputs* says which arguments the last request changed in place: keyword arguments
+    follow the positional ones, and a list has changed if one of its entries has. *methods* are
     the ways in which the check graded more than numbers, see ``rules.toml``. *notices* are for the
     student to read if the check passes; *doubts* tell an instructor what it could not decide, by
     exercise.
@@ -144,9 +147,13 @@ class Student:
             raise WrongAnswer(Status.WRONG_TYPE, f"{name} is not a torch.nn.Module.")
         return module
 
-    def gradients(self, name: str, *args: Any, cotangent: Tensor, **kwargs: Any) -> Gradients:
-        """Call function *name* and return the gradients of (result * *cotangent*).sum()."""
-        return read_gradients(self.ask("gradients", name, (cotangent, *args), kwargs), len(args))
+    def gradients(self, name: str, *args: Any, cotangent: Cotangent, **kwargs: Any) -> Gradients:
+        """Call function *name* and return the gradients of (result * *cotangent*).sum().
+
+        For a result with several entries, *cotangent* gives a tensor for each entry that counts.
+        """
+        asked = self.ask("gradients", name, (_entries(cotangent), *args), kwargs)
+        return read_gradients(asked, len(args))
 
     def operators(self, name: str, *args: Any, **kwargs: Any) -> Operators:
         """Call function *name* and count the operators that run."""
@@ -157,7 +164,7 @@ class Student:
         return self.is_refused("call", name, args, kwargs)
 
     def keeps_inputs(self, name: str, *args: Any, **kwargs: Any) -> bool:
-        """Whether function *name* leaves its tensor arguments as they were."""
+        """Whether function *name* leaves its arguments, and what they contain, as they were."""
         self.call(name, *args, **kwargs)
         self.methods.add("keeps_inputs")
         return not self.changed_inputs
@@ -249,9 +256,13 @@ class RemoteModule:
             raise WrongAnswer(Status.BAD_OUTPUT, "Moving the module does not work.")
         return {str(name): str(destination) for name, destination in moved.items()}
 
-    def gradients(self, *args: Any, cotangent: Tensor, **kwargs: Any) -> Gradients:
-        """Run ``forward`` and return the gradients of (result * *cotangent*).sum()."""
-        return read_gradients(self._ask("gradients", "", (cotangent, *args), kwargs), len(args))
+    def gradients(self, *args: Any, cotangent: Cotangent, **kwargs: Any) -> Gradients:
+        """Run ``forward`` and return the gradients of (result * *cotangent*).sum().
+
+        For a result with several entries, *cotangent* gives a tensor for each entry that counts.
+        """
+        asked = self._ask("gradients", "", (_entries(cotangent), *args), kwargs)
+        return read_gradients(asked, len(args))
 
     def operators(self, *args: Any, **kwargs: Any) -> Operators:
         """Run ``forward`` and count the operators that run."""
@@ -262,7 +273,7 @@ class RemoteModule:
         return self._student.is_refused("forward", "", args, kwargs, self.handle)
 
     def keeps_inputs(self, *args: Any, **kwargs: Any) -> bool:
-        """Whether ``forward`` leaves its tensor arguments as they were."""
+        """Whether ``forward`` leaves its arguments, and what they contain, as they were."""
         self(*args, **kwargs)
         self._student.methods.add("keeps_inputs")
         return not self._student.changed_inputs
@@ -290,6 +301,13 @@ def _shown(arg: Any) -> str:
     text = repr(arg)
     is_long = isinstance(arg, list | tuple) and len(text) > SHORT
     return f"a list of {len(arg)}" if is_long else text
+
+
+def _entries(cotangent: Cotangent) -> Any:
+    """Return *cotangent* as it is sent: a dictionary that is sent has names only as keys."""
+    if isinstance(cotangent, Tensor):
+        return cotangent
+    return [[key, value] for key, value in cotangent.items()]
 
 
 def _encode(thing: Any) -> Value:

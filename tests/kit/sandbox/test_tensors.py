@@ -16,7 +16,14 @@ from autograder.sandbox.protocol import (
     TensorValue,
     TupleValue,
 )
-from autograder.sandbox.tensors import DTYPES, Encoder, decode, decode_tensor, encode_tensor
+from autograder.sandbox.tensors import (
+    DTYPES,
+    Encoder,
+    decode,
+    decode_tensor,
+    differs,
+    encode_tensor,
+)
 
 MIB = 1 << 20
 
@@ -195,3 +202,33 @@ def test_only_a_source_that_is_read_has_definitions():
     """As the answer of a call they are forged."""
     with pytest.raises(BadMessageError, match="no request"):
         decode(ListValue((SourceValue((), ""),)), lambda handle: handle)
+
+
+@pytest.mark.parametrize(
+    ("given", "write"),
+    [
+        pytest.param([1, 2], lambda given: given.append(3), id="list"),
+        pytest.param({"a": 1}, lambda given: given.update(a=2), id="dictionary"),
+        pytest.param({"a": 1}, lambda given: given.update(b=2), id="new-name"),
+        pytest.param((torch.ones(2),), lambda given: given[0].zero_(), id="tensor-in-tuple"),
+        pytest.param({"a": [torch.ones(2)]}, lambda given: given["a"][0].add_(1), id="nested"),
+        pytest.param([1], lambda given: given.__setitem__(0, 1.0), id="other-type"),
+        pytest.param([0], lambda given: given.__setitem__(0, given), id="itself"),
+    ],
+)
+def test_a_container_differs_after_a_call_that_writes_into_it(given, write):
+    """Its entries count, at any depth; before the call nothing differs."""
+    sent = Encoder(lambda _module: -1, 1 << 20).encode(given)
+    before = differs(given, sent)
+    write(given)
+
+    assert not before
+    assert differs(given, sent)
+
+
+def test_nan_and_modules_do_not_differ_from_what_was_sent():
+    """NaN is not equal to itself, and of a module only the number was sent."""
+    given = [torch.nan, torch.tensor(torch.nan), torch.nn.Linear(1, 1)]
+    sent = Encoder(lambda _module: 0, 1 << 20).encode(given)
+
+    assert not differs(given, sent)

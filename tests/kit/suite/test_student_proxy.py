@@ -266,3 +266,40 @@ def test_answers_of_the_wrong_kind_are_handled(answer: object):
     assert student.signature("mix") == []
     assert student.operators("mix").total == 0
     assert student.gradients("mix", 1, cotangent=torch.ones(1)).inputs == (None,)
+
+
+NESTED = b"""
+import torch
+
+def with_cache(x, cache):
+    return x * 2, {"keys": x * 3, "values": cache[0] * x}
+
+def writes(x, *, cache):
+    cache["keys"].add_(x)
+    return x
+"""
+
+
+@pytest.fixture(scope="module")
+def nested() -> LocalChannel:
+    """Functions with results and arguments that contain tensors."""
+    return LocalChannel("nested", NESTED)
+
+
+def test_a_cotangent_names_the_entries_of_a_tuple(nested: LocalChannel):
+    """Of the other entries nothing flows back."""
+    student, x, cache = Student(nested), torch.ones(2), (torch.ones(2),)
+    first = student.gradients("with_cache", x, cache, cotangent={0: torch.tensor([1.0, 5.0])})
+
+    assert torch.equal(first.inputs[0], torch.tensor([2.0, 10.0]))
+    assert torch.equal(first.output[1]["keys"], torch.tensor([3.0, 3.0]))
+    with pytest.raises(Fault, match="an entry 2"):
+        student.gradients("with_cache", x, cache, cotangent={2: x})
+
+
+def test_writing_into_a_keyword_argument_changes_the_inputs(nested: LocalChannel):
+    """A cache is seen inside a dictionary, too."""
+    student = Student(nested)
+
+    assert student.keeps_inputs("with_cache", torch.ones(2), (torch.ones(2),))
+    assert not student.keeps_inputs("writes", torch.ones(2), cache={"keys": torch.ones(2)})
