@@ -28,14 +28,15 @@ GUIDE_TEMPLATE = Path(__file__).parent / "templates" / "start_here.md"
 RECORDS_VERSION = 12  # add one when the same sources would give another record or fingerprints
 
 
-def plan(course: Course) -> dict[Path, bytes]:
+def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
     """Return the content of every built file; raises ``CourseError`` if one held secrets.
 
     Records and fingerprints are taken from the disk; ``outdated_stages`` says which are stale.
+    With *stages*, only their files are built, and the digests of the other stubs stay.
     """
     built: dict[Path, bytes] = {}
-    digests = {}
-    for stage in course.every_stage:
+    digests = _known_digests(course) if stages else {}
+    for stage in stages or course.every_stage:
         stub = stub_of(stage).encode()
         digests[stage.name] = hashlib.sha256(stub).hexdigest()
         suite = public_suite_of(stage).encode()
@@ -45,21 +46,19 @@ def plan(course: Course) -> dict[Path, bytes]:
             if path not in built:
                 _reject_secrets(path, course, stage)
                 built[stage.assignment / path.relative_to(stage.source)] = path.read_bytes()
-    for stage, points in _points_of_labs(course):
+    for stage, points in _points_of_labs(course, stages or course.every_stage):
         lab = lab_notebook.build_source_lab(stage.lab, points)
         student_lab = lab_notebook.build_student_lab(lab)
         built |= {stage.lab: lab, stage.assignment / stage.lab.name: student_lab}
-    built[course.root / "assignments" / GUIDE] = _guide(course)
+    if not stages:
+        built[course.root / "assignments" / GUIDE] = _guide(course)
     built[_stub_digests(course)] = json.dumps(digests, indent=2).encode() + b"\n"
     return built
 
 
 def edited_modules(course: Course) -> list[Path]:
     """List the modules in source and assignments that somebody has edited since they were built."""
-    try:
-        known = json.loads(_stub_digests(course).read_bytes())
-    except (OSError, ValueError):  # not built yet: whatever is there may be somebody's work
-        known = {}
+    known = _known_digests(course)
     return [
         path
         for stage in course.every_stage
@@ -94,6 +93,15 @@ def _stub_digests(course: Course) -> Path:
     return course.root / "solutions" / "stubs.json"
 
 
+def _known_digests(course: Course) -> dict[str, str]:
+    """Return the digest of each stub that was built, by the name of its stage."""
+    try:
+        known: dict[str, str] = json.loads(_stub_digests(course).read_bytes())
+    except (OSError, ValueError):  # not built yet: whatever is there may be somebody's work
+        return {}
+    return known
+
+
 def stub_of(stage: Stage) -> str:
     """Return the text of the stub of *stage*, with the rules that its checks grade."""
     stub = stubs.strip_solutions(_read_solution(stage), str(stage.solution))
@@ -108,9 +116,9 @@ def public_suite_of(stage: Stage) -> str:
     return public_suite.build(suite, fixtures, stage.hidden_suite.name)
 
 
-def _points_of_labs(course: Course) -> list[tuple[Stage, dict[str, float]]]:
+def _points_of_labs(course: Course, among: Sequence[Stage]) -> list[tuple[Stage, dict[str, float]]]:
     """Add up the hidden checks of each exercise, for the stages that have a lab."""
-    stages = [stage for stage in course.every_stage if stage.lab.is_file()]
+    stages = [stage for stage in among if stage.lab.is_file()]
     if not stages:
         return []
     from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch, for labs only
@@ -123,24 +131,28 @@ def _points_of_labs(course: Course) -> list[tuple[Stage, dict[str, float]]]:
     ]
 
 
-def stale(course: Course) -> tuple[Path, ...]:
-    """Return every built file that is missing, differs, or is surplus; not the edited modules."""
-    records = {path for stage in outdated_stages(course) for path in _records(stage)}
-    return tuple(sorted({*_changed_files(course, plan(course)), *records}))
+def stale(course: Course, stages: Sequence[Stage] = ()) -> tuple[Path, ...]:
+    """Return every built file that is missing, differs, or is surplus; not the edited modules.
+
+    With *stages*, only their files are listed.
+    """
+    outdated = outdated_stages(stages or course.every_stage)
+    records = {path for stage in outdated for path in _records(stage)}
+    return tuple(sorted({*_changed_files(course, plan(course, stages), stages), *records}))
 
 
-def build(course: Course) -> tuple[Path, ...]:
+def build(course: Course, stages: Sequence[Stage] = ()) -> tuple[Path, ...]:
     """Write stale files and remove surplus ones; return the paths of both.
 
-    Edited modules stay as they are.
+    Edited modules stay as they are. With *stages*, only their files are written or removed.
     """
-    built = plan(course)  # raises before anything is written
-    outdated = outdated_stages(course)
+    built = plan(course, stages)  # raises before anything is written
+    outdated = outdated_stages(stages or course.every_stage)
     _build_records(course, outdated)
     records = {path for stage in outdated for path in _records(stage)}
     for path in records:
         built[course.root / "assignments" / path.parent.name / path.name] = path.read_bytes()
-    changed = _changed_files(course, built)
+    changed = _changed_files(course, built, stages)
     for path in changed:
         if path in built:
             _write(path, built[path])
@@ -178,11 +190,11 @@ def leaks(course: Course) -> Iterator[str]:
                         yield f"{path}:{place}: a line of the solution, {bare!r}."
 
 
-def outdated_stages(course: Course) -> list[Stage]:
+def outdated_stages(stages: Iterable[Stage]) -> list[Stage]:
     """List the stages whose record or fingerprints are missing, or come from other sources."""
     return [
         stage
-        for stage in course.every_stage
+        for stage in stages
         if {_recorded_digest(path) for path in _records(stage)} != {sources_digest(stage)}
     ]
 
@@ -254,10 +266,13 @@ def _first_known(find: Callable[[Path], Known | None], stage: Stage, path: Path)
     return next((known for copy in copies if (known := find(copy)) is not None), None)
 
 
-def _changed_files(course: Course, built: dict[Path, bytes]) -> tuple[Path, ...]:
+def _changed_files(
+    course: Course, built: dict[Path, bytes], stages: Sequence[Stage]
+) -> tuple[Path, ...]:
     """Return the files that differ from *built*, and the surplus files of the assignments."""
     outdated = {path for path, content in built.items() if not _has_content(path, content)}
-    present = {path for stage in course.every_stage for path in visible_files(stage.assignment)}
+    among = stages or course.every_stage
+    present = {path for stage in among for path in visible_files(stage.assignment)}
     return tuple(sorted((outdated | (present - built.keys())) - set(edited_modules(course))))
 
 

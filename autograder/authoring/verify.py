@@ -45,7 +45,7 @@ class VerifyReport(NamedTuple):
 def verify(course: Course, only: Sequence[Stage] = ()) -> VerifyReport:
     """Check *course*, or the stages *only*; without findings everything holds."""
     stages = list(only) or list(course.every_stage)
-    findings = [*stale_files(course), *unknown_folders(course)]
+    findings = [*stale_files(course, only), *unknown_folders(course)]
     findings += [finding for stage in stages for finding in undocumented_exercises(stage)]
     shares = in_processes(partial(_verify_stages, course), stages)
     findings += [finding for share in shares for finding in share.findings]
@@ -108,9 +108,9 @@ def _wanted_tensors(course: Course, stages: Sequence[Stage]) -> list[str]:
     return [tensor.name for tensor in tensors if names.intersection(tensor.stage)]
 
 
-def stale_files(course: Course) -> Iterator[str]:
+def stale_files(course: Course, stages: Sequence[Stage] = ()) -> Iterator[str]:
     """Report built files that are not up to date, and lines of solutions in files for students."""
-    for path in release.stale(course):
+    for path in release.stale(course, stages):
         yield f"{path.relative_to(course.root)} is stale: run `autograder release`."
     yield from release.leaks(course)
     yield from release.kept(course)

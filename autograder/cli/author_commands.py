@@ -18,13 +18,15 @@ app = typer.Typer()
 def release(
     *,
     check: Annotated[bool, Option("--check", help="Only list what is stale.")] = False,
+    stage: Annotated[str, Option(help="Build this stage only, by name or number.")] = "",
     course_folder: options.CourseOption = None,
 ) -> None:
     """Build the stubs and the assignments from the solutions."""
     course = inputs.find_course(course_folder)
-    stale = [f"{path} is stale" for path in releasing.stale(course)] if check else []
+    stages = [course.stage(stage)] if stage else []
+    stale = [f"{path} is stale" for path in releasing.stale(course, stages)] if check else []
     if not check:
-        built = releasing.build(course)
+        built = releasing.build(course, stages)
         output.print_lines(f"built {path.relative_to(course.root)}" for path in built)
         output.print_lines(releasing.left_out(built))
     _report_stale([*stale, *releasing.leaks(course)], list(releasing.kept(course)))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shutil
 import sys
 
 import pytest
@@ -179,6 +180,21 @@ def test_a_module_of_an_older_release_is_replaced(course, stage):
 
     assert "every key" in stage.stub.read_text()
     assert release.edited_modules(course) == []
+
+
+def test_the_other_stages_stay_as_they_were_built(course, stage):
+    """Building one stage keeps the digests of the other stubs, so that none looks edited."""
+    release.build(course)
+    text = (course.root / "course.toml").read_text()
+    (course.root / "course.toml").write_text(text.replace('"]', '", "02_copy"]'))
+    for folder in ("solutions", "source", "tests/hidden"):
+        shutil.copytree(course.root / folder / stage.name, course.root / folder / "02_copy")
+    changed = courses.load(course.root)
+
+    release.build(changed, [changed.stage("02")])
+
+    assert release.edited_modules(changed) == []
+    assert release.stale(changed) == ()
 
 
 def test_a_link_is_not_a_built_file(course, stage, tmp_path):
