@@ -16,6 +16,7 @@ from autograder.grading.suite_runner import open_suites
 from autograder.sandbox import private_folder
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
+from autograder.suite import documented
 
 
 class Finding(NamedTuple):
@@ -69,7 +70,8 @@ def _private_folder(limits: Limits) -> str:
 def _documented(course: Course) -> Finding:
     with open_suites(course, course.stages) as runner:
         wrong = [line for stage in course.stages for line in runner.wrong_documented_values(stage)]
-    text = f"the documented tensors of {len(course.stages)} stages hold on this torch"
+    proved = documented.proof(documented.read(course.documented).values())
+    text = f"the documented tensors of {len(course.stages)} stages hold {proved}"
     if wrong:
         text = "\n  ".join(["documented tensors differ on this torch:", *wrong])
     return Finding(good=not wrong, text=text)

@@ -26,6 +26,7 @@ from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import documented, public_record
 from autograder.suite.checks import Layer, read_rules
+from autograder.suite.documented import DocumentedTensor
 from autograder.suite.in_process import solution_channel
 
 GAP_SHARE = 0.02  # of a stage's misconceptions may pass the public suite, each with its reason
@@ -52,10 +53,12 @@ def verify(course: Course, only: Sequence[Stage] = ()) -> VerifyReport:
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
     lines = [summaries[stage.name] for stage in stages]
     wanted = _wanted_tensors(course, stages)
-    unused = [name for name in wanted if not any(name in share.used for share in shares)]
+    used = {name for share in shares for name in share.used}
+    unused = [tensor.name for tensor in wanted if tensor.name not in used]
     findings += [f"documented.toml: no check uses {name}." for name in unused]
     if not unused:
-        lines.append(f"{len(wanted)} documented tensors used and reproduced")
+        proved = documented.proof(wanted)
+        lines.append(f"{len(wanted)} documented tensors used and reproduced {proved}")
     rooms = {name: rows for share in shares for name, rows in share.rooms.items()}
     details = [f"{stage.name}, {room}" for stage in stages for room in rooms[stage.name]]
     return VerifyReport(tuple(lines), tuple(findings), tuple(details))
@@ -101,11 +104,11 @@ def _verify_stages(course: Course, stages: Sequence[Stage]) -> _Share:
     return _Share(summaries, findings, used, rooms)
 
 
-def _wanted_tensors(course: Course, stages: Sequence[Stage]) -> list[str]:
-    """List the names of the documented tensors that *stages* are to use."""
+def _wanted_tensors(course: Course, stages: Sequence[Stage]) -> list[DocumentedTensor]:
+    """List the documented tensors that *stages* are to use."""
     names = {stage.name for stage in stages}
     tensors = documented.read(course.documented).values()
-    return [tensor.name for tensor in tensors if names.intersection(tensor.stage)]
+    return [tensor for tensor in tensors if names.intersection(tensor.stage)]
 
 
 def stale_files(course: Course, stages: Sequence[Stage] = ()) -> Iterator[str]:

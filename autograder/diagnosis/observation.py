@@ -34,7 +34,7 @@ class Observation(NamedTuple):
     ways in which the check graded more than numbers. *room* is how far the closest comparison was
     from its bound, in units of the noise; it is known of the course's own programs. *notices* are
     for the student to read if the check passed; *doubts* tell an instructor what it could not
-    decide.
+    decide. *uncompared* says that a printed value was not compared, as this torch has another one.
     """
 
     answers: tuple[tuple[str, Any], ...]
@@ -44,6 +44,7 @@ class Observation(NamedTuple):
     room: float = math.inf
     notices: tuple[Notice, ...] = ()
     doubts: tuple[str, ...] = ()
+    uncompared: bool = False
 
     @property
     def decided(self) -> bool:

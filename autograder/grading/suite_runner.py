@@ -36,6 +36,7 @@ from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, spec_of
+from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import doubts
 from autograder.suite.noise import watching_bounds
 from autograder.suite.recording_channel import TranscribingChannel
@@ -192,7 +193,8 @@ class SuiteRunner:
         for name, checks in by_exercise.items():
             graded = self._grade_exercise(stage, checks, session, start, below)
             if not self._public:
-                graded = withhold_known_values(checks, graded)
+                uncompared = {check.name for check in checks if self._is_uncompared(check)}
+                graded = withhold_known_values(checks, graded, uncompared)
             exercises.append(ExerciseResult.of(name, graded))
         status, message = submission_status(session, import_fault)
         given = submission.code.given if submission.code else ()
@@ -241,7 +243,10 @@ class SuiteRunner:
 
     def _observe(self, item: pytest.Item, channel: Channel) -> Observation:
         self._context.channel, self._context.last_student = channel, None
-        with watching_bounds(on=not isinstance(channel, Session)) as rooms:
+        with (
+            watching_bounds(on=not isinstance(channel, Session)) as rooms,
+            noting_uncompared() as uncompared,
+        ):
             error = run_item(item, self._other_check(item))
         require_memory(error)  # else our lack of memory would be an answer that can't be used
         student = self._context.last_student
@@ -250,9 +255,10 @@ class SuiteRunner:
             return Observation((), error)
         changed, methods = bool(student.changed_inputs), frozenset(student.methods)
         room = min(map(abs, rooms), default=math.inf)
-        notices = tuple(student.notices)
+        notices = (*student.notices, *uncompared)
         doubts = tuple(student.doubts.values())
-        return Observation(student.observed, error, changed, methods, room, notices, doubts)
+        shown = Observation(student.observed, error, changed, methods, room, notices, doubts)
+        return shown._replace(uncompared=bool(uncompared))
 
     def _other_check(self, item: pytest.Item) -> pytest.Item | None:
         """Return another check of the suite, so that pytest keeps the fixtures of the module."""
@@ -307,7 +313,7 @@ class SuiteRunner:
             result = self._result(outcome, session.module, observation)
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
-                passed.append(check.item)
+                passed += [] if observation.uncompared else [check.item]
             elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is no mistake
                 failures.append(Failure(check.item, observation, outcome.shows_values))
         with session.charged(DIAGNOSIS_SECONDS):
@@ -371,6 +377,10 @@ class SuiteRunner:
             if solved.error is None:
                 self._known_replies(item).add(solution.transcript, solved)
         return self._solved[item.nodeid]
+
+    def _is_uncompared(self, check: CollectedCheck) -> bool:
+        """Whether this torch does not compute the printed value of *check*."""
+        return check.spec.layer is Layer.DOCUMENTED and self._solve(check.item).uncompared
 
     def _known_replies(self, item: pytest.Item) -> KnownReplies:
         return self._known.setdefault(item.nodeid, KnownReplies())

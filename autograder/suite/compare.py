@@ -23,7 +23,7 @@ FLOAT_NOISE = 20 * PRINTED_NOISE  # beside half a unit of a printed place
 # what the least wrong formula changes (0.36 on inputs that are not small):
 PROBE_ATOL = 1e-4
 PROBE_RTOL = 1e-4
-
+SHOWN_DECIMALS = 4  # of a number in a message, unless the document prints more
 
 PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain"}
 LEADING = ("After ", "In ", "With ")  # of a phrase before the thing that is compared
@@ -56,7 +56,13 @@ def _bound(wanted: Tensor) -> Tensor:
 
 
 def matches_printed(
-    actual: object, value: Tensor, atol: float, what: str, decimals: int, tokens: Sequence[str] = ()
+    actual: object,
+    value: Tensor,
+    atol: Tensor | float,
+    what: str,
+    decimals: int,
+    tokens: Sequence[str] = (),
+    noise: float = PRINTED_NOISE,
 ) -> None:
     """Compare with printed digits: values may differ by *atol*, and by no relative error.
 
@@ -69,7 +75,7 @@ def matches_printed(
         same_dtype(answer, value.dtype, what)
     finite_like(answer, value, what)
     try:
-        _close(answer.double(), value.double(), torch.as_tensor(atol), what, PRINTED_NOISE)
+        _close(answer.double(), value.double(), torch.as_tensor(atol), what, noise, decimals)
     except WrongAnswer as wrong:
         apart = ~(((answer - value).abs() <= atol) | (answer == value))
         wrong.grid = side_by_side(answer, value, apart, decimals, tokens)
@@ -132,17 +138,32 @@ def number_agrees(actual: object, expected: float, what: str = "The result") -> 
     _near(actual, expected, PROBE_ATOL + PROBE_RTOL * abs(expected), what, NOISE)
 
 
-def matches_printed_number(actual: object, expected: float, atol: float, what: str) -> None:
+def matches_printed_number(
+    actual: object,
+    expected: float,
+    atol: float,
+    what: str,
+    decimals: int = SHOWN_DECIMALS,
+    noise: float = PRINTED_NOISE,
+) -> None:
     """Compare one number with a printed or an exact one, which may differ by *atol*."""
-    _near(actual, expected, atol, what, PRINTED_NOISE)
+    _near(actual, expected, atol, what, noise, decimals)
 
 
-def _near(actual: object, expected: float, bound: float, what: str, noise: float) -> None:
+def _near(
+    actual: object,
+    expected: float,
+    bound: float,
+    what: str,
+    noise: float,
+    decimals: int = SHOWN_DECIMALS,
+) -> None:
     answer = number(actual, what)
     apart = abs(answer - expected)
     note_room(torch.tensor(apart), torch.tensor(bound), torch.tensor(expected), noise)
     if math.isnan(answer) or apart > bound:
-        sentence = f"{what} is {answer:.4f}; it should be {expected:.4f}."
+        shown = max(decimals, SHOWN_DECIMALS)
+        sentence = f"{what} is {answer:.{shown}f}; it should be {expected:.{shown}f}."
         public = f"{what} is not the expected number."
         raise WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
 
@@ -202,7 +223,12 @@ def _labels(size: int, tokens: Sequence[str]) -> tuple[str, ...]:
 
 
 def _close(
-    answer: Tensor, expected: Tensor, bound: Tensor, what: str, noise: float = NOISE
+    answer: Tensor,
+    expected: Tensor,
+    bound: Tensor,
+    what: str,
+    noise: float = NOISE,
+    places: int = SHOWN_DECIMALS,
 ) -> None:
     wrong = _wrong_entries(answer, expected, bound, noise)
     if wrong.any():
@@ -210,11 +236,11 @@ def _close(
         count = int(wrong.sum())
         sentence = (
             f"{_says(what, 'differs')} from the expected values in {count} of {wrong.numel()} "
-            f"entries{_rows(wrong)}, by up to {worst:.4f}."
+            f"entries{_rows(wrong)}, by up to {worst:.{max(places, SHOWN_DECIMALS)}f}."
         )
         public = f"{_says(what, 'has')} wrong values."
         error = WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
-        decimals = 4 if expected.is_floating_point() else 0
+        decimals = SHOWN_DECIMALS if expected.is_floating_point() else 0
         error.public_suite_grid = partial(side_by_side, answer, expected, wrong, decimals)
         raise error
 

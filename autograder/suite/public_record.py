@@ -35,6 +35,7 @@ STRUCTURE = frozenset(
     | {"items", "list", "tuple", "output", "gradients", *(f"input {n}" for n in range(9))}
 )
 DOCUMENTED_FIELDS = ("decimals", "value", "exact", "from_printed", "tokens")
+RARE_FIELDS = ("digits", "torch")  # which most entries lack
 
 
 class RecordedReply(msgspec.Struct, frozen=True, array_like=True):
@@ -107,6 +108,7 @@ def documented_fields(tensor: DocumentedTensor) -> dict[str, Any]:
     """Return what a check needs of a documented tensor, without where it was printed."""
     fields = msgspec.to_builtins(tensor)
     kept = {name: fields[name] for name in DOCUMENTED_FIELDS}
+    kept |= {name: fields[name] for name in RARE_FIELDS if fields[name]}
     return kept | {"value": _json_numbers(tensor.value)}
 
 

@@ -13,6 +13,7 @@ from autograder.authoring.recording import open_recorder
 from autograder.course import Course
 from autograder.sandbox.supervisor import ForkServer
 from autograder.suite import public_record
+from autograder.suite.documented import TORCH_VERSION
 from tests.factories import HIDDEN, MISCONCEPTIONS, course_files, write_files
 from tests.kit.commands import forget_suites
 
@@ -77,7 +78,7 @@ def test_a_stage_needs_four_folders_and_one_line(added: Course):
         "01_tiny: stub 0, solution 10, 2 misconceptions caught and named, 1 correct variants right"
     )
     assert "fail only hidden checks" in line
-    assert last == "2 documented tensors used and reproduced"
+    assert last == f"2 documented tensors used and reproduced with torch {TORCH_VERSION}"
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,27 @@ def exercise_of(result: SubmissionResult, name: str) -> ExerciseResult:
     return next(exercise for exercise in result.exercises if exercise.name == name)
 
 
+@pytest.mark.parametrize(
+    ("code", "points"),
+    [
+        pytest.param(SOLUTION, 5.0, id="right"),
+        pytest.param(SQUARED, 0.0, id="wrong"),
+    ],
+)
+def test_a_value_of_another_torch_counts_with_the_hidden_checks(
+    tiny: Course, graded: Graded, code: str, points: float
+):
+    """A printed value that this torch does not compute earns its points by the checks that run."""
+    text = tiny.documented.read_text()
+    tiny.documented.write_text(text.replace("decimals = 4", 'decimals = 4\ntorch = ">=99"'))
+
+    double = exercise_of(graded(code), "double")
+
+    assert double.score == points
+    assert double.checks[0].points == (2.0 if points else 0.0)
+    assert ("torch >=99" in double.checks[0].message) == bool(points)
+
+
 def test_the_solution_earns_everything(graded: Graded, solved: Submission):
     """Every check passes, points add up, and the title is the docstring."""
     result = graded(solved.code.cells[0].decode())

@@ -1,5 +1,6 @@
 """The documented tensors: reading the file, and comparing with printed digits."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,19 @@ from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.suite import documented
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.documented import DocumentedTensor
+from autograder.suite.documented import TORCH_VERSION, DocumentedTensor, noting_uncompared
+from autograder.suite.noise import MARGIN, watching_bounds
 
 
 def entry(value: object, **changed: object) -> DocumentedTensor:
     """A documented tensor that is printed as *value*, to four decimals."""
     facts = {"name": "a", "document": "d", "cell": "In [1]", "drawn": "given", "stage": ("01",)}
     return DocumentedTensor(value=value, **(facts | {"decimals": 4} | changed))
+
+
+def significant(value: object) -> DocumentedTensor:
+    """A documented tensor that is printed with three significant digits."""
+    return entry(value, decimals=None, digits=3)
 
 
 @pytest.fixture
@@ -35,7 +42,11 @@ def test_tensors_are_found_by_name(path: Path):
     ("old", "new", "excerpt"),
     [
         pytest.param("tiny.doubled", "tiny.numbers", "two tensors are named", id="duplicates"),
-        pytest.param("decimals", "digits", "digits", id="unknown-key"),
+        pytest.param("decimals", "figures", "figures", id="unknown-key"),
+        pytest.param("decimals = 4", "", "`decimals` or `digits`", id="no-precision"),
+        pytest.param("decimals = 4", "decimals = 4\ndigits = 2", "not both", id="two-precisions"),
+        pytest.param("decimals = 4", "digits = 0", "at least 1", id="no-digits"),
+        pytest.param("decimals = 4", 'decimals = 4\ntorch = "2.9"', "2.9", id="no-requirement"),
         pytest.param('drawn = "given"\n', "", "drawn", id="missing-key"),
         pytest.param("format_version = 1", "format_version = 2", "format_version", id="version"),
     ],
@@ -61,7 +72,54 @@ def test_an_invalid_file_is_refused(path: Path, old: str, new: str, excerpt: str
 )
 def test_the_tolerance_is_half_a_unit_of_the_last_digit(changed: dict, atol: float):
     """Printed values are compared to the last digit, given ones exactly."""
-    assert entry([1.0], **changed).atol == pytest.approx(atol)
+    assert float(entry([1.0], **changed).atol) == pytest.approx(atol)
+
+
+def test_significant_digits_give_each_number_its_own_tolerance():
+    """Numbers printed as -2.54e-04 are compared to their third digit, however small they are."""
+    gradients = significant([-2.54e-4, 6.72e-5, 0.0])
+    gradients.matches(torch.tensor([-2.5444e-4, 6.7244e-5, 1e-9]))
+
+    for wrong in ([-2.55e-4, 6.72e-5, 0.0], [-2.54e-4, 6.73e-5, 0.0], [-2.54e-4, 6.72e-5, 1e-7]):
+        with pytest.raises(WrongAnswer):
+            gradients.matches(torch.tensor(wrong))
+
+
+def test_a_message_shows_every_significant_digit():
+    """A small number is not shown as 0.0000."""
+    with pytest.raises(WrongAnswer, match=re.escape("is 0.000255; it should be 0.000254.")):
+        significant(2.54e-4).matches(2.55e-4)
+    with pytest.raises(WrongAnswer, match=re.escape("by up to 0.000001.")) as caught:
+        significant([2.54e-4]).matches(torch.tensor([2.55e-4]))
+
+    assert caught.value.grid.expected == (("0.000254",),)
+
+
+def test_the_margin_of_small_numbers_is_as_small_as_they_are():
+    """A right number that is 4e-4 in size is not reported as close to its bound."""
+    with watching_bounds() as rooms:
+        significant([2.54e-4]).matches(torch.tensor([2.544e-4]))
+
+    assert min(rooms) > MARGIN
+
+
+def test_an_older_torch_compares_only_the_shape():
+    """A value of a later torch is not compared, and a notice tells the student."""
+    printed = entry([1.0, 2.0], torch=">=99")
+    with noting_uncompared() as notices:
+        printed.matches(torch.zeros(2))
+
+    assert f"torch >=99, and this is torch {TORCH_VERSION}" in notices[0].message
+    with pytest.raises(WrongAnswer):
+        printed.matches(torch.zeros(3))
+
+
+def test_the_proof_names_what_this_torch_does_not_compute():
+    """`verify` and `doctor` print the version, and the values that were not compared."""
+    held, other = entry(1.0, torch=">=2.6"), entry(2.0, torch=">=99", name="b")
+
+    assert documented.proof([held]) == f"with torch {TORCH_VERSION}"
+    assert documented.proof([held, other]).endswith(", not compared: b (torch >=99)")
 
 
 def test_values_with_other_printed_digits_are_refused():
