@@ -148,6 +148,6 @@ def shares(scope: Scope) -> Iterator[Rewrite]:
         if not isinstance(site.node.op, ast.FloorDiv):
             continue
         name = name_of(site.node.right)
-        what = f"`{name}`" if name in scope.argument_names else "another one"
+        what = f"`{name}`" if name in scope.argument_names else "another size"
         yield mistake("wrong_operation.undivided_size", put(site, "LEFT"), what=what)
         yield mistake("wrong_operation.multiplied_size", put(site, "LEFT * RIGHT"), what=what)

@@ -23,8 +23,8 @@ ORDINALS: Final = {
     2: "third",
     3: "fourth",
     -1: "last",
-    -2: "second last",
-    -3: "third last",
+    -2: "second to last",
+    -3: "third to last",
 }
 COUNTED: Final = {"B": "items", "T": "tokens", "H": "heads", "num_heads": "heads"}
 COUNTED_BY_HEAD: Final = {"d": "features of a head", "D": "features"}
@@ -82,7 +82,7 @@ def axis_of(dim: ast.expr | None) -> str:
             return f"the {ORDINALS[axis]} axis"
         case ast.UnaryOp(ast.USub(), ast.Constant(int(axis))):
             return f"the {ORDINALS[-axis]} axis"
-    return "another one"
+    return "the right one"
 
 
 def other_axes(dim: ast.expr | None, axes: Sequence[int]) -> list[int]:

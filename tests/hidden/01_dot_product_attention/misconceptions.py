@@ -15,7 +15,7 @@ MISCONCEPTIONS = (
         id="multiplies_the_products",
         exercise="dot_product",
         swaps=(("total = 0.0", "total = 1.0"), ("total += x * y", "total *= x * y")),
-        explanation="The products are multiplied with each other, but a dot product adds them up.",
+        explanation="The products are multiplied by each other, but a dot product adds them up.",
         question="How does one pair with a zero in it change your result, and should it?",
     ),
     Misconception(
@@ -59,7 +59,7 @@ MISCONCEPTIONS = (
             ("        total += x * y", "        pass"),
         ),
         title="The product is left to torch.dot",
-        explanation="torch.dot does the work that you should write out here.",
+        explanation="torch.dot does the work that you must write out here.",
         question="Which two things does torch.dot do with the elements of its vectors?",
         ties=("multiplies_whole_vectors",),
         why_tied=(
@@ -75,8 +75,7 @@ MISCONCEPTIONS = (
         ),
         title="Whole vectors are multiplied at once",
         explanation=(
-            "torch multiplies the whole vectors at once; the exercise asks for one pair after "
-            "the other."
+            "torch multiplies whole vectors at once; you must multiply one pair after the other."
         ),
         question="How would you multiply if a and b were plain lists and torch were not installed?",
         ties=("lets_torch_do_it",),
@@ -181,7 +180,7 @@ MISCONCEPTIONS = (
         swaps=(
             ("return exponentials / exponentials.sum()", "return torch.softmax(scores, dim=0)"),
         ),
-        explanation="The result comes from torch.softmax, which you should write out here.",
+        explanation="torch.softmax computes the result, but you must write it out here.",
         question="Which three steps does torch.softmax do for you?",
     ),
     # softmax_stable
@@ -191,8 +190,8 @@ MISCONCEPTIONS = (
         swaps=(("scores - scores.amax(dim=dim, keepdim=True)", "scores"),),
         title="The maximum is not subtracted before the exponential",
         explanation=(
-            "Nothing is subtracted before the exponential, so large scores overflow, and very "
-            "low scores all become 0."
+            "The maximum is not subtracted before the exponential, so large scores overflow, and "
+            "very low scores all become 0."
         ),
         question="What is exp(1000) in float32, and what is infinity divided by infinity?",
     ),
@@ -201,8 +200,8 @@ MISCONCEPTIONS = (
         exercise="softmax_stable",
         swaps=(("scores.amax(dim=dim, keepdim=True)", "scores.max()"),),
         explanation=(
-            "One maximum is subtracted from all slices, so in a slice far below it all "
-            "exponentials are 0, and the result is 0 divided by 0."
+            "One maximum is subtracted from all slices; each slice needs its own maximum. In a "
+            "slice far below it, all exponentials are 0, and 0 is divided by 0."
         ),
         question="What happens to a slice whose scores are all 1000 below those of another slice?",
     ),
@@ -239,7 +238,7 @@ MISCONCEPTIONS = (
             "shapes do not fit."
         ),
         question=(
-            "Which shape do the sums have, and how does torch align it with the shape of the "
+            "What is the shape of the sums, and how does torch align it with the shape of the "
             "exponentials?"
         ),
     ),
@@ -252,7 +251,7 @@ MISCONCEPTIONS = (
                 "return shifted.softmax(dim)",
             ),
         ),
-        explanation="The result comes from torch's own softmax, which you should write out here.",
+        explanation="torch's own softmax computes the result, but you must write it out here.",
         question="Which three steps does torch's softmax do for you?",
     ),
     Misconception(
@@ -262,7 +261,9 @@ MISCONCEPTIONS = (
             ("amax(dim=dim, keepdim=True)", "amax(dim=-1, keepdim=True)"),
             ("sum(dim=dim, keepdim=True)", "sum(dim=-1, keepdim=True)"),
         ),
-        explanation="The weights add up to 1 along the last axis, but they should along dim.",
+        explanation=(
+            "The weights always add up to 1 along the last axis; they must add up to 1 along dim."
+        ),
         question="Along which axis does each step run, and which of them should dim decide?",
     ),
     Misconception(
@@ -273,8 +274,8 @@ MISCONCEPTIONS = (
             ("sum(dim=dim, keepdim=True)", "sum(dim=0, keepdim=True)"),
         ),
         explanation=(
-            "The weights add up to 1 along the first axis, but they should along dim; for a "
-            "single query both are the same."
+            "The weights always add up to 1 along the first axis; they must add up to 1 along dim. "
+            "(For a single query both are the same.)"
         ),
         question="Along which axis does each step run, and which of them should dim decide?",
     ),
@@ -312,7 +313,7 @@ MISCONCEPTIONS = (
         id="takes_a_power_for_a_product",
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "inputs ** inputs.T"),),
-        explanation="In Python ** is the power; the matrix product is @.",
+        explanation="The power ** is used; the matrix product is @ in Python.",
         question="Which operator of Python multiplies matrices?",
     ),
     Misconception(
@@ -330,7 +331,8 @@ MISCONCEPTIONS = (
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "inputs @ inputs[1]"),),
         explanation=(
-            "Only the second token is a query; here every token is a query, with one row each."
+            "Only the second token is used as a query; every token must be a query with its own "
+            "row."
         ),
         question="How many queries are there if every token is a query?",
     ),
@@ -338,7 +340,10 @@ MISCONCEPTIONS = (
         id="scores_by_distance",
         exercise="attention_scores",
         swaps=(("inputs @ inputs.T", "torch.cdist(inputs, inputs)"),),
-        explanation="These are distances: small for similar tokens, where a dot product is large.",
+        explanation=(
+            "The scores are distances, which are small for similar tokens; a dot product is large "
+            "for similar tokens."
+        ),
         question="What is the score of a token with itself, and should it be zero?",
     ),
     Misconception(
@@ -351,8 +356,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A loop compares one query, or one pair, after the other; one matrix product does it "
-            "at once."
+            "A loop compares one query or one pair after the other; one matrix product must "
+            "compare all of them at once."
         ),
         question="Which product has as its entry (i, j) the dot product of row i and row j?",
     ),
@@ -366,7 +371,7 @@ MISCONCEPTIONS = (
         explanation=(
             "The sums of the rows lose their axis, and broadcasting aligns them with the columns."
         ),
-        question="Which shape do the sums have, and which entries does each of them divide?",
+        question="What is the shape of the sums, and which entries does each of them divide?",
     ),
     # simple_self_attention
     Misconception(

@@ -34,8 +34,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_loop",
         swaps=(("means = torch.zeros_like(x)", "means = x"),),
         explanation=(
-            "The means overwrite the tokens that they are computed from: the batch is changed, "
-            "and later means use earlier means."
+            "The means overwrite the tokens that they are computed from, so the batch changes and "
+            "later means use earlier means."
         ),
         question="Which tensor do you read from, and which one do you write to?",
     ),
@@ -46,7 +46,7 @@ MISCONCEPTIONS = (
             ("torch.zeros_like(x)", "torch.ones_like(x)"),
             ("means[b, t] = ", "means[b, t] += "),
         ),
-        explanation="The means are added to a tensor that does not start at zero.",
+        explanation="The sums do not start at zero.",
         question="What does your result hold before the loop begins?",
     ),
     # averaging_weights
@@ -68,7 +68,7 @@ MISCONCEPTIONS = (
         swaps=(("return weights @ x", "return x @ weights"),),
         title="The weights are the right factor of the product",
         explanation=(
-            "The weights are on the right, where they would mix features: the sizes C and T do "
+            "The weights are on the right, where they would average features; the sizes C and T do "
             "not fit."
         ),
         question="Which two sizes are the inner sizes of (B, T, C) @ (T, T)?",
@@ -78,8 +78,7 @@ MISCONCEPTIONS = (
         exercise="causal_mean_matmul",
         swaps=(("x.shape[1]", "x.shape[0]"),),
         explanation=(
-            "The size of the triangle is the number of sequences, but it should be the number of "
-            "tokens."
+            "The size of the triangle is the number of sequences; it must be the number of tokens."
         ),
         question="Which axis of (B, T, C) is the axis of the tokens?",
     ),
@@ -96,7 +95,7 @@ MISCONCEPTIONS = (
         swaps=(
             ("return weights @ x  # (T, T) @ (B, T, C) -> (B, T, C)", "return causal_mean_loop(x)"),
         ),
-        explanation="The loop computes the means, so nothing is multiplied by the weights.",
+        explanation="The means come from the loop; they must come from a product with the weights.",
         question="Which matrix turns x into its means, and on which side of x is it?",
     ),
     # masked_softmax_weights
@@ -104,7 +103,10 @@ MISCONCEPTIONS = (
         id="divides_by_counts_again",
         exercise="masked_softmax_weights",
         swaps=(("return torch.softmax(scores, dim=-1)", "return averaging_weights(T)"),),
-        explanation="The weights are ones divided by their number, as before: no softmax is taken.",
+        explanation=(
+            "The weights are ones divided by their number, as before; they must come from a "
+            "softmax."
+        ),
         question="Which scores does softmax turn into equal weights, and which into 0?",
     ),
     Misconception(
@@ -116,7 +118,9 @@ MISCONCEPTIONS = (
                 'scores + (1 - visible) * float("-inf")',
             ),
         ),
-        explanation="Zero times infinity is NaN: the product makes visible scores NaN as well.",
+        explanation=(
+            "Zero times infinity is NaN, so the product turns visible scores into NaN as well."
+        ),
         question="What is 0 times infinity, and how could you select values without a product?",
     ),
     Misconception(
@@ -131,17 +135,15 @@ MISCONCEPTIONS = (
         id="multiplies_by_averages",
         exercise="causal_mean_softmax",
         swaps=(("weights = torch.softmax(scores, dim=-1)", "weights = averaging_weights(T)"),),
-        explanation=(
-            "The weights of the product are ones divided by their number: no softmax is taken."
-        ),
+        explanation="The weights are ones divided by their number; they must come from a softmax.",
         question="Which step turns masked scores into weights?",
     ),
     Misconception(
         id="calls_the_loop_again",
         exercise="causal_mean_softmax",
         swaps=(("return weights @ x  # (B, T, C)", "return causal_mean_loop(x)"),),
-        explanation="The loop computes the means, so nothing is multiplied by the weights.",
-        question="What do you do with the weights once softmax has given them?",
+        explanation="The means come from the loop; they must come from a product with the weights.",
+        question="What do you do with the weights after softmax has computed them?",
     ),
     Misconception(
         id="leaves_a_trace_of_the_future",
@@ -158,8 +160,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_softmax",
         swaps=(("scores = torch.zeros(T, T)", "scores = x @ x.mT"),),
         explanation=(
-            "The scores are computed from the tokens; here all scores are zero, which gives a "
-            "plain mean."
+            "The scores are computed from the tokens; in this stage all scores are zero, which "
+            "gives a plain mean."
         ),
         question="Which scores does softmax need to give equal weights?",
     ),
@@ -168,8 +170,7 @@ MISCONCEPTIONS = (
         exercise="causal_mean_softmax",
         swaps=(("x.shape[1]", "x.shape[0]"),),
         explanation=(
-            "The size of the mask is the number of sequences, but it should be the number of "
-            "tokens."
+            "The size of the mask is the number of sequences; it must be the number of tokens."
         ),
         question="Which axis of (B, T, C) is the axis of the tokens?",
     ),

@@ -24,7 +24,9 @@ DRAWING = (
         swaps=(
             (CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: f(a, b, dtype=torch.float64)"),
         ),
-        explanation="The matrices are drawn in double precision, which also gives other numbers.",
+        explanation=(
+            "The matrices are drawn in double precision, which also gives different numbers."
+        ),
         question="Which dtype does torch.rand use by default?",
     ),
     Misconception(
@@ -45,10 +47,7 @@ DRAWING = (
         id="makes_the_weights_small",
         exercise="draw_weights",
         swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: 0.02 * f(a, b)"),),
-        explanation=(
-            "The numbers are scaled after drawing; such an initialisation is not part of this "
-            "stage."
-        ),
+        explanation="The numbers are scaled after the draw; they must stay as they are drawn.",
         question="What should happen to the drawn numbers before they are returned?",
     ),
 )
@@ -58,7 +57,7 @@ PROJECTION = (
         id="raises_to_a_power",
         exercise="project",
         swaps=(("inputs @ weight", "inputs ** weight"),),
-        explanation="The elementwise power ** is used for the matrix product, which is written @.",
+        explanation="The elementwise power ** is used; the matrix product is @ in Python.",
         question="Which operator multiplies matrices?",
     ),
     Misconception(
@@ -71,7 +70,7 @@ PROJECTION = (
             ),
         ),
         explanation="A square weight matrix is transposed before the product.",
-        question="Which shape do these matrices have, and which shape does inputs @ W need?",
+        question="What is the shape of these matrices, and which shape does inputs @ W need?",
     ),
     Misconception(
         id="takes_the_weight_for_one_of_linear",
@@ -105,12 +104,9 @@ SCORING = (
         id="forgets_to_transpose_the_keys",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys"),),
-        explanation=(
-            "The keys are not transposed: the product pairs features with tokens, which works at "
-            "most for a square matrix."
-        ),
+        explanation="The keys are not transposed, so the product pairs features with tokens.",
         question=(
-            "Which two sizes have to be equal in queries @ keys, and should those be tokens or "
+            "Which two sizes must be equal in queries @ keys, and must they count tokens or "
             "features?"
         ),
     ),
@@ -118,7 +114,7 @@ SCORING = (
         id="scales_the_scores_already",
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys.T / keys.shape[-1] ** 0.5"),),
-        explanation="The scores are scaled here, and attention_weights will scale them again.",
+        explanation="The scores are scaled here, but attention_weights scales them again.",
         question="Which function of this stage takes d_k, and why that one?",
     ),
     Misconception(
@@ -163,7 +159,7 @@ WEIGHING = (
         id="attends_to_all_alike",
         exercise="attention_weights",
         swaps=((WEIGHTS, "torch.softmax(scores * 0 / d_k**0.5, dim=-1)"),),
-        explanation="All weights of a query are equal, whatever its scores are.",
+        explanation="All weights of a query are equal; they must depend on its scores.",
         question="Where in your function do the scores make a difference?",
     ),
     Misconception(
@@ -228,7 +224,7 @@ WHOLE = (
         id="mixes_the_inputs",
         exercise="self_attention",
         swaps=(("return weights @ values", "return weights @ inputs"),),
-        explanation="The raw inputs are mixed instead of the values.",
+        explanation="The inputs are averaged instead of the values.",
         question="What is the third projection for?",
     ),
     Misconception(
@@ -244,7 +240,7 @@ WHOLE = (
             ),
         ),
         explanation=(
-            "New random matrices are drawn, and the matrices that the caller passes are not used."
+            "New random matrices are drawn; the matrices that the caller passes must be used."
         ),
         question="What do you get if you call your function twice with the same arguments?",
     ),

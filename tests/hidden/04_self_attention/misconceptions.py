@@ -40,7 +40,7 @@ MISCONCEPTIONS = (
             *in_each(QKV, "self.{} =", "self.own_{} ="),
             *in_each(QKV, "@ self.{}", "@ self.own_{}"),
         ),
-        explanation="The parameters have other names than W_q, W_k and W_v.",
+        explanation="The parameters have the wrong names; they must be W_q, W_k and W_v.",
         question="Which names does the class's description use?",
     ),
     # SelfAttention_v1
@@ -51,7 +51,9 @@ MISCONCEPTIONS = (
             ("self.W_key =", "torch.manual_seed(123)\n        self.W_key ="),
             ("self.W_value =", "torch.manual_seed(123)\n        self.W_value ="),
         ),
-        explanation="The three matrices hold the same numbers; each should be a draw of its own.",
+        explanation=(
+            "The three matrices hold the same numbers; each must come from a separate draw."
+        ),
         question="How many draws are there, and what does a seed before each of them do?",
     ),
     Misconception(
@@ -71,7 +73,8 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v1",
         swaps=(("queries = x @", "x.mul_(1.0).add_(0.0).sub_(x.mean())\n        queries = x @"),),
         explanation=(
-            "The input is changed in place: afterwards the caller's own tensor has other values."
+            "The input is changed in place, so the caller's tensor has different values "
+            "afterwards."
         ),
         question="Who else may use the tensor that your function gets?",
     ),
@@ -84,7 +87,9 @@ MISCONCEPTIONS = (
                 "nn.functional.scaled_dot_product_attention(queries, keys, values)",
             ),
         ),
-        explanation="Torch's ready attention does the work that you should write in this exercise.",
+        explanation=(
+            "Torch's ready-made attention does the work that you must write in this exercise."
+        ),
         question="Which three lines does that function replace?",
     ),
     # SelfAttention_v2
@@ -93,8 +98,8 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v2",
         swaps=(("self.W_query =", "self.out = nn.Linear(d_out, d_out)\n        self.W_query ="),),
         explanation=(
-            "Something is drawn before the three layers, and uses the random numbers that belong "
-            "to them."
+            "Another layer or tensor is drawn before the three layers and uses their random "
+            "numbers."
         ),
         question="What draws the first numbers after the seed in your constructor?",
     ),
@@ -114,8 +119,8 @@ MISCONCEPTIONS = (
         swaps=in_each(LONG, "self.{}(x)", "x @ self.{}.weight"),
         title="The weight of nn.Linear is not transposed",
         explanation=(
-            "x is multiplied by the weight as nn.Linear stores it, (d_out, d_in), but the "
-            "product needs its transpose."
+            "x is multiplied by the weight as nn.Linear stores it, (d_out, d_in); the product "
+            "needs its transpose."
         ),
         question="What is the shape of nn.Linear(3, 2).weight?",
     ),
@@ -140,8 +145,8 @@ MISCONCEPTIONS = (
         exercise="transfer_weights",
         swaps=in_each(LONG, "source.{}.weight.T", "source.{}.weight"),
         explanation=(
-            "The weights are copied as nn.Linear stores them, (d_out, d_in), but the target "
-            "needs (d_in, d_out)."
+            "The weights are copied as nn.Linear stores them, (d_out, d_in); the target needs "
+            "(d_in, d_out)."
         ),
         question="What are the shapes of source.W_query.weight and of target.W_query?",
     ),
@@ -151,7 +156,7 @@ MISCONCEPTIONS = (
         swaps=in_each(LONG, "source.{}.weight.T", "source.{0}.weight.reshape(target.{0}.shape)"),
         title="The weights are reshaped instead of transposed",
         explanation=(
-            "reshape makes the sizes fit but keeps the numbers in their order: rows do not become "
+            "The weights are reshaped instead of transposed: the sizes fit, but rows do not become "
             "columns."
         ),
         question=(
@@ -185,7 +190,7 @@ MISCONCEPTIONS = (
             "target.{0} = nn.Parameter(source.{0}.weight.T)",
         ),
         explanation=(
-            "Source and target share the same memory, because a transpose is a view: training one "
+            "Source and target share memory, because a transpose is a view, so training one "
             "changes the other."
         ),
         question="Does .T copy the numbers, or does it return a view of the old ones?",
@@ -199,9 +204,7 @@ MISCONCEPTIONS = (
                 "target.requires_grad_(False)\n        target.W_query.copy_(",
             ),
         ),
-        explanation=(
-            "After the transfer the target's weights are frozen and can't be trained any more."
-        ),
+        explanation="The target's weights are frozen after the transfer; they must stay trainable.",
         question="What should an optimiser be able to do with the target after the transfer?",
     ),
     Misconception(
@@ -209,7 +212,7 @@ MISCONCEPTIONS = (
         exercise="transfer_weights",
         swaps=(("if any(", "if False and any("),),
         explanation=(
-            "A source with biases is copied without them, and the two modules give different "
+            "A source with biases is copied without them, so the two modules give different "
             "outputs."
         ),
         question="What should happen if the two modules cannot give the same output?",
@@ -221,7 +224,8 @@ MISCONCEPTIONS = (
             LONG, "target.{0}.copy_(source.{0}.weight.T)", "source.{0}.weight.copy_(target.{0}.T)"
         ),
         explanation=(
-            "The numbers are copied from target to source: the weights of the source are lost."
+            "The numbers are copied from the target to the source, so the weights of the source "
+            "are lost."
         ),
         question="Which of the two modules should be unchanged?",
     ),
@@ -231,7 +235,7 @@ MISCONCEPTIONS = (
         swaps=in_each(
             LONG, "target.{0}.copy_(source.{0}.weight.T)", "own_{0} = source.{0}.weight.T.clone()"
         ),
-        explanation="Copies are bound to local names, and the target does not change.",
-        question="Which line of yours changes the target?",
+        explanation="The copies are assigned to local names, so the target does not change.",
+        question="Which line of your code changes the target?",
     ),
 )

@@ -12,9 +12,9 @@ MISCONCEPTIONS = (
         exercise="SelfAttention",
         swaps=((SCORES, "q @ k.transpose(0, 1)"),),
         explanation=(
-            "The axes 0 and 1 of the keys are swapped, but in a batch these are items and tokens."
+            "Axes 0 and 1 of the keys are swapped, but in a batch these count items and tokens."
         ),
-        question="Which two numbers name the axes of tokens and features in a batch?",
+        question="What are the numbers of the axes of tokens and features in a batch?",
     ),
     Misconception(
         id="swaps_the_two_axes",
@@ -24,8 +24,8 @@ MISCONCEPTIONS = (
             ("self.col_dim = col_dim", "self.col_dim = row_dim"),
         ),
         explanation=(
-            "The axes row_dim and col_dim are exchanged when they are stored, so key size and "
-            "softmax use the axis of the tokens."
+            "row_dim and col_dim are swapped when they are stored, so the key size and the softmax "
+            "use the axis of the tokens."
         ),
         question="Which of the two axes counts features?",
     ),
@@ -69,7 +69,9 @@ MISCONCEPTIONS = (
         swaps=(
             ("return weights @ v", "return nn.functional.scaled_dot_product_attention(q, k, v)"),
         ),
-        explanation="Torch's ready attention does the work that you should write in this exercise.",
+        explanation=(
+            "Torch's ready-made attention does the work that you must write in this exercise."
+        ),
         question="Which three lines does that function replace?",
     ),
     # causal_mask
@@ -84,7 +86,8 @@ MISCONCEPTIONS = (
         ),
         title="The rows of the mask are divided by their length",
         explanation=(
-            "These are weights for an average, whose rows sum to one; a mask holds only 0 and 1."
+            "The rows of the mask are divided by their length, so they sum to one; a mask holds "
+            "only 0 and 1."
         ),
         question="What is the largest number in a mask, and what is the smallest?",
     ),
@@ -94,17 +97,17 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=((SCORES, "q @ k.transpose(0, 1)"),),
         explanation=(
-            "The axes 0 and 1 of the keys are swapped, but in a batch these are items and tokens."
+            "Axes 0 and 1 of the keys are swapped, but in a batch these count items and tokens."
         ),
-        question="Which two numbers name the axes of tokens and features in a batch?",
+        question="What are the numbers of the axes of tokens and features in a batch?",
     ),
     Misconception(
         id="multiplies_zero_by_infinity",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled * mask + (1 - mask) * -torch.inf"),),
         explanation=(
-            "Where the mask is 1, zero is multiplied by infinity, which gives NaN for the "
-            "visible scores."
+            "Where the mask is 1, zero is multiplied by infinity, which gives NaN for visible "
+            "scores."
         ),
         question="What is 0 times infinity, and can you avoid this product?",
     ),
@@ -113,7 +116,7 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled * mask"),),
         explanation=(
-            "Hidden scores become 0, by a product with the mask for example, and softmax gives a "
+            "Hidden scores become 0, for example by a product with the mask; softmax gives a "
             "positive weight to a score of 0."
         ),
         question="What is the exponential of 0?",
@@ -153,9 +156,7 @@ MISCONCEPTIONS = (
         id="masks_the_encodings",
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled"), ("return weights @ v", "return weights @ (mask @ v)")),
-        explanation=(
-            "The mask is multiplied with the values, which adds them up and hides no token."
-        ),
+        explanation="The mask is multiplied by the values, which adds them up and hides no token.",
         question=(
             "A mask has one entry for each pair of tokens; which of your tensors has the same "
             "shape?"
@@ -180,7 +181,9 @@ MISCONCEPTIONS = (
                 "return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask == 1)",
             ),
         ),
-        explanation="Torch's ready attention does the work that you should write in this exercise.",
+        explanation=(
+            "Torch's ready-made attention does the work that you must write in this exercise."
+        ),
         question="Which four lines does that function replace?",
     ),
 )

@@ -9,10 +9,10 @@ MISCONCEPTIONS = (
         exercise="scaled_scores",
         swaps=(("transpose(-2, -1)", "transpose(0, 1)"),),
         explanation=(
-            "The batch axis and the token axis are exchanged; this transpose is right only "
-            "without a batch."
+            "The batch axis and the token axis are swapped; this transpose is right only without a "
+            "batch."
         ),
-        question="Which two of the three axes must be exchanged, and which must stay?",
+        question="Which two of the three axes must be swapped, and which one must stay?",
     ),
     Misconception(
         id="reverses_all_axes",
@@ -36,7 +36,10 @@ MISCONCEPTIONS = (
             ("keys.transpose", "nn.functional.normalize(keys, dim=-1).transpose"),
             (" / d**0.5", ""),
         ),
-        explanation="The vectors are scaled to length one first: this is cosine similarity.",
+        explanation=(
+            "The vectors are scaled to length one first, which gives cosine similarity instead of "
+            "a dot product."
+        ),
         question="Does the length of a query or key affect a dot product?",
     ),
     Misconception(
@@ -63,7 +66,10 @@ MISCONCEPTIONS = (
         id="scales_a_second_time",
         exercise="causal_pattern",
         swaps=(("torch.softmax(masked", "torch.softmax(masked / T**0.5"),),
-        explanation="The scores are already scaled; here they are divided by a root once more.",
+        explanation=(
+            "The scores are scaled a second time; they are already divided by the root of the key "
+            "size."
+        ),
         question="What does the docstring say about the scores that the function gets?",
     ),
     Misconception(
@@ -75,7 +81,9 @@ MISCONCEPTIONS = (
                 "(visible / visible.sum(dim=-1, keepdim=True)).expand_as(scores)",
             ),
         ),
-        explanation="Every visible token gets the same weight, whatever its score is.",
+        explanation=(
+            "Every visible token gets the same weight; the weights must depend on the scores."
+        ),
         question="Where do the scores affect your weights?",
     ),
     Misconception(
@@ -114,9 +122,9 @@ MISCONCEPTIONS = (
         exercise="AttentionHead",
         swaps=(("k.transpose(-2, -1)", "k.transpose(0, 1)"),),
         explanation=(
-            "The batch axis and the token axis are exchanged, so keys of different items are mixed."
+            "The batch axis and the token axis are swapped, so keys of different items are mixed."
         ),
-        question="Which axes are left apart from the batch axis?",
+        question="Which axes remain apart from the batch axis?",
     ),
     Misconception(
         id="writes_the_block_of_the_example",
@@ -138,9 +146,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The mask of the first call is kept, and does not fit inputs of another length."
+            "The mask of the first call is used again, so it does not fit inputs of a different "
+            "length."
         ),
-        question="What does your head do when a second input has another length?",
+        question="What does your head do when a second input has a different length?",
     ),
     Misconception(
         id="adds_what_former_calls_left",
@@ -163,7 +172,9 @@ MISCONCEPTIONS = (
                 "return nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)",
             ),
         ),
-        explanation="PyTorch's own attention does the work, but you should write it yourself here.",
+        explanation=(
+            "PyTorch's ready-made attention does the work, but you must write it yourself here."
+        ),
         question="Which four steps does that function do for you?",
     ),
     Misconception(
@@ -176,7 +187,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The tokens are processed one after the other: the number of operations grows with "
+            "The tokens are processed one after the other, so the number of operations grows with "
             "the length of the input."
         ),
         question="Which single product computes the same as your loop?",

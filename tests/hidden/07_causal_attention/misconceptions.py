@@ -9,7 +9,8 @@ MISCONCEPTIONS = (
         exercise="mask_then_renormalize",
         swaps=((" * torch.ones_like(weights).tril()", ""),),
         explanation=(
-            "Nothing is masked: the rows are only divided by their sums, which are already one."
+            "The weights are not masked; the rows are only divided by their sums, which are "
+            "already one."
         ),
         question="Which entries of a row belong to tokens that come later?",
     ),
@@ -25,7 +26,8 @@ MISCONCEPTIONS = (
         exercise="mask_then_renormalize",
         swaps=(("masked.sum(dim=-1, keepdim=True)", "(masked > 0).sum(dim=-1, keepdim=True)"),),
         explanation=(
-            "Each row is divided by the number of visible tokens, not by their weights' sum."
+            "Each row is divided by the number of visible tokens; it must be divided by the sum of "
+            "their weights."
         ),
         question="Which number must a row be divided by so that it sums to one?",
     ),
@@ -40,7 +42,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "Minus infinity is written into the weights, so the sums of the rows are infinite; it "
-            "belongs into scores before a softmax."
+            "belongs in the scores before a softmax."
         ),
         question="Which number means `no attention` in weights after softmax?",
     ),
@@ -55,8 +57,8 @@ MISCONCEPTIONS = (
         ),
         explanation="The weights are masked in place, so the caller's tensor changes.",
         question=(
-            "Which step writes into its tensor (by *=, into an index, or by a name that ends in an "
-            "underscore) instead of making a new one?"
+            "Which step writes into its tensor (with *=, with an index, or with a method whose "
+            "name ends in an underscore) instead of making a new one?"
         ),
     ),
     Misconception(
@@ -69,7 +71,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The rows are divided one after the other: the number of operations grows with the "
+            "The rows are divided one after the other, so the number of operations grows with the "
             "number of rows."
         ),
         question="Which shape of the sums allows one division for all rows?",
@@ -95,17 +97,17 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=(("keys.transpose(-2, -1)", "keys.transpose(0, 1)"),),
         explanation=(
-            "The batch axis and the token axis are exchanged; this transpose is right only "
-            "without a batch."
+            "The batch axis and the token axis are swapped; this transpose is right only without a "
+            "batch."
         ),
-        question="Which axes are left apart from the batch axis?",
+        question="Which axes remain apart from the batch axis?",
     ),
     Misconception(
         id="pools_the_scores_of_the_batch",
         exercise="CausalAttention",
         swaps=(("masked = scores.", "masked = scores.mean(dim=0, keepdim=True)."),),
         explanation="The scores are averaged over the batch, so every item has the same weights.",
-        question="Would an item alone in its batch get the same result?",
+        question="Would an item get the same result if it were alone in its batch?",
     ),
     Misconception(
         id="drops_in_eval_mode_only",
@@ -131,9 +133,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation=(
-            "After dropout the rows are normalised to sum to one again; dropout does not do this."
-        ),
+        explanation="After dropout the rows are normalised to sum to one again; they must not be.",
         question=(
             "Which number are the remaining weights divided by: the sum of their row, or the "
             "same number everywhere?"
@@ -144,7 +144,7 @@ MISCONCEPTIONS = (
         exercise="CausalAttention",
         swaps=(("self.dropout(weights)", "weights * self.dropout(torch.ones_like(weights[:1]))"),),
         explanation="One pattern of dropped weights is used for all items of the batch.",
-        question="Which shape must the random numbers have so that each item has its own pattern?",
+        question="Which shape must the random numbers have so that each item gets its own pattern?",
     ),
     Misconception(
         id="drops_whole_rows",
@@ -152,7 +152,10 @@ MISCONCEPTIONS = (
         swaps=(
             ("self.dropout(weights)", "weights * self.dropout(torch.ones_like(weights[:, :, :1]))"),
         ),
-        explanation="Either all weights of a token are dropped, or none.",
+        explanation=(
+            "All weights of a token are dropped together; each weight must be dropped "
+            "independently."
+        ),
         question=(
             "Which shape must the random numbers have so that each weight is dropped independently?"
         ),
@@ -163,7 +166,9 @@ MISCONCEPTIONS = (
         swaps=(
             ("self.dropout(weights)", "weights * self.dropout(torch.ones_like(weights[:, :1]))"),
         ),
-        explanation="If a token is dropped, its weight is zero in all rows at once.",
+        explanation=(
+            "A token is dropped in all rows at once; each weight must be dropped independently."
+        ),
         question=(
             "Which shape must the random numbers have so that each weight is dropped independently?"
         ),
@@ -200,9 +205,10 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        title="After eval mode nothing is dropped any more",
+        title="Nothing is dropped any more after eval mode",
         explanation=(
-            "eval() sets the probability to zero, and it stays zero when training continues."
+            "eval() sets the dropout probability to zero, and it stays zero when training "
+            "continues."
         ),
         question="After eval() and train(), what is your dropout probability?",
     ),
@@ -220,7 +226,9 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="PyTorch's own attention does the work, but you should write it yourself here.",
+        explanation=(
+            "PyTorch's ready-made attention does the work, but you must write it yourself here."
+        ),
         question="Which steps does that function do for you?",
     ),
     Misconception(
@@ -233,7 +241,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The tokens are processed one after the other: the number of operations grows with "
+            "The tokens are processed one after the other, so the number of operations grows with "
             "the length of the input."
         ),
         question="Which single product computes the same as your loop?",

@@ -49,7 +49,8 @@ SOURCES = (
         exercise="Attention",
         swaps=((K, "k = self.W_k(encodings_for_q)"), (V, "v = self.W_v(encodings_for_q)")),
         explanation=(
-            "Queries, keys and values all come from encodings_for_q: this is self-attention again."
+            "Queries, keys and values all come from encodings_for_q, which is self-attention "
+            "again."
         ),
         question="Which of the three sources does your forward never use?",
     ),
@@ -66,7 +67,7 @@ SOURCES = (
         swaps=((V, "v = self.W_v(encodings_for_q)"),),
         explanation="The values come from encodings_for_q instead of encodings_for_v.",
         question=(
-            "Which source holds the content that is mixed, that of the queries or that of the "
+            "Which source holds the content that is averaged: that of the queries or that of the "
             "values?"
         ),
     ),
@@ -74,7 +75,7 @@ SOURCES = (
         id="lets_keys_ask",
         exercise="Attention",
         swaps=((SCORES, "scores = k @ q.transpose(self.row_dim, self.col_dim)"),),
-        explanation="Keys and queries are exchanged, so the scores have a row for each key.",
+        explanation="Keys and queries are swapped, so the scores have a row for each key.",
         question="If there are 3 queries and 5 keys, how many rows should the scores have?",
     ),
     Misconception(
@@ -86,7 +87,7 @@ SOURCES = (
                 "scores = encodings_for_q @ encodings_for_k.transpose(self.row_dim, self.col_dim)",
             ),
         ),
-        explanation="The raw encodings are compared; queries and keys have no part in the scores.",
+        explanation="The encodings are compared directly; queries and keys must be compared.",
         question="Which of the three layers have no effect on your scores?",
     ),
 )
@@ -103,7 +104,7 @@ LAYERS = (
         id="starts_from_weights_of_its_own",
         exercise="Attention",
         swaps=((LAYER_Q, f"{LAYER_Q}\n        nn.init.xavier_uniform_(self.W_q.weight)"),),
-        explanation="The weights are drawn again after nn.Linear has drawn them.",
+        explanation="The weights are drawn a second time after nn.Linear has drawn them.",
         question="What does nn.Linear do with its weight when it is created?",
     ),
     Misconception(
@@ -124,7 +125,7 @@ SCALING = (
         id="keeps_the_transpose_of_one_sequence",
         exercise="Attention",
         swaps=((SCORES, "scores = q @ k.transpose(0, 1)"),),
-        explanation="Axes 0 and 1 are exchanged also in a batch, where axis 0 counts items.",
+        explanation="Axes 0 and 1 are swapped, but in a batch axis 0 counts items.",
         question="What are row_dim and col_dim for?",
     ),
 )
@@ -135,8 +136,8 @@ MASKING = (
         exercise="Attention",
         swaps=((FILL, "scaled = scaled * mask"),),
         explanation=(
-            "Hidden scores become zero, by a product with the mask for example, and softmax gives "
-            "a positive weight to a score of zero."
+            "Hidden scores become zero, for example by a product with the mask; softmax gives a "
+            "positive weight to a score of zero."
         ),
         question="What is exp(0)?",
     ),
@@ -152,8 +153,8 @@ MASKING = (
         exercise="Attention",
         swaps=((FILL, "pass"), (SOFTMAX, f"{SOFTMAX} * (1 if mask is None else mask)")),
         explanation=(
-            "The weights are set to zero after softmax and not normalised again, so the rows sum "
-            "to less than 1."
+            "The weights are set to zero after the softmax and not normalised again, so the rows "
+            "sum to less than 1."
         ),
         question="What do the weights of a query sum to after your mask?",
     ),
@@ -169,7 +170,10 @@ MASKING = (
         exercise="Attention",
         swaps=((IF_MASK, "if mask:"),),
         title="The whole mask is used as one truth value",
-        explanation="`if mask:` needs a single truth value, but a tensor of many numbers has none.",
+        explanation=(
+            "The mask is used as a condition, but a tensor of many numbers has no single truth "
+            "value."
+        ),
         question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
     Misconception(
@@ -195,7 +199,7 @@ RETURNING = (
         id="calls_the_ready_made_attention",
         exercise="Attention",
         swaps=((MIXED, READY.format("q, k, v", "mask == 1 if mask is not None else None")),),
-        explanation="Torch's own attention does the work that you should write in this stage.",
+        explanation="Torch's ready-made attention does the work that you must write in this stage.",
         question="Which four steps does that one call do?",
     ),
     Misconception(
@@ -203,8 +207,8 @@ RETURNING = (
         exercise="Attention",
         swaps=((MIXED, "return torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)"),),
         explanation=(
-            "The values are mixed in a loop over the queries; one matrix product does it for all "
-            "of them."
+            "The values are averaged in a loop over the queries; one matrix product must do it for "
+            "all queries."
         ),
         question="How many steps would your loop need for a text of a thousand tokens?",
     ),
@@ -224,35 +228,40 @@ PADDING = (
         id="is_as_long_as_the_longest",
         exercise="padding_mask",
         swaps=(("torch.arange(max_length)", "torch.arange(int(lengths.max()))"),),
-        explanation="The width of the mask is the longest length, but it should be max_length.",
-        question="How wide is the batch that this mask belongs to, and which argument says so?",
+        explanation="The width of the mask is the longest length; it must be max_length.",
+        question=(
+            "How wide is the batch that this mask belongs to, and which argument gives this width?"
+        ),
     ),
     Misconception(
         id="marks_the_last_token_only",
         exercise="padding_mask",
         swaps=(("< lengths.unsqueeze(-1)", "== lengths.unsqueeze(-1) - 1"),),
-        explanation="Only the last token of each row is True.",
+        explanation=(
+            "Only the last token of each row is True; every token that is not padding must be "
+            "True."
+        ),
         question="How many True values does a row of length 3 need?",
     ),
     Misconception(
         id="gives_all_items_the_same_length",
         exercise="padding_mask",
         swaps=(("< lengths.unsqueeze(-1)", "< lengths.max().expand(len(lengths), 1)"),),
-        explanation="Every row has the length of the longest one.",
+        explanation="Every row has the length of the longest one; each row needs its own length.",
         question="Why is there a length for each item?",
     ),
     Misconception(
         id="accepts_too_long",
         exercise="padding_mask",
         swaps=(("((lengths < 0) | (lengths > max_length))", "(lengths < 0)"),),
-        explanation="A length above max_length is cut off without an error.",
+        explanation="A length above max_length is cut off; it must raise an error.",
         question="How should a caller notice that a sequence does not fit into the batch?",
     ),
     Misconception(
         id="accepts_negative",
         exercise="padding_mask",
         swaps=(("((lengths < 0) | (lengths > max_length))", "(lengths > max_length)"),),
-        explanation="A length below 0 is treated as 0 without an error.",
+        explanation="A length below 0 is treated as 0; it must raise an error.",
         question="Can a sequence have -1 tokens?",
     ),
     Misconception(
@@ -260,7 +269,8 @@ PADDING = (
         exercise="padding_mask",
         swaps=(("(lengths > max_length)", "(lengths >= max_length)"),),
         explanation=(
-            "A length of exactly max_length raises an error, but such an item only has no padding."
+            "A length of exactly max_length raises an error, but it is allowed: such an item has "
+            "no padding."
         ),
         question="May a sequence fill its whole row?",
     ),
@@ -268,7 +278,10 @@ PADDING = (
         id="refuses_the_empty",
         exercise="padding_mask",
         swaps=(("(lengths < 0)", "(lengths <= 0)"),),
-        explanation="A length of 0 raises an error, but such an item only consists of padding.",
+        explanation=(
+            "A length of 0 raises an error, but it is allowed: such an item consists only of "
+            "padding."
+        ),
         question="What would the row of an empty sequence look like?",
     ),
     Misconception(
@@ -307,8 +320,8 @@ PADDING = (
             ),
         ),
         explanation=(
-            "The mask is filled in a loop over the positions; one comparison does it for all "
-            "positions."
+            "The mask is filled in a loop over the positions; one comparison must fill all "
+            "positions at once."
         ),
         question="How many steps would your loop need for a batch of long texts?",
     ),
@@ -327,7 +340,7 @@ CROSSING = (
             (VALUES, "values = self.W_value(decoder_states)"),
         ),
         explanation=(
-            "The roles are exchanged: the queries come from the encoder, and the keys and values "
+            "The roles are swapped: the queries come from the encoder, and the keys and values "
             "from the decoder."
         ),
         question="Which of the two sequences needs information from the other one?",
@@ -341,7 +354,7 @@ CROSSING = (
             (KEYS, "keys = self.W_key(decoder_states)"),
             (VALUES, "values = self.W_value(decoder_states)"),
         ),
-        explanation="Queries, keys and values all come from the decoder: this is self-attention.",
+        explanation="Queries, keys and values all come from the decoder, which is self-attention.",
         question="Where in your forward do the encoder states have an effect?",
     ),
     Misconception(
@@ -352,7 +365,10 @@ CROSSING = (
             (W_KEY, "self.W_key = nn.Linear(d_decoder, d_out, bias=False)"),
             (W_VALUE, "self.W_value = nn.Linear(d_decoder, d_out, bias=False)"),
         ),
-        explanation="Each layer expects the number of features of the other sequence.",
+        explanation=(
+            "The two sizes are swapped: each layer expects the number of features of the other "
+            "sequence."
+        ),
         question="How many features does a decoder state have, and which layer gets it as input?",
     ),
     Misconception(
@@ -367,7 +383,8 @@ CROSSING = (
             (VALUES, "values = self.W_v(encoder_states)"),
         ),
         explanation=(
-            "The layers are called W_q, W_k and W_v, as in Attention; here they have longer names."
+            "The layers are named W_q, W_k and W_v, as in Attention; CrossAttention uses longer "
+            "names."
         ),
         question="Which names does the docstring of CrossAttention use?",
     ),
@@ -383,7 +400,7 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_SCORES, "scores = keys @ queries.transpose(-2, -1)"),),
         explanation=(
-            "Keys and queries are exchanged, so the scores have a row for each encoder token."
+            "Keys and queries are swapped, so the scores have a row for each encoder token."
         ),
         question=(
             "If there are 3 decoder tokens and 5 encoder tokens, how many rows should the scores "
@@ -415,7 +432,10 @@ CROSSING = (
         id="hides_queries_instead_of_keys",
         exercise="CrossAttention",
         swaps=((HIDDEN, "hidden = ~padding_mask.unsqueeze(-1)"),),
-        explanation="The new axis comes after the axis of the keys, so the mask hides queries.",
+        explanation=(
+            "The mask hides queries instead of keys, because its new axis comes after the axis of "
+            "the keys."
+        ),
         question=(
             "Which axis of the scores has T_k entries, and which axis of your mask has T_k entries?"
         ),
@@ -425,8 +445,8 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_FILL, "scaled = scaled + ~hidden"),),
         explanation=(
-            "The mask is added to the scores as 0 and 1: the scores of tokens become a little "
-            "larger, and nothing is hidden."
+            "The mask is added to the scores as 0 and 1, so the scores of tokens grow a little and "
+            "nothing is hidden."
         ),
         question="Which number must be added to a score so that its weight becomes zero?",
     ),
@@ -435,8 +455,8 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_FILL, "pass"), (X_MIXED, f"{BLANKED}\n        return weights @ values")),
         explanation=(
-            "The weights are set to zero after softmax and not normalised again, so the rows sum "
-            "to less than 1."
+            "The weights are set to zero after the softmax and not normalised again, so the rows "
+            "sum to less than 1."
         ),
         question="What do the weights of a query sum to after your mask?",
         ties=("blanks_the_padded_values",),
@@ -447,8 +467,8 @@ CROSSING = (
         exercise="CrossAttention",
         swaps=((X_FILL, "values = values * padding_mask.unsqueeze(-1)"),),
         explanation=(
-            "The padded values become zero, but the padding still gets weight, which is missing "
-            "for the other tokens."
+            "The padded values become zero, but the padding still gets weight, so the other tokens "
+            "get too little."
         ),
         question="What do the weights of the real tokens sum to?",
         ties=("masks_after_softmax_in_cross",),
@@ -467,7 +487,8 @@ CROSSING = (
         swaps=((X_IF_MASK, "if padding_mask:"),),
         title="The whole mask is used as one truth value",
         explanation=(
-            "`if padding_mask:` needs a single truth value, but a tensor of many values has none."
+            "The padding mask is used as a condition, but a tensor of many values has no single "
+            "truth value."
         ),
         question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
@@ -479,7 +500,7 @@ CROSSING = (
             "A causal mask hides encoder tokens from early decoder tokens, but the whole encoder "
             "sequence is known from the start."
         ),
-        question="Is any word of the original unknown while the translation is written?",
+        question="Is any word of the original unknown while the translation is being written?",
     ),
     Misconception(
         id="keeps_the_first_padding_mask",
@@ -513,7 +534,7 @@ CROSSING = (
                 ),
             ),
         ),
-        explanation="Torch's own attention does the work that you should write in this stage.",
+        explanation="Torch's ready-made attention does the work that you must write in this stage.",
         question="Which four steps does that one call do?",
     ),
     Misconception(
@@ -523,8 +544,8 @@ CROSSING = (
             (X_MIXED, "return torch.cat([row @ values for row in weights.split(1, dim=1)], dim=1)"),
         ),
         explanation=(
-            "The values are mixed in a loop over the decoder tokens; one matrix product does it "
-            "for all of them."
+            "The values are averaged in a loop over the decoder tokens; one matrix product must do "
+            "it for all tokens."
         ),
         question="How many steps would your loop need for a text of a thousand tokens?",
     ),

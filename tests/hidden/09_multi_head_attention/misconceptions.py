@@ -21,11 +21,9 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The rows belong to keys and the columns to queries: the scores are transposed."
+            "The scores are transposed: the rows belong to keys and the columns to queries."
         ),
-        question=(
-            "Row i of the scores should belong to query i. To which token do your rows belong?"
-        ),
+        question="Row i of the scores must belong to query i. Which token do your rows belong to?",
     ),
     Misconception(
         id="asks_a_tensor_whether_it_is_true",
@@ -33,7 +31,8 @@ MISCONCEPTIONS = (
         swaps=(("if mask is not None:", "if mask:"),),
         title="The whole mask is used as one truth value",
         explanation=(
-            "A mask with more than one entry is neither true nor false, and torch raises an error."
+            "The mask is used as a condition, but a tensor with more than one entry has no single "
+            "truth value."
         ),
         question="How do you test whether the caller passed an argument?",
     ),
@@ -65,18 +64,18 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, f"torch.manual_seed(42) and {ONE_HEAD}"),),
         explanation=(
-            "All heads start with the same weights, as copies do or after the same seed, and stay "
+            "All heads start with the same weights, like copies or after the same seed, and stay "
             "equal."
         ),
-        question="Does each head draw weights of its own, and who sets the seed?",
+        question="Does each head draw its own weights, and who sets the seed?",
     ),
     Misconception(
         id="makes_the_heads_narrower",
         exercise="MultiHeadAttention",
         swaps=((ONE_HEAD, "Attention(max(1, d_model // num_heads), row_dim, col_dim)"),),
         explanation=(
-            "The heads split d_model between them; here the input and output of each head have "
-            "all d_model features."
+            "The heads split d_model between them; the input and output of each head must have all "
+            "d_model features."
         ),
         question="What does a head get here: whole encodings, or a part of each?",
     ),
@@ -103,7 +102,8 @@ MISCONCEPTIONS = (
         swaps=((CALL_HEAD, CALL_HEAD.replace("mask", "mask if mask else None")),),
         title="The whole mask is used as one truth value",
         explanation=(
-            "A mask with more than one entry is neither true nor false, and torch raises an error."
+            "The mask is used as a condition, but a tensor with more than one entry has no single "
+            "truth value."
         ),
         question="How do you test whether the caller passed an argument?",
     ),
@@ -128,9 +128,7 @@ MISCONCEPTIONS = (
         id="returns_a_list",
         exercise="MultiHeadAttention",
         swaps=((JOIN, "contexts"),),
-        explanation=(
-            "The heads' results are returned as a list, but the result should be one tensor."
-        ),
+        explanation="The heads' results are returned as a list; the result must be one tensor.",
         question="Which function joins tensors along an existing axis?",
     ),
     Misconception(
@@ -146,9 +144,7 @@ MISCONCEPTIONS = (
             ),
             (JOIN, "self.out_proj(torch.cat(contexts, dim=self.col_dim))"),
         ),
-        explanation=(
-            "A layer mixes the heads at the end; this comes in the next stage, and not here."
-        ),
+        explanation="A layer mixes the heads at the end; this stage has no layer after the heads.",
         question=(
             "What should the first features of a token hold: the result of head 0, or a mixture?"
         ),
@@ -158,10 +154,10 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttention",
         swaps=((JOIN, "torch.cat(contexts, dim=self.col_dim) / len(self.heads)"),),
         explanation=(
-            "The joined context vectors are divided by the number of heads, as for an average."
+            "The joined context vectors are divided by the number of heads, as in an average."
         ),
         question=(
-            "What should the block of one head hold: the same as Attention gives, or a part of it?"
+            "What must the block of one head hold: the whole result of Attention, or a part of it?"
         ),
     ),
     Misconception(
@@ -180,9 +176,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation=(
-            "Torch's ready-made attention does the work that you should write in the heads."
-        ),
+        explanation="Torch's ready-made attention does the work that you must write in the heads.",
         question="Which steps does scaled_dot_product_attention do for you?",
     ),
     Misconception(
@@ -209,10 +203,10 @@ MISCONCEPTIONS = (
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, f"torch.manual_seed(123) and {ONE_CAUSAL}"),),
         explanation=(
-            "All heads start with the same weights, as copies do or after the same seed, and stay "
+            "All heads start with the same weights, like copies or after the same seed, and stay "
             "equal."
         ),
-        question="Does each head draw weights of its own, and who sets the seed?",
+        question="Does each head draw its own weights, and who sets the seed?",
     ),
     Misconception(
         id="makes_one_causal_head_only",
@@ -231,7 +225,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The heads split d_out between them; here d_out is the size of each head, and the "
+            "The heads split d_out between them; d_out must be the size of each head, so the "
             "result is num_heads times as wide."
         ),
         question="If two heads have size 2, how wide is their joined result?",
@@ -248,8 +242,8 @@ MISCONCEPTIONS = (
             (JOIN_CAUSAL, "self.dropout(torch.cat(contexts, dim=-1))"),
         ),
         explanation=(
-            "Dropout is applied to the joined context vectors, not to the attention weights of "
-            "the heads."
+            "Dropout is applied to the joined context vectors; it must be applied to the attention "
+            "weights of the heads."
         ),
         question=(
             "Should dropout remove connections between tokens, or features of a context vector?"
@@ -266,10 +260,10 @@ MISCONCEPTIONS = (
             (JOIN_CAUSAL, "self.dropout(torch.cat(contexts, dim=-1))"),
         ),
         explanation=(
-            "Dropout is applied twice: the heads already drop weights, and here the joined "
-            "context vectors are dropped as well."
+            "Dropout is applied twice: to the weights in the heads, and again to the joined "
+            "context vectors."
         ),
-        question="How often is dropout applied on the way to one number of your result?",
+        question="How often is dropout applied before one number of your result is computed?",
     ),
     Misconception(
         id="chains_the_causal_heads",
@@ -293,9 +287,7 @@ MISCONCEPTIONS = (
             ),
             (JOIN_CAUSAL, "self.out_proj(torch.cat(contexts, dim=-1))"),
         ),
-        explanation=(
-            "A layer mixes the heads at the end; this comes in the next stage, and not here."
-        ),
+        explanation="A layer mixes the heads at the end; this stage has no layer after the heads.",
         question=(
             "What should the first features of a token hold: the result of head 0, or a mixture?"
         ),
@@ -306,7 +298,7 @@ MISCONCEPTIONS = (
         swaps=(
             (ONE_CAUSAL, "CausalAttention(d_in, d_out, context_length - 1, dropout, qkv_bias)"),
         ),
-        explanation="The heads accept one token less than context_length.",
+        explanation="The heads accept one token less than context_length allows.",
         question="How many tokens may the longest accepted text have?",
     ),
     Misconception(
@@ -332,9 +324,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation=(
-            "Torch's ready-made attention does the work that you should write in the heads."
-        ),
+        explanation="Torch's ready-made attention does the work that you must write in the heads.",
         question="Which steps does scaled_dot_product_attention do for you?",
     ),
 )

@@ -19,13 +19,12 @@ MISCONCEPTIONS = (
             ("heads.transpose(1, 2)", "heads"),
         ),
         explanation=(
-            "The features are viewed as (B, H, T, d) at once, which keeps the order in memory: a "
-            "head gets whole tokens, or parts of several tokens, instead of its block of every "
-            "token."
+            "The features are viewed as (B, H, T, d) without moving an axis, so a head gets whole "
+            "tokens, or parts of several tokens, instead of its block of every token."
         ),
         question=(
-            "In memory the features of one token are neighbours. Which two axes may a view cut "
-            "them into, before any axis is moved?"
+            "In memory the features of one token are next to each other. Which two axes can a view "
+            "split them into before any axis is moved?"
         ),
     ),
     Misconception(
@@ -33,26 +32,28 @@ MISCONCEPTIONS = (
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads"),),
         explanation=(
-            "The heads stay after the tokens once the features are cut: the result is (B, T, H, d)."
+            "The heads stay after the tokens: the result is (B, T, H, d); it must be (B, H, T, d)."
         ),
         question=(
-            "A matrix product works on the last two axes. Which two should these be in each head?"
+            "A matrix product works on the last two axes. Which two axes must these be in each "
+            "head?"
         ),
     ),
     Misconception(
         id="swaps_heads_with_features",
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads.transpose(2, 3)"),),
-        explanation="The last two axes are exchanged, (B, T, d, H), instead of heads and tokens.",
+        explanation="The last two axes are swapped, (B, T, d, H), instead of heads and tokens.",
         question=(
-            "After the cut the axes are B, T, H, d. Which two must be exchanged to give B, H, T, d?"
+            "After the split the axes are B, T, H, d. Which two must be swapped to give B, H, T, "
+            "d?"
         ),
     ),
     Misconception(
         id="puts_the_heads_before_the_batch",
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads.permute(2, 0, 1, 3)"),),
-        explanation="The heads come first, (H, B, T, d), but the batch must stay first.",
+        explanation="The heads come first, (H, B, T, d); the batch must stay first.",
         question="Which axis is the first one of every tensor in the module?",
     ),
     Misconception(
@@ -62,8 +63,8 @@ MISCONCEPTIONS = (
             ("x.view(B, T, num_heads, D // num_heads)", "x.view(B, T, D // num_heads, num_heads)"),
         ),
         explanation=(
-            "There are D/num_heads heads of size num_heads: the number and the size of the heads "
-            "are exchanged."
+            "The number and the size of the heads are swapped: there are D/num_heads heads of size "
+            "num_heads."
         ),
         question="If 12 features are split into 4 heads, how many does each head get?",
     ),
@@ -75,20 +76,20 @@ MISCONCEPTIONS = (
             ("heads.transpose(1, 2)", "heads"),
         ),
         explanation=(
-            "The tokens are split among the heads, but every head should get every token, with a "
-            "part of its features."
+            "The tokens are split between the heads; every head must get every token, with a part "
+            "of its features."
         ),
-        question="Should a head get some tokens whole, or a part of all tokens?",
+        question="Does a head need some whole tokens, or a part of every token?",
     ),
     Misconception(
         id="gives_every_head_all_features",
         exercise="split_heads",
         swaps=(("x.view(B, T, num_heads, D // num_heads)", "torch.stack([x] * num_heads, dim=2)"),),
         explanation=(
-            "Every head gets a copy of all D features, but the features should be split among "
-            "the heads."
+            "Every head gets a copy of all D features; the features must be split between the "
+            "heads."
         ),
-        question="How many features do all heads have together, and how many has x?",
+        question="How many features do all heads have together, and how many does x have?",
     ),
     Misconception(
         id="gives_every_head_the_first_block",
@@ -99,7 +100,9 @@ MISCONCEPTIONS = (
                 "torch.stack([x[..., : D // num_heads]] * num_heads, dim=2)",
             ),
         ),
-        explanation="Every head gets the same first block of features.",
+        explanation=(
+            "Every head gets the first block of features; each head must get its own block."
+        ),
         question="Where does the block of head h begin, and where does it end?",
     ),
     Misconception(
@@ -115,10 +118,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token is cut separately, so the number of tensor operations grows with the "
+            "Each token is split separately, so the number of tensor operations grows with the "
             "length of the text."
         ),
-        question="Does the cut of one token differ from that of another?",
+        question="Is one token split differently from the next?",
     ),
     # merge_heads
     Misconception(
@@ -126,10 +129,10 @@ MISCONCEPTIONS = (
         exercise="merge_heads",
         swaps=(("x.transpose(1, 2)", "x"),),
         explanation=(
-            "The heads are reshaped to (B, T, H · d) without moving an axis: neighbours in "
-            "memory are then tokens of one head, so a row mixes several tokens."
+            "The heads are reshaped to (B, T, H · d) without moving an axis, so a row mixes "
+            "several tokens of one head."
         ),
-        question="Which two axes must be neighbours before they can become one?",
+        question="Which two axes must be next to each other before they can be merged?",
     ),
     Misconception(
         id="views_what_is_not_contiguous",
@@ -137,8 +140,8 @@ MISCONCEPTIONS = (
         swaps=(("tokens.reshape(", "tokens.view("),),
         title="A transposed tensor is passed to view",
         explanation=(
-            "After a transpose the numbers in memory are no longer in the order of the axes, and "
-            "view raises an error."
+            "A transposed tensor is passed to view, which raises an error because the numbers in "
+            "memory are no longer in the order of the axes."
         ),
         question="What is the difference between view and reshape, and what does contiguous() do?",
     ),
@@ -147,10 +150,10 @@ MISCONCEPTIONS = (
         exercise="merge_heads",
         swaps=(("x.transpose(1, 2)", "x.transpose(1, 3)"),),
         explanation=(
-            "Heads and features are exchanged instead of heads and tokens, so the reshape mixes "
-            "the numbers of different tokens."
+            "Heads and features are swapped instead of heads and tokens, so the reshape mixes the "
+            "numbers of different tokens."
         ),
-        question="The axes are B, H, T, d. Which two must be exchanged to give B, T, H, d?",
+        question="The axes are B, H, T, d. Which two must be swapped to give B, T, H, d?",
     ),
     Misconception(
         id="merges_in_a_loop_over_tokens",
@@ -165,7 +168,7 @@ MISCONCEPTIONS = (
             "Each token is merged separately, so the number of tensor operations grows with the "
             "length of the text."
         ),
-        question="Can you exchange tokens and heads for all tokens at once?",
+        question="Can you swap tokens and heads for all tokens at once?",
     ),
     # MultiHeadAttention: layers
     Misconception(
@@ -178,7 +181,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The layer out_proj has a bias only if qkv_bias is true, but it should always have one."
+            "The layer out_proj has a bias only if qkv_bias is true; it must always have one."
         ),
         question="Which of the four layers does qkv_bias apply to?",
     ),
@@ -204,8 +207,8 @@ MISCONCEPTIONS = (
             ("nn.Linear(d_out, d_out)", "nn.Linear(d_all, d_out)"),
         ),
         explanation=(
-            "Every head has d_out features, as in the wrapper of stage 09; here d_out is split "
-            "among the heads."
+            "Every head has d_out features, as in the wrapper of stage 09; d_out must be split "
+            "between the heads."
         ),
         question=(
             "If d_out is 12 and there are 4 heads, how many features does one head have in this "
@@ -227,8 +230,8 @@ MISCONCEPTIONS = (
             "are mixed up."
         ),
         question=(
-            "In memory the features of one token are neighbours. Which two axes may a view cut "
-            "them into, before any axis is moved?"
+            "In memory the features of one token are next to each other. Which two axes can a view "
+            "split them into before any axis is moved?"
         ),
     ),
     Misconception(
@@ -240,12 +243,12 @@ MISCONCEPTIONS = (
             (SPLIT_VALUES, "values = values.view(B, T, d, H).permute(0, 3, 1, 2)"),
         ),
         explanation=(
-            "A head gets every H-th feature instead of a block of neighbours: the last axis was "
-            "cut into (d, H) instead of (H, d)."
+            "A head gets every H-th feature instead of one block: the last axis is split into (d, "
+            "H) instead of (H, d)."
         ),
         question=(
-            "If the last axis becomes two axes, which of the two counts neighbours: the first or "
-            "the second?"
+            "If the last axis becomes two axes, which of the two runs over neighbouring features: "
+            "the first or the second?"
         ),
     ),
     Misconception(
@@ -259,12 +262,12 @@ MISCONCEPTIONS = (
         ),
         title="A head works on every H-th feature instead of a block",
         explanation=(
-            "Split and merge fit each other, but a head works on every H-th feature instead of a "
-            "block of neighbours."
+            "A head works on every H-th feature instead of one block, even though split and merge "
+            "fit each other."
         ),
         question=(
-            "If the last axis becomes two axes, which of the two counts neighbours: the first or "
-            "the second?"
+            "If the last axis becomes two axes, which of the two runs over neighbouring features: "
+            "the first or the second?"
         ),
     ),
     Misconception(
@@ -275,7 +278,7 @@ MISCONCEPTIONS = (
             "The heads are reshaped to (B, T, d_out) without moving an axis, so a token gets "
             "numbers of other tokens."
         ),
-        question="Which two axes must be neighbours before they can become one?",
+        question="Which two axes must be next to each other before they can be merged?",
     ),
     Misconception(
         id="views_the_transposed_context",
@@ -283,8 +286,8 @@ MISCONCEPTIONS = (
         swaps=((MERGE, "context.transpose(1, 2).view(B, T, H * d)"),),
         title="A transposed tensor is passed to view",
         explanation=(
-            "After a transpose the numbers in memory are no longer in the order of the axes, and "
-            "view raises an error."
+            "A transposed tensor is passed to view, which raises an error because the numbers in "
+            "memory are no longer in the order of the axes."
         ),
         question="What is the difference between view and reshape, and what does contiguous() do?",
     ),
@@ -306,14 +309,17 @@ MISCONCEPTIONS = (
         id="averages_the_heads_of_attention",
         exercise="MultiHeadAttention",
         swaps=((MERGE, "context.mean(dim=1).repeat(1, 1, H)"),),
-        explanation="The heads are averaged before out_proj; they belong side by side.",
+        explanation="The heads are averaged before out_proj; they must be concatenated.",
         question="Can out_proj still separate the heads after an average?",
     ),
     Misconception(
         id="merges_the_values_in_place_of_the_context",
         exercise="MultiHeadAttention",
         swaps=((MERGE, "values.transpose(1, 2).reshape(B, T, H * d)"),),
-        explanation="The values are merged, not the context vectors: no token uses another token.",
+        explanation=(
+            "The values are merged instead of the context vectors, so no token uses the other "
+            "tokens."
+        ),
         question="Which tensor holds the result of the attention?",
     ),
     # MultiHeadAttention: out_proj
@@ -472,12 +478,12 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The number and the size of the heads are exchanged: there are d_out / num_heads "
-            "heads of size num_heads."
+            "The number and the size of the heads are swapped: there are d_out / num_heads heads "
+            "of size num_heads."
         ),
         question=(
             "If d_out is 12 and num_heads is 4, how many heads are there, and how many features "
-            "has each?"
+            "does each have?"
         ),
     ),
     Misconception(
@@ -492,8 +498,8 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="The layer out_proj gets other initial weights than nn.Linear draws.",
-        question="Which numbers should out_proj hold after the caller's seed?",
+        explanation="The layer out_proj gets the wrong initial weights; nn.Linear must draw them.",
+        question="Which numbers must out_proj hold after the caller's seed?",
     ),
     Misconception(
         id="scales_by_the_number_of_heads",
@@ -501,11 +507,12 @@ MISCONCEPTIONS = (
         swaps=((SOFTMAX, "torch.softmax(masked / H**0.5, dim=-1)"),),
         title="The scores are divided by the root of the number of heads",
         explanation=(
-            "The scores are divided by the root of the number of heads instead of the root of "
-            "their size."
+            "The scores are divided by the root of the number of heads; it must be the root of the "
+            "head size."
         ),
         question=(
-            "After the split the axes are B, H, T, d. Which of them does a dot product add up over?"
+            "After the split the axes are B, H, T, d. Over which of them does a dot product add "
+            "up?"
         ),
     ),
     Misconception(
@@ -517,13 +524,10 @@ MISCONCEPTIONS = (
                 "scores = queries @ keys.transpose(1, 2)",
             ),
         ),
-        explanation=(
-            "Heads and tokens of the keys are exchanged, but with a head axis the last two axes "
-            "must be."
-        ),
+        explanation="Heads and tokens of the keys are swapped; the last two axes must be swapped.",
         question=(
-            "Which two axes of the keys, (B, H, T, d), must be exchanged for the product with "
-            "the queries?"
+            "Which two axes of the keys, (B, H, T, d), must be swapped for the product with the "
+            "queries?"
         ),
     ),
     Misconception(
@@ -540,8 +544,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "In eval mode the dropout probability is set to zero permanently: back in training, "
-            "nothing is dropped."
+            "Eval mode sets the dropout probability to zero permanently, so nothing is dropped "
+            "when training continues."
         ),
         question=(
             "Training and evaluation alternate. What remains in your module from the last "
@@ -558,8 +562,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "One pattern of dropped weights is used for all items of the batch, but each weight "
-            "should be dropped independently."
+            "One pattern of dropped weights is used for all items of the batch; each weight must "
+            "be dropped independently."
         ),
         question="How many weights does one random draw decide about?",
     ),
