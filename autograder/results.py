@@ -5,7 +5,6 @@ bounds and sanitizes its own texts when it is made, changed or read.
 """
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Final, Literal
@@ -16,6 +15,7 @@ from msgspec.structs import force_setattr, replace
 from autograder.sanitize import (
     MAX_DIGITS,
     MAX_FILE_NAME,
+    MAX_MESSAGE,
     MAX_SENTENCE,
     MAX_WORD,
     digits,
@@ -31,7 +31,7 @@ MAX_NOTICES: Final = 20
 MAX_IGNORED: Final = 51  # 50 names, and how many more there are
 MAX_LIMITS: Final = 50  # five times as many as there are
 MAX_SIDE: Final = 8  # rows and columns of a grid
-MAX_TITLE: Final = 80  # of a mistake, where it is made from a sentence: one line of a terminal
+MAX_TITLE: Final = 80  # characters, one line of a terminal; a longer sentence ends at a clause
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 _CLAUSE_END: Final = re.compile(
     r"[;:] |, (?:although|and|as|because|but|for|instead|not|or|so|where|which|whose) "
@@ -91,7 +91,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
         force_setattr(self, "explanation", lines(self.explanation))
         force_setattr(self, "hint", lines(self.hint))
         title = self.title or title_of(self.explanation)
-        force_setattr(self, "title", line(title, MAX_SENTENCE))
+        force_setattr(self, "title", line(title, MAX_MESSAGE))
 
     @property
     def misconceptions(self) -> list[str]:
@@ -284,11 +284,11 @@ def _make_floats(record: msgspec.Struct, *names: str) -> None:
 
 
 def title_of(explanation: str) -> str:
-    """Return the first sentence of *explanation*, or its first clause where that is too long."""
+    """Return the first sentence of *explanation*, or its first clause if the sentence is long."""
     sentence = _SENTENCE_END.split(explanation.strip(), maxsplit=1)[0].removesuffix(".")
     if len(sentence) > MAX_TITLE:
         sentence = _CLAUSE_END.split(sentence, maxsplit=1)[0]
-    return textwrap.shorten(sentence, MAX_TITLE, placeholder=" …")
+    return " ".join(sentence.split())
 
 
 def add(points: Iterable[float]) -> float:

@@ -1,9 +1,9 @@
 """Builds a stage's stub: removes the code between solution markers, writes the graded rules in.
 
 A marker is a comment alone on its line. A line that only resembles a marker raises ``CourseError``
-with file and line, because an overlooked marker would give the solution to the class. A rule for
-several exercises stands in the module's docstring, one for a single exercise in that exercise's
-docstring.
+with file and line, because an overlooked marker would give the solution to the class. A rule that
+holds for the whole stage is in the module's docstring, and any other rule is in the docstring of
+each exercise that it concerns, unless that docstring states it already.
 """
 
 import ast
@@ -33,12 +33,13 @@ _LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT}
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 WIDTH = 100  # columns of a stub
-_Documented = ast.Module | ast.FunctionDef | ast.ClassDef
+INDENT = "    "  # of the body of an exercise
+_Exercise = ast.FunctionDef | ast.ClassDef
+_Documented = ast.Module | _Exercise
 OTHER_INPUTS = (  # `withhold_known_values` of the grader
-    "Documented values and general properties count as soon as the results are right for other "
-    "inputs too."
+    "Documented values and properties count only if the results are right for other inputs too."
 )
-TITLE = "Rules, which are graded like the results:"
+TITLE = "Rules for this stage, which are graded like the results:"
 
 
 class Region(msgspec.Struct, frozen=True):
@@ -241,49 +242,66 @@ def add_rules(stub: str, stage: Stage, suite: str) -> str:
             raise CourseError(msg)
     lines = stub.split("\n")
     tree = ast.parse(stub)
-    additions: list[tuple[_Documented, list[str]]] = [
-        (tree, list(_module_rules(named, known, names)))
-    ]
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            own = [known[name].sentence for name, where in named.items() if where == [node.name]]
-            additions.append((node, [part for text in own for part in _wrapped(text, "    ")]))
-    for scope, new in reversed(additions):
-        if new:
-            _extend_docstring(lines, scope, new)
+    at_top, in_exercise = _needed(tree, named, known, names)
+    for node in reversed(tree.body):
+        if isinstance(node, _Exercise) and (sentences := in_exercise.get(node.name)):
+            _extend_exercise(lines, node, " ".join(sentences))
+    block = [part for text in at_top for part in _wrapped(f"- {text}", "", "  ")]
+    _extend_module(lines, tree, ["", TITLE, "", *block])
     return "\n".join(lines)
 
 
 def unstated(stub: str, suite: str, known: Mapping[str, Rule]) -> Iterator[str]:
-    """Yield each rule that a check of *suite* names and whose sentence *stub* does not hold."""
-    text = " ".join(stub.split())
-    for name in public_suite.rules_of(suite):
-        if name not in known or " ".join(known[name].sentence.split()) not in text:
+    """Yield each rule that a check of *suite* names and that *stub* does not state.
+
+    A rule is stated at the top of the stub, or in each exercise whose checks name it.
+    """
+    texts = _docstrings(ast.parse(stub))
+    for name, where in public_suite.rules_of(suite).items():
+        if name not in known or not (
+            _states(texts[""], known[name])
+            or all(_states(texts.get(exercise, ""), known[name]) for exercise in where)
+        ):
             yield name
 
 
-def _module_rules(
-    named: Mapping[str, Sequence[str]], known: Mapping[str, Rule], names: Sequence[str]
-) -> Iterator[str]:
-    """Yield the block of rules that hold for more than one exercise, and of the grader itself."""
-    shared = {rule: where for rule, where in named.items() if len(where) > 1 or len(names) == 1}
-    yield from ("", TITLE, "")
-    for rule in (name for name in known if name in shared):
-        where = [name for name in names if name in shared[rule]]
-        yield from _wrapped(f"- {known[rule].sentence}{_scope(where, names)}", "", "  ")
-    yield from _wrapped(f"- {OTHER_INPUTS}", "", "  ")
+def _needed(
+    tree: ast.Module,
+    named: Mapping[str, Sequence[str]],
+    known: Mapping[str, Rule],
+    names: Sequence[str],
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the sentences that docstrings lack: those for the top, and those of each exercise."""
+    texts = _docstrings(tree)
+    at_top: list[str] = []
+    in_exercise: dict[str, list[str]] = {}
+    for rule in (rule for name, rule in known.items() if name in named):
+        if _states(" ".join([texts[""], *at_top]), rule):
+            continue
+        where = named[rule.name]
+        if len(names) == 1 or (rule.whole_stage and len(where) > 1):
+            at_top.append(rule.sentence)
+            continue
+        for exercise in where:
+            if not _states(texts.get(exercise, ""), rule):
+                in_exercise.setdefault(exercise, []).append(rule.sentence)
+    return [*at_top, OTHER_INPUTS], in_exercise
 
 
-def _scope(where: Sequence[str], names: Sequence[str]) -> str:
-    """Say for which of the exercises *names* a rule holds, in the shorter way; empty for all."""
-    others = [name for name in names if name not in where]
-    if not others:
-        return ""
-    return (
-        f" (All but {', '.join(others)}.)"
-        if len(others) < len(where)
-        else f" ({', '.join(where)}.)"
-    )
+def _docstrings(tree: ast.Module) -> dict[str, str]:
+    """Return the docstrings of each definition, those of its methods included; "" is the module."""
+    texts = {"": ast.get_docstring(tree) or ""}
+    for node in tree.body:
+        if isinstance(node, _Exercise):
+            parts = [one for one in ast.walk(node) if isinstance(one, _Exercise)]
+            texts[node.name] = " ".join(ast.get_docstring(one) or "" for one in parts)
+    return texts
+
+
+def _states(text: str, rule: Rule) -> bool:
+    """Whether *text* has the sentence of *rule*, or the words by which authors state it."""
+    text, sentence = " ".join(text.split()), " ".join(rule.sentence.split())
+    return sentence in text or bool(rule.stated_by and rule.stated_by in text)
 
 
 def _wrapped(text: str, indent: str, later: str = "") -> list[str]:
@@ -297,13 +315,33 @@ def _wrapped(text: str, indent: str, later: str = "") -> list[str]:
     )
 
 
-def _extend_docstring(lines: list[str], scope: _Documented, new: Sequence[str]) -> None:
-    """Insert the lines *new* at the end of the docstring of *scope*."""
-    if ast.get_docstring(scope) is None:
+def _extend_exercise(lines: list[str], node: _Documented, sentences: str) -> None:
+    """Add *sentences* behind the last line of the docstring of *node*, or below its only line."""
+    if ast.get_docstring(node) is None:
         return  # `autograder verify` reports an exercise without a docstring
+    first, last, quotes = _open_docstring(lines, node)
+    if last == first:
+        new = ["", *_wrapped(sentences, INDENT)]
+    else:
+        new = _wrapped(f"{lines.pop(last).strip()} {sentences}", INDENT)
+        last -= 1
+    lines[last + 1 : last + 1] = [*new, f"{INDENT}{quotes}"]
+
+
+def _extend_module(lines: list[str], tree: ast.Module, new: Sequence[str]) -> None:
+    """Insert the lines *new* at the end of the docstring of the module."""
+    if ast.get_docstring(tree) is not None:
+        _, last, quotes = _open_docstring(lines, tree)
+        lines[last + 1 : last + 1] = [*new, quotes]
+
+
+def _open_docstring(lines: list[str], scope: _Documented) -> tuple[int, int, str]:
+    """Take the closing quotes off a docstring; return its first and last line and the quotes."""
     node = scope.body[0]
-    last = (node.end_lineno or node.lineno) - 1
+    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
     text, quotes = lines[last].rstrip()[:-3].rstrip(), lines[last].rstrip()[-3:]
-    indent = "" if isinstance(scope, ast.Module) else "    "
-    gap = [""] if not isinstance(scope, ast.Module) and last == node.lineno - 1 else []
-    lines[last : last + 1] = [*([text] if text else []), *gap, *new, f"{indent}{quotes}"]
+    if text:
+        lines[last] = text
+        return first, last, quotes
+    del lines[last]
+    return first, last - 1, quotes

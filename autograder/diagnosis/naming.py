@@ -3,11 +3,14 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from autograder.diagnosis.mistakes.kinds import KINDS, UNLIKELY
 from autograder.diagnosis.mistakes.vocabulary import alternatives
 from autograder.results import SEVERAL, TOGETHER, Diagnosis, title_of
 
-MAX_NAMED = 3  # in one sentence; more would be no help
+MAX_NAMED = 3  # in one sentence; more would not help
+SAME_ERROR = "(This mistake raises the same error.)"
 
 
 class Mistake(NamedTuple):
@@ -45,12 +48,10 @@ def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
         names = list(dict.fromkeys(mistake.id for mistake in mistakes))
     if not mistakes:
         return None
-    return Diagnosis(
-        SEVERAL.join(names),
-        alternatives([mistake.explanation for mistake in mistakes], " ", more=more),
-        mistakes[0].question,
-        alternatives([mistake.title for mistake in mistakes], ". ", more=more),
-    )
+    first = mistakes[0]
+    sentences = alternatives([mistake.explanation for mistake in mistakes], more=more)
+    title = first.title if sentences == first.explanation else sentences.removesuffix(".")
+    return Diagnosis(SEVERAL.join(names), sentences, first.question, title)
 
 
 def name_same_error(
@@ -69,9 +70,7 @@ def name_same_error(
     named = name_alike(likely or found)
     if named is None or (broadcasts and SEVERAL in named.misconception):
         return None
-    opening = "Same error as: "
-    sentence, title = f"{opening}{named.explanation}", f"{opening}{named.title}"
-    return Diagnosis(named.misconception, sentence, named.hint, title)
+    return replace(named, explanation=f"{named.explanation} {SAME_ERROR}")
 
 
 def name_each(
@@ -88,12 +87,9 @@ def name_each(
 
 def name_both(first: Diagnosis, second: Diagnosis) -> Diagnosis:
     """Name two mistakes, the one to fix first in front."""
-    return Diagnosis(
-        TOGETHER.join((first.misconception, second.misconception)),
-        f"Two mistakes show here together. First: {first.explanation} Then: {second.explanation}",
-        first.hint,
-        f"Two mistakes: {first.title}. {second.title}",
-    )
+    name = TOGETHER.join((first.misconception, second.misconception))
+    sentences = f"There are two mistakes. First: {first.explanation} Second: {second.explanation}"
+    return Diagnosis(name, sentences, first.hint, sentences.removesuffix("."))
 
 
 def _common(mistake: Mistake) -> Mistake:

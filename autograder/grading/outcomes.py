@@ -24,7 +24,7 @@ from autograder.sandbox.session import Session
 from autograder.submission import Submission
 from autograder.suite.checks import CollectedCheck, Layer, Notice, WrongAnswer
 
-NOT_YET = "This is right. It counts as soon as the result is right for other inputs too."
+NOT_YET = "This is right, but it counts only if the result is also right for other inputs."
 
 
 class CheckOutcome:
@@ -54,7 +54,7 @@ class CheckOutcome:
 
     def carried(self, given: str) -> CheckResult:
         """Give full points: the mistake is in the exercise *given*, not in this one."""
-        message = f"Right, given your {given}: fix that first."
+        message = f"Correct, given your {given}; fix that first."
         passed = self._result(Outcome.PASSED, Status.OK, message, self.check.spec.points)
         return replace(passed, given=given)
 
@@ -65,7 +65,7 @@ class CheckOutcome:
     def unusable(self, error: Exception) -> CheckResult:
         """Give no points: the check raised *error* on this answer, but not on the solution's."""
         exercise = self.check.spec.exercise
-        message = f"The answer can't be used: it is not of the kind that {exercise} returns."
+        message = f"{exercise} returned the wrong type of value."
         if self._public:
             message += f"\nThe check ended with {type(error).__name__}: {error}"
         return self._result(Outcome.FAILED, Status.BAD_OUTPUT, message)

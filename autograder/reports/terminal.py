@@ -91,7 +91,7 @@ def picture_parts(
     for row, entries in zip(rows, weights, strict=True):
         table.add_row(Text(row), *(_shaded(entry, most, digits=digits) for entry in entries))
     yield from (Text(title, style="bold"), table)
-    yield Text("Row: the token that asks. Column: the token it looks at. Fuller: more.", "dim")
+    yield Text("Rows: queries. Columns: keys. Fuller cells: larger weights.", "dim")
 
 
 def _shaded(entry: float, most: float, *, digits: bool) -> Text:
@@ -227,7 +227,7 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Iterator[RenderableType
         parts += [] if check.silent else ["", *_problem(check, width)]
     silent = sum(check.silent for check in exercise.later)
     if silent:
-        parts += ["", Text(f"· {silent} more ended like the one before", style="dim")]
+        parts += ["", Text(f"· {silent} more failed in the same way", style="dim")]
     if exercise.passed:
         parts += ["", Text(f"✓ {len(exercise.passed)} passed already", style="green")]
         parts += _notes(exercise)
@@ -258,7 +258,7 @@ def _diagnosis(check: CheckFeedback) -> Iterator[RenderableType]:
         yield Text.assemble("It looks like this: ", title, check.diagnosis.beyond_title)
         yield Text(check.diagnosis.hint, style="italic cyan")
     elif check.same_mistake:
-        yield Text(f"The same mistake shows here: {check.mistake}.", style="dim")
+        yield Text("The mistake is the same as above.", style="dim")
 
 
 def _values(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
@@ -288,8 +288,8 @@ def _printed(title: str, text: str) -> Iterator[RenderableType]:
 def _tables(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:
     """Place *tables* side by side where they fit, else below each other."""
     yield Columns([Group(*_table(table, width)) for table in tables], padding=(1, 4))
-    shades = " Row: the token that asks. Column: the token it looks at. Darker: more."
-    yield Text(f"* is wrong.{shades if tables[0].shaded else ''}", style="dim")
+    shades = " Rows: queries. Columns: keys. Fuller cells: larger weights."
+    yield Text(f"* marks wrong entries.{shades if tables[0].shaded else ''}", style="dim")
 
 
 def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:

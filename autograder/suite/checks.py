@@ -141,6 +141,8 @@ def expect(
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rule: the *sentence* that students read, and the *methods* by which a check grades it.
 
+    A rule for the *whole_stage* is written once at the top of the stub, even if not every exercise
+    is graded by it. A docstring that contains the words *stated_by* states the rule already.
     *breaks* is code that breaks it with right results: statements around ``exercise(*args,
     **kwargs)`` that use ``torch`` and the *tensors* among the arguments.
     """
@@ -149,6 +151,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sentence: str
     methods: tuple[str, ...]
     breaks: str = ""
+    whole_stage: bool = False
+    stated_by: str = ""
 
 
 class RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -123,7 +123,7 @@ def number(actual: object, what: str = "The result") -> float:
         return float(actual)  # type: ignore[arg-type]  # exact types, checked above
     if not isinstance(actual, Tensor):
         sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be one number."
-        public = f"{_says(what, 'is')} of another type; {_it(what)} should be one number."
+        public = f"{_says(what, 'has')} the wrong type; {_it(what)} should be one number."
         raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
     if actual.ndim:
         shape = tuple(actual.shape)

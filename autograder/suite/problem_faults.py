@@ -31,7 +31,7 @@ def fault_of(problem: Problem, name: str) -> Fault:
         where = f" in {problem.place}, line {problem.line}"
     if problem.kind == "missing":
         text = problem.text.rstrip(".")
-        public = f"{name} lacks a name that this check needs, or has it in another shape."
+        public = f"{name} lacks a name that this check needs, or its shape is wrong."
         return Fault(Status.MISSING, text[:1].upper() + text[1:] + ".", public=public)
     if problem.kind == "not-implemented":
         public = f"{name} still raises NotImplementedError"
@@ -40,11 +40,11 @@ def fault_of(problem: Problem, name: str) -> Fault:
         status, what = LIMITS[problem.kind]
         return Fault(status, f"{name} {what}{where}.", public=f"{name} {what}.")
     if problem.kind == "bad-output":
-        public = f"{name} answers too much."
+        public = f"{name} returns too much data."
         return Fault(Status.BAD_OUTPUT, f"{name}: {problem.text}.", public=public)
     code = f": {problem.code}" if problem.code else ""
     if not problem.line and problem.text.startswith(NO_GRADIENTS):
-        public = f"{name} returned a result of another type or shape than the exercise asks for."
+        public = f"{name} returned a result of the wrong type or shape."
         return NoGradients(problem.type, problem.text, f"{public}\n{problem.text}", public=public)
     return Raised(
         problem.type,

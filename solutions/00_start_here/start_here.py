@@ -1,4 +1,4 @@
-"""Start here: one line of your own, to see how this course works.
+"""Start here: write one line of code to see how this course works.
 
 Shapes in this stage: a and b are (d,), the mixture is (d,).
 """

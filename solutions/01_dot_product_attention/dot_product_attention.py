@@ -19,9 +19,7 @@ def dot_product(a: Sequence[float] | Tensor, b: Sequence[float] | Tensor) -> flo
     """Multiply two equally long sequences element by element and add up the products.
 
     *a* and *b* are two lists of numbers or two 1-D tensors, (d,) and (d,); the result is one
-    number, a Python number or a tensor without axes. Write it in plain Python, one element
-    after the other: no torch function, no product of whole vectors.
-    Raises ``ValueError`` if the lengths differ.
+    number, a Python number or a tensor without axes. Raises ``ValueError`` if the lengths differ.
     """
     ### BEGIN SOLUTION
     if len(a) != len(b):
@@ -53,8 +51,8 @@ def normalize_by_sum(scores: Tensor) -> Tensor:
 def softmax_naive(scores: Tensor) -> Tensor:
     """Turn the scores of one query into positive weights that add up to 1: (T,) -> (T,).
 
-    Weight i is exp(score i) over the sum of all exp(score j). Write it out: no ready softmax.
-    Large scores may overflow here.
+    Weight i is exp(score i) divided by the sum of all exp(score j). Write this out. Large scores
+    may overflow here.
     """
     ### BEGIN SOLUTION
     exponentials = torch.exp(scores)
@@ -65,8 +63,8 @@ def softmax_naive(scores: Tensor) -> Tensor:
 def softmax_stable(scores: Tensor, dim: int) -> Tensor:
     """Take the softmax along axis *dim*, for scores of any shape and any size: same shape.
 
-    Every slice along *dim* adds up to 1, also for scores of 1000 or -1000: softmax stays the same
-    if all scores of a slice are shifted by the same amount. Write it out: no ready softmax.
+    Every slice along *dim* adds up to 1, even for scores of 1000 or -1000: the softmax does not
+    change if all scores of a slice are shifted by the same amount. Write this out.
     """
     ### BEGIN SOLUTION
     shifted = scores - scores.amax(dim=dim, keepdim=True)  # at most 0, so exp can't overflow
@@ -78,7 +76,7 @@ def softmax_stable(scores: Tensor, dim: int) -> Tensor:
 def context_vector(weights: Tensor, inputs: Tensor) -> Tensor:
     """Mix all tokens by the weights of one query: (T,) and (T, d) -> (d,).
 
-    It is the sum of the rows of *inputs*, each times its weight. Use the weights unchanged.
+    It is the sum of the rows of *inputs*, each multiplied by its weight. Use the weights unchanged.
     """
     ### BEGIN SOLUTION
     return weights @ inputs  # (d,)
@@ -88,7 +86,7 @@ def context_vector(weights: Tensor, inputs: Tensor) -> Tensor:
 def attention_scores(inputs: Tensor) -> Tensor:
     """Compare every token with every token: (T, d) -> (T, T), row i holds the scores of query i.
 
-    One matrix product does it: the number of tensor operations must not grow with T.
+    Use one matrix product, so that the number of tensor operations does not grow with T.
     """
     ### BEGIN SOLUTION
     return inputs @ inputs.T  # (T, T)
@@ -98,7 +96,7 @@ def attention_scores(inputs: Tensor) -> Tensor:
 def attention_weights(scores: Tensor) -> Tensor:
     """Turn the scores of every query into its weights: (T, T) -> (T, T), each row adds up to 1.
 
-    A ready softmax is allowed from here on.
+    Torch's own softmax is allowed from here on.
     """
     ### BEGIN SOLUTION
     return torch.softmax(scores, dim=-1)
@@ -108,8 +106,8 @@ def attention_weights(scores: Tensor) -> Tensor:
 def simple_self_attention(inputs: Tensor) -> Tensor:
     """Compute the context vector of every token: (T, d) -> (T, d).
 
-    These are the three steps of this stage for all tokens at once: scores, weights by softmax,
-    context vectors. There is no scaling and there are no trained weights.
+    Take the three steps of this stage for all tokens at once: scores, weights by softmax, context
+    vectors. There is no scaling, and there are no trained weights.
     """
     ### BEGIN SOLUTION
     scores = inputs @ inputs.T  # (T, T)

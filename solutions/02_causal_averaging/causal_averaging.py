@@ -16,7 +16,7 @@ from torch import Tensor
 def causal_mean_loop(x: Tensor) -> Tensor:
     """Average each token with all tokens before it, in a loop: (B, T, C) -> (B, T, C).
 
-    Row t of each sequence is the mean of its rows 0 to t, row t included. The sequences of the
+    Row t of each sequence becomes the mean of its rows 0 to t, row t included. The sequences of the
     batch are independent of each other.
     """
     ### BEGIN SOLUTION

@@ -18,7 +18,7 @@ def draw_weights(
     Each is an ``nn.Parameter`` of shape (d_in, d_out), float32, with ``requires_grad=False``. They
     are drawn one after the other, in this order, with ``torch.rand`` if *distribution* is "rand"
     and with ``torch.randn`` if it is "randn". The caller sets the seed, not this function. Raises
-    ``ValueError`` on any other distribution.
+    ``ValueError`` for any other distribution.
     """
     ### BEGIN SOLUTION
     if distribution not in {"rand", "randn"}:
@@ -53,7 +53,7 @@ def attention_scores(queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def attention_weights(scores: Tensor, d_k: int) -> Tensor:
-    """Turn scores into attention weights, scaled by the square root of *d_k*, the size of a key.
+    """Divide scores by the square root of *d_k*, the key size, and turn them into weights.
 
     (T, T) -> (T, T), where each row sums to 1; the scores of one query alone: (T,) -> (T,).
     """

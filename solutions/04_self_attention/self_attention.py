@@ -4,7 +4,7 @@ Shapes in this stage: T tokens, d_in features per token, d_out features per quer
 There is no batch axis yet: inputs are (T, d_in), context vectors (T, d_out). Row i belongs to
 token i; in the attention weights, (T, T), row i says how much token i attends to every token.
 
-The caller sets the seed before it creates a module; nothing in this file sets a seed.
+The caller sets the seed before it creates a module, so nothing in this file sets a seed.
 """
 
 import torch

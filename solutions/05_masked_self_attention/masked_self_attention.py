@@ -4,8 +4,8 @@ Shapes in this stage: T tokens, d features per token (d_model, the same in input
 items in a batch. *row_dim* and *col_dim* say which axes count tokens and features: 0 and 1 for
 (T, d), 1 and 2 for (B, T, d). Row i of the scores, of the weights and of a mask belongs to query i.
 
-Names differ from text to text: raw scores are also called sims, attention weights attention
-percents, and some texts call the context vectors attention scores.
+Some texts use other names: *sims* for the scores, *attention percents* for the attention weights,
+and *attention scores* for the context vectors.
 """
 
 import torch
@@ -76,12 +76,12 @@ class MaskedSelfAttention(nn.Module):
         ### END SOLUTION
 
     def forward(self, token_encodings: Tensor, mask: Tensor) -> Tensor:
-        """Mix for each token the values of the tokens that *mask* makes visible to it.
+        """Mix, for each token, the values of the tokens that *mask* leaves visible.
 
         (T, d) -> (T, d) with row_dim=0, col_dim=1, or (B, T, d) -> (B, T, d) with row_dim=1,
         col_dim=2. *mask* is (T, T), the same for every item, of floats 0. and 1.: where row i
-        holds 0 in column j, token j is hidden from token i and has no influence on the result
-        for i. At least one token is visible to every token.
+        holds 0 in column j, token j is hidden from token i and does not affect the result for i.
+        Every token can see at least one token.
         """
         ### BEGIN SOLUTION
         q = self.W_q(token_encodings)  # (..., T, d)

@@ -39,8 +39,8 @@ class AttentionHead(nn.Module):
     """One head of causal self-attention.
 
     Layers, created in this order, each an ``nn.Linear`` from embedding_dim to head_size features
-    without bias: key, query, value. A buffer ``tril`` is registered as well; you choose what it
-    holds, a lower triangle of ones of shape (block_size, block_size) is usual.
+    without bias: key, query, value. Register a buffer ``tril`` as well; you choose what it holds,
+    for example a lower triangle of ones of shape (block_size, block_size).
     """
 
     def __init__(self, embedding_dim: int, head_size: int, block_size: int) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 def mask_then_renormalize(weights: Tensor) -> Tensor:
     """Hide the future in attention weights, after softmax: (T, T) -> (T, T).
 
-    The rows of *weights* sum to one. Token i may attend to tokens 0 to i only: weights of later
+    The rows of *weights* sum to one. Token i may only attend to tokens 0 to i: the weights of later
     tokens become zero, and each row is divided by its remaining sum, so that it sums to one again.
     The caller's *weights* must not change.
     """
@@ -26,8 +26,8 @@ def mask_with_infinity(scores: Tensor, d_k: int) -> Tensor:
     """Turn raw scores into causal attention weights with one softmax: (T, T) -> (T, T).
 
     *scores* are the dot products of queries and keys, not scaled yet; *d_k* is the size of a key.
-    Scores of later tokens become minus infinity, the rest is divided by the square root of *d_k*,
-    and softmax follows. The result is the same as masking the weights and normalising them again.
+    Set the scores of later tokens to minus infinity, divide the others by the square root of *d_k*,
+    and take the softmax. This gives the same weights as masking and normalising them again.
     The caller's *scores* must not change.
     """
     ### BEGIN SOLUTION
@@ -43,8 +43,8 @@ class CausalAttention(nn.Module):
     Layers, created in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias
     only if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
     attention weight, after softmax, is set to zero in training; the others are divided by
-    1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
-    diagonal of a (context_length, context_length) matrix are usual.
+    1 - dropout. Register a buffer ``mask`` as well; you choose what it holds, for example ones
+    above the diagonal of a (context_length, context_length) matrix.
     """
 
     def __init__(

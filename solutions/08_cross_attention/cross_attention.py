@@ -58,7 +58,7 @@ class Attention(nn.Module):
 
 
 def padding_mask(lengths: Sequence[int] | Tensor, max_length: int) -> Tensor:
-    """Say which positions of padded sequences hold a token: B lengths -> bool (B, max_length).
+    """Mark the positions of padded sequences that hold a token: B lengths -> bool (B, max_length).
 
     *lengths* is a list of numbers or a 1-D integer tensor. Row b is ``True`` at its first
     lengths[b] positions, which are kept, and ``False`` at the padding after them. Raises

@@ -2,9 +2,9 @@
 
 Shapes in this stage: B items in the batch, T tokens in each (T_q tokens with queries and T_k tokens
 with keys, where the two differ), H heads. A head of ``MultiHeadAttention`` gives d_model features
-per token, a head of ``MultiHeadAttentionWrapper`` gives d_out; the results of H heads are put side
-by side, so a token gets H times as many. Rows of scores, weights and masks are queries, columns are
-keys.
+per token, a head of ``MultiHeadAttentionWrapper`` gives d_out; the results of H heads are
+concatenated, so a token gets H times as many. Rows of scores, weights and masks are queries,
+columns are keys.
 
 ``Attention`` and ``CausalAttention`` are yours from stages 08 and 07: copy them into this file.
 """
@@ -64,8 +64,8 @@ class CausalAttention(nn.Module):
     Layers, created in this order, each an ``nn.Linear`` from d_in to d_out features, with a bias
     only if *qkv_bias* is true: W_query, W_key, W_value. *dropout* is the probability with which an
     attention weight, after softmax, is set to zero in training; the others are divided by
-    1 - dropout. A buffer ``mask`` is registered as well; you choose what it holds, ones above the
-    diagonal of a (context_length, context_length) matrix are usual.
+    1 - dropout. Register a buffer ``mask`` as well; you choose what it holds, for example ones
+    above the diagonal of a (context_length, context_length) matrix.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class MultiHeadAttention(nn.Module):
         encodings_for_v: Tensor,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """Run every head on the same encodings, and put the results side by side.
+        """Run every head on the same encodings, and concatenate the results.
 
         (T_q, d_model), (T_k, d_model), (T_k, d_model) -> (T_q, H · d_model), or the same with a
         batch axis B in front of each. A token's first d_model features come from head 0, the next

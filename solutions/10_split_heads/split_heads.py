@@ -2,7 +2,7 @@
 
 Shapes in this stage: B items in the batch, T tokens in each, d_in features per token, H heads of
 size d, d_out = H · d features per query, key, value and context vector. The h-th block of d
-neighbouring features belongs to head h. Rows of a (T, T) matrix are queries, columns are keys.
+features belongs to head h. Rows of a (T, T) matrix are queries, columns are keys.
 """
 
 import torch
@@ -12,10 +12,10 @@ from torch import Tensor, nn
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     """Give every head its block of features: (B, T, D) -> (B, H, T, D/H).
 
-    The features of each token are cut into *num_heads* blocks of neighbours: head 0 gets the first
-    D/H features of every token, head 1 the next, and so on. The order of the tokens stays. The
-    number of tensor operations does not grow with T. Raises ``ValueError`` if *num_heads* does not
-    divide D.
+    The features of each token are split into *num_heads* blocks: head 0 gets the first D/H features
+    of every token, head 1 the next, and so on. The order of the tokens stays the same. The number
+    of tensor operations does not grow with T. Raises ``ValueError`` if *num_heads* does not divide
+    D.
     """
     ### BEGIN SOLUTION
     B, T, D = x.shape
@@ -28,7 +28,7 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """Put the features of all heads side by side again: (B, H, T, d) -> (B, T, H · d).
+    """Concatenate the features of all heads again: (B, H, T, d) -> (B, T, H · d).
 
     This is the reverse of ``split_heads``: each token gets the d features of head 0, then those of
     head 1, and so on. The number of tensor operations does not grow with T.
@@ -47,9 +47,9 @@ class MultiHeadAttention(nn.Module):
     features with a bias only if *qkv_bias* is true; out_proj, an ``nn.Linear`` from d_out to d_out
     features with a bias. Each of the *num_heads* heads works on d_out / num_heads features.
     *dropout* is the probability with which an attention weight, after softmax, is set to zero in
-    training; the others are divided by 1 - dropout. A buffer ``mask`` is registered as well; you
-    choose what it holds, ones above the diagonal of a (context_length, context_length) matrix are
-    usual. Raises ``ValueError`` if *num_heads* does not divide *d_out*.
+    training; the others are divided by 1 - dropout. Register a buffer ``mask`` as well; you choose
+    what it holds, for example ones above the diagonal of a (context_length, context_length) matrix.
+    Raises ``ValueError`` if *num_heads* does not divide *d_out*.
     """
 
     def __init__(

@@ -125,7 +125,7 @@ TRANSFERRED = {
     ),
 }
 MERGE_10 = Pair(  # an exception ends every call, so only a stand-in shows the code above
-    "10", "merge_heads", "MultiHeadAttention", "heads_mixed", HEADS_10, "not joined"
+    "10", "merge_heads", "MultiHeadAttention", "heads_mixed", HEADS_10, "not merged"
 )
 HEAD_THAT_AVERAGES = Pair(
     "06", "causal_pattern", "AttentionHead", "averages_the_visible_tokens", HEAD_06

@@ -726,7 +726,7 @@ CASES = (
         "07",
         "two mistakes",
         (
-            kind("mask_then_renormalize", "wrong_divisor", "is not divided"),
+            kind("mask_then_renormalize", "wrong_divisor", "not divided"),
             kind("CausalAttention", "dropout_misplaced", "scores"),
         ),
         {
@@ -753,7 +753,7 @@ CASES = (
                 "queries = input_vectors @ self.W_q / self.W_q.shape[1] ** 0.5\n",
             ),
         ),
-        {"SelfAttentionV1": ("created in another order", SOME)},
+        {"SelfAttentionV1": ("created in the wrong order", SOME)},
         never=("not scaled", "is fixed", "bias"),
     ),
     Case(
@@ -950,7 +950,7 @@ CASES = (
         (mistake("swaps_queries_and_keys"),),
         {
             "Attention": ("swaps_queries_and_keys", SOME),
-            "MultiHeadAttention": ("Right, given your Attention", CARRIED),
+            "MultiHeadAttention": ("Correct, given your Attention", CARRIED),
         },
     ),
     Case(

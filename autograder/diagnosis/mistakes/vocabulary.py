@@ -102,13 +102,13 @@ def counted(size: ast.expr | None) -> str:
     return ""
 
 
-def alternatives(texts: Sequence[str], gap: str, *, more: bool) -> str:
-    """Join *texts* by "Or:"; a text that several mistakes share appears once."""
-    different = list(dict.fromkeys(texts))
+def alternatives(sentences: Sequence[str], *, more: bool) -> str:
+    """Join *sentences* by "Or:"; a sentence that several mistakes share appears once."""
+    different = list(dict.fromkeys(sentences))
     if len(different) == 1:
         return different[0]
-    rest = ["something else that shows the same" + ("." if gap == " " else "")] if more else []
-    return f"Either: {f'{gap}Or: '.join([*different, *rest])}"
+    rest = ["a different mistake with the same result."] if more else []
+    return f"Either: {' Or: '.join([*different, *rest])}"
 
 
 def capital(text: str) -> str:

@@ -135,7 +135,7 @@ def test_loop_averages_unseen_batches(same_means):
 
 @check("causal_mean_loop", points=0.5, layer="laws", rules=("inputs_unchanged",))
 def test_loop_never_looks_ahead(hides_the_future):
-    """A change of later tokens changes no mean before them; the batch is unchanged."""
+    """Changing later tokens does not change earlier means; the batch is unchanged."""
     hides_the_future("causal_mean_loop")
 
 
@@ -166,7 +166,7 @@ def test_weights_are_the_documented_ones(student, documented):
 
 @check("averaging_weights", points=0.45, layer="probe")
 def test_weights_of_other_lengths(student, reference):
-    """The weights are right for other numbers of tokens as well, also for a single token."""
+    """The weights are right for other numbers of tokens, including a single token."""
     for T in (5, 11, 1):
         ours = reference.call("averaging_weights", T)
 
@@ -175,7 +175,7 @@ def test_weights_of_other_lengths(student, reference):
 
 @check("averaging_weights", points=0.3, layer="probe", hidden=LENGTHS_BY_HEART)
 def test_weights_of_unseen_lengths(student, reference, probe):
-    """The weights are right for numbers of tokens that no student knows."""
+    """The weights are right for hidden numbers of tokens."""
     for T in unseen(probe):
         ours = reference.call("averaging_weights", T)
 
@@ -184,7 +184,7 @@ def test_weights_of_unseen_lengths(student, reference, probe):
 
 @check("averaging_weights", points=0.5, layer="laws")
 def test_weights_share_one_out_among_the_past(are_causal_shares):
-    """Rows add up to 1, later tokens get exactly 0, and more tokens change no earlier row."""
+    """Rows add up to 1, later tokens get exactly 0, and more tokens do not change earlier rows."""
     are_causal_shares("averaging_weights")
 
 
@@ -211,7 +211,7 @@ def test_matmul_averages_unseen_batches(same_means):
 
 @check("causal_mean_matmul", points=0.3, layer="laws", rules=("inputs_unchanged",))
 def test_matmul_never_looks_ahead(hides_the_future):
-    """A change of later tokens changes no mean before them; the batch is unchanged."""
+    """Changing later tokens does not change earlier means; the batch is unchanged."""
     hides_the_future("causal_mean_matmul")
 
 
@@ -247,7 +247,7 @@ def test_softmax_weights_are_the_documented_ones(student, documented):
 
 @check("masked_softmax_weights", points=0.45, layer="probe")
 def test_softmax_weights_of_other_lengths(student, reference):
-    """The weights are right for other numbers of tokens as well, also for a single token."""
+    """The weights are right for other numbers of tokens, including a single token."""
     for T in (5, 11, 1):
         ours = reference.call("masked_softmax_weights", T)
 
@@ -256,7 +256,7 @@ def test_softmax_weights_of_other_lengths(student, reference):
 
 @check("masked_softmax_weights", points=0.3, layer="probe", hidden=LENGTHS_BY_HEART)
 def test_softmax_weights_of_unseen_lengths(student, reference, probe):
-    """The weights are right for numbers of tokens that no student knows."""
+    """The weights are right for hidden numbers of tokens."""
     for T in unseen(probe):
         ours = reference.call("masked_softmax_weights", T)
 
@@ -265,7 +265,7 @@ def test_softmax_weights_of_unseen_lengths(student, reference, probe):
 
 @check("masked_softmax_weights", points=0.4, layer="laws")
 def test_softmax_weights_share_one_out_among_the_past(are_causal_shares):
-    """Rows add up to 1, later tokens get exactly 0, and more tokens change no earlier row."""
+    """Rows add up to 1, later tokens get exactly 0, and more tokens do not change earlier rows."""
     are_causal_shares("masked_softmax_weights")
 
 
@@ -302,7 +302,7 @@ def test_softmax_mean_averages_unseen_batches(same_means):
 
 @check("causal_mean_softmax", points=0.25, layer="laws", rules=("inputs_unchanged",))
 def test_softmax_mean_never_looks_ahead(hides_the_future):
-    """A change of later tokens changes no mean before them; the batch is unchanged."""
+    """Changing later tokens does not change earlier means; the batch is unchanged."""
     hides_the_future("causal_mean_softmax")
 
 

@@ -73,8 +73,7 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v1",
         swaps=(("queries = x @", "x.mul_(1.0).add_(0.0).sub_(x.mean())\n        queries = x @"),),
         explanation=(
-            "The input is changed in place, so the caller's tensor has different values "
-            "afterwards."
+            "The input is changed in place, so the caller's tensor has different values afterwards."
         ),
         question="Who else may use the tensor that your function gets?",
     ),

@@ -122,7 +122,7 @@ def test_v1_frozen_computes_scaled_dot_product_attention(student, reference, pro
 
 @check("SelfAttentionV1", points=0.1, layer="laws", rules=("dtype",))
 def test_v1_frozen_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("SelfAttentionV1", D_IN, D_OUT), probe.normal(T, D_IN))
 
 
@@ -164,7 +164,7 @@ def test_v1_frozen_passes_gradients_on_but_keeps_none(student, reference, probe)
 
 @check("SelfAttentionV1", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_v1_frozen_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     weights = probe.weights(**dict.fromkeys(QKV, (D_IN, D_OUT)))
     yours = student.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttentionV1", D_IN, D_OUT).load(weights)
@@ -221,13 +221,13 @@ def test_v1_computes_scaled_dot_product_attention(student, reference, probe):
 
 @check("SelfAttention_v1", points=0.1, layer="laws", rules=("dtype",))
 def test_v1_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("SelfAttention_v1", D_IN, D_OUT), probe.normal(T, D_IN))
 
 
 @check("SelfAttention_v1", points=0.1, layer="laws")
 def test_v1_knows_no_order_of_tokens(student, probe):
-    """Tokens in another order give the same context vectors in that order."""
+    """Tokens in a different order give the same context vectors in that order."""
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
     x, order = probe.normal(T, D_IN), torch.tensor([3, 0, 4, 1, 2])
     attention = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
@@ -260,7 +260,7 @@ def test_v1_can_be_trained(student, reference, probe):
 
 @check("SelfAttention_v1", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_v1_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     weights = probe.weights(**dict.fromkeys(LONG, (D_IN, D_OUT)))
     yours = student.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttention_v1", D_IN, D_OUT).load(weights)
@@ -344,7 +344,7 @@ def test_v2_uses_its_biases(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.1, layer="laws", rules=("dtype",))
 def test_v2_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("SelfAttention_v2", D_IN, D_OUT), probe.normal(T, D_IN))
 
 
@@ -381,7 +381,7 @@ def test_v2_can_be_trained(student, reference, probe):
 
 @check("SelfAttention_v2", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_v2_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     weights = probe.weights(**dict.fromkeys(LINEAR, (D_OUT, D_IN)))
     yours = student.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
     ours = reference.new("SelfAttention_v2", D_IN, D_OUT).load(weights)
@@ -491,7 +491,7 @@ def test_transfer_turns_each_weight_around(student, reference, probe):
 
 @check("transfer_weights", points=0.3, layer="probe", needs=BOTH)
 def test_transfer_turns_square_weights_too(student, reference, probe):
-    """The weights are transposed also where d_in equals d_out and the shapes fit anyway."""
+    """The weights are transposed even if d_in equals d_out, where the shapes fit anyway."""
     both = pair(student, reference, probe, D_IN, D_IN)
     student.call("transfer_weights", both.source, both.target)
 

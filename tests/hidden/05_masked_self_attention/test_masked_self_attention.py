@@ -162,13 +162,13 @@ def test_attends_within_each_item_of_a_batch(student, reference, probe):
 
 @check("SelfAttention", points=0.1, layer="laws", rules=("dtype",))
 def test_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("SelfAttention", D), probe.normal(T, D))
 
 
 @check("SelfAttention", points=0.2, layer="laws")
 def test_knows_no_order_of_tokens(student, reference, probe):
-    """Tokens in another order give the same context vectors in that order."""
+    """Tokens in a different order give the same context vectors in that order."""
     yours, _, _ = both_modules(student, reference, probe, "SelfAttention")
     x, order = probe.normal(T, D), torch.tensor([3, 0, 5, 4, 1, 2])
 
@@ -196,7 +196,7 @@ def test_can_be_trained(student, reference, probe):
 
 @check("SelfAttention", points=0.4, layer="forbidden", rules=("no_ready_attention",))
 def test_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
     x = probe.normal(T, D)
 
@@ -232,14 +232,14 @@ def test_mask_of_eight_is_the_documented_one(student, documented):
 
 @check("causal_mask", points=0.4, layer="probe")
 def test_mask_is_right_for_any_size(student):
-    """The mask is right for any number of tokens, also for a single one."""
+    """The mask is right for any number of tokens, including a single one."""
     for size in (1, 2, 5, 13):
         same_mask(student, size)
 
 
 @check("causal_mask", points=0.2, layer="probe", hidden="a table of the public sizes would pass")
 def test_mask_is_right_for_unseen_sizes(student, probe):
-    """The mask is right for numbers of tokens that no student knows."""
+    """The mask is right for hidden numbers of tokens."""
     for size in (6 + probe.seed % 5, 14 + probe.seed % 11):
         same_mask(student, size)
 
@@ -321,7 +321,7 @@ def test_masked_hides_the_future_in_each_item(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.4, layer="probe")
 def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
-    """A mask that hides other tokens than the future works as well."""
+    """A mask that hides tokens other than the future works as well."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
     x = probe.normal(T, D, scale=SMALL)
     some = (probe.uniform(T, T) < 0.5).float().fill_diagonal_(1)  # every token sees at least itself
@@ -332,7 +332,7 @@ def test_masked_obeys_the_mask_it_is_given(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.1, layer="laws", rules=("dtype",))
 def test_masked_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     attention = student.new("MaskedSelfAttention", D)
     keeps_dtype(attention, probe.normal(T, D), past(T))
 
@@ -385,7 +385,7 @@ def test_masked_can_be_trained(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_masked_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
     x = probe.normal(T, D, scale=SMALL)
 

@@ -49,8 +49,7 @@ SOURCES = (
         exercise="Attention",
         swaps=((K, "k = self.W_k(encodings_for_q)"), (V, "v = self.W_v(encodings_for_q)")),
         explanation=(
-            "Queries, keys and values all come from encodings_for_q, which is self-attention "
-            "again."
+            "Queries, keys and values all come from encodings_for_q, which is self-attention again."
         ),
         question="Which of the three sources does your forward never use?",
     ),
@@ -238,8 +237,7 @@ PADDING = (
         exercise="padding_mask",
         swaps=(("< lengths.unsqueeze(-1)", "== lengths.unsqueeze(-1) - 1"),),
         explanation=(
-            "Only the last token of each row is True; every token that is not padding must be "
-            "True."
+            "Only the last token of each row is True; every token that is not padding must be True."
         ),
         question="How many True values does a row of length 3 need?",
     ),

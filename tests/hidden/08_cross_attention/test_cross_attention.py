@@ -139,13 +139,13 @@ def test_attention_takes_any_mask(student, reference, probe):
 
 @check("Attention", points=0.1, layer="laws", rules=("dtype",))
 def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     keeps_dtype(student.new("Attention", D_MODEL), *sources(probe))
 
 
 @check("Attention", points=0.2, layer="laws")
 def test_attention_hears_nothing_from_what_is_hidden(student, reference, probe):
-    """A change of hidden keys and values changes nothing; without a mask it does."""
+    """Changing hidden keys and values has no effect; without a mask it has."""
     yours, ours = both_attentions(student, reference, probe)
     q, k, v = sources(probe)
     mask = torch.ones(T_Q, T_K)
@@ -204,7 +204,7 @@ def test_attention_passes_gradients_on(student, reference, probe):
 
 @check("Attention", points=0.4, layer="forbidden", rules=("no_ready_attention",))
 def test_attention_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = both_attentions(student, reference, probe)
     given = sources(probe)
 
@@ -255,7 +255,7 @@ def test_mask_keeps_tokens_and_hides_padding(student):
 
 @check("padding_mask", points=0.9, layer="probe", hidden="a table of the public lengths would pass")
 def test_mask_of_unseen_lengths(student, probe):
-    """The mask is right for lengths that no student knows."""
+    """The mask is right for hidden lengths."""
     longest = 8 + probe.seed % 9
     lengths = [1 + probe.seed % longest, longest - 1, 2 + probe.seed % 5]
 
@@ -384,7 +384,7 @@ def test_cross_attention_skips_padding(student, reference, probe):
 
 @check("CrossAttention", points=0.1, layer="laws", rules=("dtype",))
 def test_cross_attention_keeps_the_dtype(keeps_dtype, student, probe):
-    """In float64 the result is float64, in float32 it is float32."""
+    """Float64 inputs give a float64 result, and float32 inputs give float32."""
     attention = student.new("CrossAttention", D_DECODER, D_ENCODER, D_OUT)
     keeps_dtype(attention, probe.normal(B, T_Q, D_DECODER), probe.normal(B, T_K, D_ENCODER))
 
@@ -406,7 +406,7 @@ def test_cross_attention_takes_padding_as_if_cut_off(student, reference, probe):
 
 @check("CrossAttention", points=0.15, layer="laws")
 def test_cross_attention_without_padding_needs_no_mask(student, reference, probe):
-    """A mask that keeps everything changes nothing, and no mask is kept for the next call."""
+    """A mask that keeps everything has no effect, and no mask is stored for the next call."""
     yours, ours = both_crossings(student, reference, probe)
     given = states(probe)
     expected = ours(*given)
@@ -466,7 +466,7 @@ def test_cross_attention_passes_gradients_on(student, reference, probe):
 
 @check("CrossAttention", points=0.5, layer="forbidden", rules=("no_ready_attention",))
 def test_cross_attention_is_built_by_hand(student, reference, probe):
-    """Attention is computed step by step, not by torch's ready attention."""
+    """Attention is computed step by step, not by torch's ready-made attention."""
     yours, ours = both_crossings(student, reference, probe)
     given = [*states(probe), torch.tensor(rows([2, 4], T_K))]
 

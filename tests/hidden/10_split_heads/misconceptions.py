@@ -45,8 +45,7 @@ MISCONCEPTIONS = (
         swaps=(("heads.transpose(1, 2)", "heads.transpose(2, 3)"),),
         explanation="The last two axes are swapped, (B, T, d, H), instead of heads and tokens.",
         question=(
-            "After the split the axes are B, T, H, d. Which two must be swapped to give B, H, T, "
-            "d?"
+            "After the split the axes are B, T, H, d. Which two must be swapped to give B, H, T, d?"
         ),
     ),
     Misconception(
@@ -511,8 +510,7 @@ MISCONCEPTIONS = (
             "head size."
         ),
         question=(
-            "After the split the axes are B, H, T, d. Over which of them does a dot product add "
-            "up?"
+            "After the split the axes are B, H, T, d. Over which of them does a dot product add up?"
         ),
     ),
     Misconception(

@@ -95,14 +95,16 @@ format_version = 1
 
 [[rule]]
 name = "dtype"
-sentence = "Results have the dtype of what goes in."
+sentence = "Results have the dtype of the inputs."
 methods = []
+whole_stage = true
 
 [[rule]]
 name = "refuses"
 sentence = """A `ValueError` that the docstring promises is checked for, \\
 and this sentence is so long that it takes two lines."""
 methods = ["refuses"]
+stated_by = "Raises an error"
 '''
 UNRULED = '''"""Two tiny things."""
 
@@ -118,10 +120,7 @@ class Scale:
     learned.
     """
 '''
-LAST = (
-    "- Documented values and general properties count as soon as the results are right for other "
-    "inputs\n  too."
-)
+LAST = f"- {stubs.OTHER_INPUTS}"
 BOTH = '@check("double", points=1, rules=("dtype",))\ndef test_a(): ...\n'
 BOTH += '@check("Scale", points=1, rules=("dtype",))\ndef test_b(): ...\n'
 
@@ -358,25 +357,24 @@ def docstring(text: str, name: str = "") -> str:
     return ast.get_docstring(found[0] if name else tree) or ""
 
 
-def test_a_rule_of_several_exercises_stands_in_the_modules_docstring(stage: Stage):
-    """It follows a title, and no other docstring has it."""
+def test_a_rule_of_the_whole_stage_is_in_the_docstring_of_the_module(stage: Stage):
+    """It follows a title, without a list of exercises, and no other docstring has it."""
     stub = stubs.add_rules(UNRULED, stage, BOTH)
 
     assert docstring(stub) == (
-        "Two tiny things.\n\nRules, which are graded like the results:\n\n"
-        f"- Results have the dtype of what goes in.\n{LAST}"
+        f"Two tiny things.\n\n{stubs.TITLE}\n\n- Results have the dtype of the inputs.\n{LAST}"
     )
     assert stub.count("Results have") == 1
 
 
 @pytest.mark.parametrize("name", ["double", "Scale"])
-def test_a_rule_of_one_exercise_stands_in_its_docstring(stage: Stage, name: str):
+def test_a_rule_of_one_exercise_is_in_its_docstring(stage: Stage, name: str):
     """A docstring of one line grows, and a long sentence takes several lines."""
     suite = f'@check("{name}", points=1, rules=("refuses",))\ndef test_a(): ...\n'
     stub = stubs.add_rules(UNRULED, stage, suite)
 
     assert "so long" not in docstring(stub)
-    assert docstring(stub, name).endswith("so long that it\ntakes two lines.")
+    assert " ".join(docstring(stub, name).split()).endswith("so long that it takes two lines.")
     assert max(map(len, stub.splitlines())) <= stubs.WIDTH
 
 
@@ -400,6 +398,25 @@ def test_a_rule_of_an_unknown_exercise_is_refused(stage: Stage):
         stubs.add_rules(UNRULED, stage, suite)
 
 
+def test_a_rule_that_an_author_has_stated_is_not_written_again(stage: Stage):
+    """The words of `stated_by` in a docstring state the rule in the author's own way."""
+    suite = '@check("double", points=1, rules=("refuses",))\ndef test_a(): ...\n'
+    by_hand = UNRULED.replace("Twice x.", "Twice x. Raises an error\n    for text.\n    ")
+    stub = stubs.add_rules(by_hand, stage, suite)
+
+    assert docstring(stub, "double") == "Twice x. Raises an error\nfor text."
+    assert list(stubs.unstated(stub, suite, read_rules(stage.rules))) == []
+
+
+def test_a_sentence_continues_the_last_line_of_a_docstring(stage: Stage):
+    """The lines that the author wrote stay as they are."""
+    suite = '@check("double", points=1, rules=("refuses",))\ndef test_a(): ...\n'
+    by_hand = UNRULED.replace("Twice x.", "Twice x.\n\n    For any x\n    at all.\n    ")
+    stub = stubs.add_rules(by_hand, stage, suite)
+
+    assert docstring(stub, "double").startswith("Twice x.\n\nFor any x\nat all. A `ValueError` ")
+
+
 def test_a_rule_that_the_stub_does_not_state_is_found(stage: Stage):
     """Line breaks in the stub make no difference."""
     known = read_rules(stage.rules)
@@ -408,3 +425,4 @@ def test_a_rule_that_the_stub_does_not_state_is_found(stage: Stage):
 
     assert list(stubs.unstated(stub, suite, known)) == []
     assert list(stubs.unstated(stub, BOTH, known)) == ["dtype"]
+    assert list(stubs.unstated(UNRULED, suite, known)) == ["refuses"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from autograder.diagnosis.naming import SAME_ERROR
 from autograder.diagnosis.observation import Failure, Observation
 from autograder.errors import CourseError
 from autograder.sandbox.faults import Raised
@@ -78,7 +79,7 @@ def test_a_mistake_in_a_module_is_named(grader: Grader, kind: str, old: str, new
 
 
 def test_a_mistake_that_only_raises_is_named(grader: Grader):
-    """The sentence first says which mistakes end in the exception, and then what it means.
+    """The sentence first names the mistakes that raise the exception, and then explains it.
 
     Without a product, or without the transposition, the same sizes meet in the next product.
     """
@@ -86,8 +87,8 @@ def test_a_mistake_that_only_raises_is_named(grader: Grader):
     explanations = {one.explanation for one in found.values()}
 
     assert {one.misconception for one in found.values()} == {"step_missing / transposed"}
-    assert all("are multiplied whose sizes do not fit" in one for one in explanations)
-    assert all(one.startswith("Same error as: Either: ") for one in explanations)
+    assert all("The sizes of two matrices do not fit in a product" in one for one in explanations)
+    assert all(one.startswith("Either: ") and SAME_ERROR in one for one in explanations)
 
 
 def test_a_refusal_of_what_is_right_is_named(grader: Grader):

@@ -1,6 +1,7 @@
 """Programs that explain failed checks, as diagnoses."""
 
 from autograder.diagnosis.naming import (
+    SAME_ERROR,
     Mistake,
     name_alike,
     name_both,
@@ -16,7 +17,7 @@ def mistake(kind: str, explanation: str, question: str = "Why?") -> Mistake:
 
 
 SCALE = mistake("scale_missing", "Not scaled.", "By what?")
-AXIS = mistake("softmax_axis", "Another axis.", "Which axis?")
+AXIS = mistake("softmax_axis", "The wrong axis.", "Which axis?")
 
 
 def several(count: int, kind: str = "scale_missing") -> list[Mistake]:
@@ -29,13 +30,14 @@ def test_of_each_group_the_first_is_named():
     assert one_of_each_group([SCALE, SCALE, AXIS]) == [SCALE, AXIS]
 
 
-def test_two_that_fit_are_both_said():
-    """A student reads both."""
+def test_two_mistakes_that_fit_are_both_named_once():
+    """The title of two mistakes is the whole explanation, so nothing is printed twice."""
     named = name_alike([SCALE, AXIS])
 
     assert named is not None
     assert named.misconception == "scale_missing / softmax_axis"
-    assert named.explanation == "Either: Not scaled. Or: Another axis."
+    assert named.explanation == "Either: Not scaled. Or: The wrong axis."
+    assert named.title + named.beyond_title == named.explanation
 
 
 def test_of_many_only_a_common_kind_is_said():
@@ -47,13 +49,13 @@ def test_of_many_only_a_common_kind_is_said():
     assert name_alike([*several(3), AXIS]) is None
 
 
-def test_a_mistake_known_by_its_exception_is_said_to_end_in_it():
-    """Only that is certain."""
+def test_a_mistake_found_by_its_exception_is_named_with_that_reason():
+    """The sentence says that the mistake raises the same error, which is all that is certain."""
     named = name_same_error([SCALE], refused=False)
 
     assert named is not None
-    assert named.explanation == "Same error as: Not scaled."
-    assert named.title == "Same error as: Not scaled"
+    assert named.explanation == f"Not scaled. {SAME_ERROR}"
+    assert named.title == "Not scaled"
 
 
 def test_an_unlikely_kind_is_not_said_beside_a_likely_one():
@@ -98,5 +100,6 @@ def test_two_mistakes_are_said_one_after_the_other():
     named = name_both(scale, axis)
 
     assert named.misconception == "scale_missing + softmax_axis"
-    assert named.explanation.endswith("First: Not scaled. Then: Another axis.")
+    assert named.explanation.endswith("First: Not scaled. Second: The wrong axis.")
+    assert named.title + named.beyond_title == named.explanation
     assert named.hint == "By what?"

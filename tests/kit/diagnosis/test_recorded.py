@@ -10,6 +10,7 @@ from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.diagnostician import Source, diagnose
 from autograder.diagnosis.live import LiveSource, channel_of
+from autograder.diagnosis.naming import SAME_ERROR
 from autograder.diagnosis.observation import Failure
 from autograder.diagnosis.recorded import recorded_source
 from autograder.grading.suite_runner import SuiteRunner, open_suites
@@ -80,8 +81,8 @@ def test_fingerprints_and_code_name_the_same_kind(course: Course):
     kinds = kinds_of(stage, solution_channel(stage.solution))
     both = said_by_both(course, stage, [(kind.exercise, kind.channel) for kind in kinds])
     said = [[decided(number, one) for one in pair] for number, pair in enumerate(both)]
-    titles = [one.title for code, _ in said for one in code.values()]
+    sentences = [one.explanation for code, _ in said for one in code.values()]
 
     assert [code for code, numbers in said if code != numbers] == []
     assert sum(bool(code) for code, _ in said) > 100
-    assert any(title.startswith("Same error as") for title in titles)
+    assert any(SAME_ERROR in sentence for sentence in sentences)

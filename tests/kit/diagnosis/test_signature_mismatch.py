@@ -72,9 +72,15 @@ def layer(arguments: str, forward: str = "self, x, mask=None") -> str:
     [
         pytest.param("self, d_in, d_out, bias=False", "does not take qkv_bias", id="other-keyword"),
         pytest.param("self, d_in, d_out", "does not take qkv_bias", id="no-keyword"),
-        pytest.param("self, d_in, d_out, qkv_bias, n_heads", "requires others", id="one-more"),
-        pytest.param("self, d_in, qkv_bias", "takes others by position", id="other-places"),
-        pytest.param("self, config, *, qkv_bias", "takes fewer by position", id="a-config"),
+        pytest.param(
+            "self, d_in, d_out, qkv_bias, n_heads", "requires different arguments", id="one-more"
+        ),
+        pytest.param(
+            "self, d_in, qkv_bias", "takes different arguments by position", id="other-places"
+        ),
+        pytest.param(
+            "self, config, *, qkv_bias", "takes fewer arguments by position", id="a-config"
+        ),
     ],
 )
 def test_other_arguments_of_a_class_are_named(arguments: str, reason: str):
@@ -151,7 +157,7 @@ def test_a_mask_of_the_students_own_is_not_the_one_that_is_passed():
     code = "def hide_future(scores):\n    return scores.masked_fill(torch.ones(2, 3), 0)\n"
     said = sentence(code, lambda student: student.call("hide_future", SCORES))
 
-    assert said == "This step needs a mask of booleans, and yours holds numbers."
+    assert said == "This step needs a mask of booleans, but your mask holds numbers."
 
 
 def test_other_names_of_parameters_are_explained():

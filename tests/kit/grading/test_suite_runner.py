@@ -497,7 +497,7 @@ def test_a_carried_check_says_what_to_mend(graded: Graded, write_course):
     check = exercise_of(result, "quadruple").checks[0]
 
     assert (check.outcome, check.status, check.points) == (Outcome.PASSED, Status.OK, 2.0)
-    assert check.message == "Right, given your double: fix that first."
+    assert check.message == "Correct, given your double; fix that first."
     assert check.diagnosis is None
     assert result.carried == 4.0
 

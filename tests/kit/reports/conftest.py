@@ -49,7 +49,7 @@ def failed_check(check: MakeCheck, weights: Grid, diagnosis: Diagnosis) -> Check
 @pytest.fixture
 def carried_check(check: MakeCheck) -> CheckResult:
     """A check worth two points that passed, given the mistake in another exercise."""
-    return check(given="half", message="Right, given your half: fix that first.")
+    return check(given="half", message="Correct, given your half; fix that first.")
 
 
 @pytest.fixture

@@ -332,7 +332,7 @@ def test_points_that_are_carried_forward_are_counted_apart(
     assert page.count("of which 2 by error carried forward") == 1
     assert "2 points, 1 check passed: right, given your half" in page
     assert "carried forward</span>" in page
-    assert "Right, given your half: fix that first." in page
+    assert "Correct, given your half; fix that first." in page
 
 
 class Read(HTMLParser):
@@ -546,7 +546,7 @@ def test_a_card_says_what_its_points_are_given(
     card = form(exercise_feedback(submission(carried_check)), points=True)
     text = " ".join(re.sub("<[^>]*>", "", card).split())
 
-    assert "Right, given your half: fix that first." in text
+    assert "Correct, given your half; fix that first." in text
     assert "right, given your half" in text
     assert "2 of 2 points, of which 2 by error carried forward" in text
 

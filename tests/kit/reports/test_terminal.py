@@ -126,7 +126,7 @@ def test_checks_that_add_nothing_are_counted(
     text = feedback_text(tiny, submission(*[stub] * 10), 80, colour=False)
 
     assert text.count("NotImplementedError") == 1
-    assert "9 more ended like the one before" in text
+    assert "9 more failed in the same way" in text
 
 
 def self_check(tiny: Course, result: SubmissionResult, width: int = 80) -> str:

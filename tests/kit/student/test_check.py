@@ -107,7 +107,7 @@ def test_a_kind_of_mistake_is_named_without_the_course(check, handed_out, soluti
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
-    said = "The parameters are drawn from a narrow normal distribution."
+    said = "The parameters are drawn from the wrong distribution, a narrow normal one."
     assert said in " ".join(result.output.split())
 
 
@@ -117,8 +117,8 @@ def test_an_exception_of_a_kind_is_named_without_the_course(check, handed_out, s
     result = check(handed_out)
 
     said = " ".join(result.output.split())
-    assert "must equal the second last of the second" in said
-    assert "The two axes of the keys are not exchanged although they must be." in said
+    assert "must equal the second to last size of the second" in said
+    assert "The two axes of the keys are not swapped, but they must be." in said
 
 
 def test_a_clone_offers_its_hidden_suite(check, pytestconfig):

@@ -98,7 +98,9 @@ def test_see_mend_and_catch(hunt: Hunt, solution: str):
     assert "What is wrong in this picture?\n  1  Some row does not sum to one." in asked
     assert "Not quite. The smallest weight is 0." in refused
     assert "✓ Right. Some row does not sum to one." in seen
-    assert "The softmax runs over the queries, not over the keys" in " ".join(open_still.split())
+    assert "The softmax runs over the queries; it must run over the keys" in " ".join(
+        open_still.split()
+    )
     assert "Now write a test" in mended
     assert "does not pass on your own module" in failing
     assert "Your test catches 1 of 3 mistakes." in some

@@ -205,7 +205,7 @@ def test_a_result_without_gradients_is_no_exception_of_the_code(
     with pytest.raises(Fault) as caught:
         student.gradients(name, torch.ones(2), cotangent=cotangent)
 
-    assert caught.value.public.startswith(f"{name} returned a result of another type or shape")
+    assert caught.value.public.startswith(f"{name} returned a result of the wrong type or shape")
     assert "raised" not in caught.value.message
 
 

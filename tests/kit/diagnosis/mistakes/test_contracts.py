@@ -50,25 +50,25 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
         """
 The result is `x` itself, unchanged.
     return x
-The result has the dtype float64, not the one that is asked for.
+The result has the wrong dtype, float64.
     return (head(x, kind) if kind else x).to(torch.float64)
 The result is cut from the graph: no gradient flows back from it.
     return (head(x, kind) if kind else x).detach()
-`kind` has another default value than documented.
+The default value of `kind` differs from the documented one.
     def wanted(x, kind='randn'):
-`kind` has no effect: its value is always the same.
+`kind` has no effect, because a fixed value is used instead.
     return head(x, 'rand') if 'rand' else x
-The two cases of `kind` are exchanged.
+The two cases of `kind` are swapped.
     return x if kind else head(x, kind)
-Nothing is returned: the result is computed, at most, and then lost.
+The function returns None, so its result is lost.
     return None
 Only the first entry of the result's first axis is returned.
     return (head(x, kind) if kind else x)[0]
-The result has one axis too many, of size one, in front.
+The result has one axis of size one too many, in front.
     return (head(x, kind) if kind else x).unsqueeze(0)
-The result is transposed: its last two axes are exchanged.
+The result is transposed: its last two axes are swapped.
     return (head(x, kind) if kind else x).transpose(-2, -1)
-The first two axes of the result are one.
+The first two axes of the result are merged into one.
     return (head(x, kind) if kind else x).flatten(0, 1)
 """,
         id="case",
@@ -84,7 +84,7 @@ The first repetition is left out.
     pytest.param(
         LOOP,
         """
-The caller's `x` is overwritten.
+Your code overwrites the caller's `x`.
     return x.div_(n)
 """,
         id="loop",
@@ -92,13 +92,13 @@ The caller's `x` is overwritten.
     pytest.param(
         CHECKS,
         """
-True and False are exchanged in the result.
+True and False are swapped in the result.
     return ~(x < n)
-A limit itself is on the wrong side of its comparison.
+The limit itself is on the wrong side of the comparison.
     if n <= 0 or n > 3:
-A wrong value of `n` is not refused.
+A wrong value of `n` does not raise a ValueError.
     pass
-Right values of `n` are refused.
+Allowed values of `n` are refused.
     if True:
 """,
         id="checks",
@@ -106,9 +106,9 @@ Right values of `n` are refused.
     pytest.param(
         COPIES,
         """
-`W_query` stays as it was.
+`W_query` is not changed, but it must be.
     pass
-`W_key` is used where `W_query` must be.
+`W_key` is used where `W_query` must be used.
     x.W_query.copy_(n.W_key)
 """,
         id="copies",
@@ -116,9 +116,9 @@ Right values of `n` are refused.
     pytest.param(
         RESULT,
         """
-No gradient flows back through the queries: what they come from is never trained.
+No gradient flows back through the queries, so the layers that compute them are not trained.
     queries = (x * 2).detach()
-`mask` is used also where the caller passes none.
+`mask` is used even if the caller does not pass it.
     if True:
 """,
         id="result",
@@ -126,7 +126,7 @@ No gradient flows back through the queries: what they come from is never trained
     pytest.param(
         PAIR,
         """
-The first and the second result are exchanged.
+The first and the second result are swapped.
     return ((x, x + 1)[1], (x, x + 1)[0])
 """,
         id="pair",
@@ -158,11 +158,15 @@ def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
-        pytest.param("if n < 0:", "A wrong value of `n` is not refused.", id="argument"),
         pytest.param(
-            "T = x.shape[0]\n    if self.n < T:", "A wrong size of `x` is not refused.", id="size"
+            "if n < 0:", "A wrong value of `n` does not raise a ValueError.", id="argument"
         ),
-        pytest.param("if self.n:", "A case that must be refused is not refused.", id="neither"),
+        pytest.param(
+            "T = x.shape[0]\n    if self.n < T:",
+            "A wrong size of `x` does not raise a ValueError.",
+            id="size",
+        ),
+        pytest.param("if self.n:", "Wrong arguments do not raise a ValueError.", id="neither"),
     ],
 )
 def test_a_check_is_said_by_what_it_is_about(code: str, sentence: str):

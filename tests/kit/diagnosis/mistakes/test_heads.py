@@ -25,19 +25,19 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         TURNED,
         """
-The second and the third axis are not exchanged although they must be.
+The second and the third axis are not swapped, but they must be.
     queries = x.view(1, 2, 3, 4)
 The queries are not split into heads.
     queries = x
-Neighbouring features go to different heads; each head must get one block.
+Neighbouring features go to different heads; each head must get one block of features.
     queries = x.view(1, 2, 4, 3).transpose(-1, -2).transpose(1, 2)
-The keys of the first item of the batch stand for those of all items.
+The keys of the first item in the batch are used for all items.
     keys = (lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(queries)
-The keys of the first head stand for those of all heads.
+The keys of the first head are used for all heads.
     keys = (lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(queries)
-Two sizes of the shape of `x` are exchanged.
+Two sizes in the shape of `x` are swapped.
     queries = x.view(2, 1, 3, 4).transpose(1, 2)
-The features of `x` are not cut into heads.
+The features of `x` are not split into heads.
     queries = x.transpose(1, 2)
 """,
         id="turned",
@@ -45,11 +45,11 @@ The features of `x` are not cut into heads.
     pytest.param(
         CONCATENATED,
         """
-The results of the heads are put together along the first axis, not along the last axis.
+The heads are concatenated along the first axis; it must be the last axis.
     return torch.cat([x, x], dim=0)
-The heads are added up, so no later step can distinguish them.
+The heads are added up, so no later step can tell them apart.
     return sum([x, x])
-The result of the first head stands for all of them.
+The result of the first head is used for all heads.
     return torch.cat([[x, x][0]] * len([x, x]), dim=-1)
 """,
         id="concatenated",
@@ -57,9 +57,9 @@ The result of the first head stands for all of them.
     pytest.param(
         SPLIT,
         """
-The scores of the first item of the batch stand for those of all items.
+The scores of the first item in the batch are used for all items.
     scores = (lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(x.view(1, 2, H, d))
-The scores of the first head stand for those of all heads.
+The scores of the first head are used for all heads.
     scores = (lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(x.view(1, 2, H, d))
 """,
         id="split",
@@ -82,15 +82,15 @@ def test_sizes_are_said_by_what_they_count():
     """A size that no name explains is one of two."""
     made = made_by(heads, SPLIT)
 
-    assert made["The numbers of heads and of features of a head are exchanged."] == (
+    assert made["The numbers of heads and features of a head are swapped."] == (
         "H, d = ((3, 4)[1], (3, 4)[0])"
     )
-    assert made["Two sizes of the shape of `x` are exchanged."] == "scores = x.view(2, 1, H, d)"
+    assert made["Two sizes in the shape of `x` are swapped."] == "scores = x.view(2, 1, H, d)"
 
 
 def test_axes_are_said_by_their_places():
-    """Which two axes must be exchanged is seen in the solution."""
+    """The solution shows which two axes must be swapped."""
     made = made_by(heads, TURNED)
 
     assert made["The queries are not split into heads."] == "queries = x"
-    assert "The second and the third axis are not exchanged although they must be." in made
+    assert "The second and the third axis are not swapped, but they must be." in made

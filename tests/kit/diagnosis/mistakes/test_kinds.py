@@ -76,7 +76,7 @@ def test_a_variant_has_its_own_sentence_and_maybe_its_own_question():
     size = wording_at("scale_wrong_power.size", {"what": "the scores"})
 
     assert compared.explanation == "The keys are compared with themselves."
-    assert compared.question == "With what must the keys be compared?"
+    assert compared.question == "What must the keys be compared with?"
     assert size.question == KINDS["scale_wrong_power"].question
 
 

@@ -23,23 +23,23 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         MASKED,
         """
-Nothing is hidden: the result is the one without a mask.
+The mask has no effect: the result is the same as without a mask.
     masked = scores
-What must be hidden is visible, and what must be visible is hidden.
+The mask is inverted: visible tokens are hidden, and hidden tokens are visible.
     masked = scores.masked_fill(~hidden, float('-inf'))
 Hidden scores are low, but not low enough: hidden tokens keep a small weight.
     masked = scores.masked_fill(hidden, -20.0)
-The mask hides queries where it must hide keys.
+The mask hides queries; it must hide keys.
     masked = scores.masked_fill(hidden.transpose(-2, -1), float('-inf'))
-The mask of the first item applies to all items.
+The mask of the first item is used for all items.
     masked = scores.masked_fill(hidden[:1], float('-inf'))
-The caller's `scores` is overwritten.
+Your code overwrites the caller's `scores`.
     masked = scores.masked_fill_(hidden, float('-inf'))
-Weights are hidden after the softmax, so those that remain no longer sum to one.
+The weights are hidden after the softmax, so the remaining weights no longer sum to one.
     masked = scores; return torch.softmax(masked, dim=-1).masked_fill(hidden, 0.0)
 Each token also sees the one after it.
     hidden = torch.ones(3, 3).triu(2) == 1
-The mask is the wrong triangle: tokens see the later ones, not the earlier ones.
+The mask is the wrong triangle: tokens see later tokens instead of earlier ones.
     hidden = torch.ones(3, 3).tril(-1) == 1
 All tokens are hidden: the triangle leaves nothing visible.
     hidden = torch.ones(3, 3) == 1
@@ -49,7 +49,7 @@ All tokens are hidden: the triangle leaves nothing visible.
     pytest.param(
         UNMASKED,
         """
-Later tokens are hidden, which this exercise does not ask for.
+Later tokens are hidden, but this exercise does not ask for it.
     return (lambda s: s.masked_fill(torch.ones_like(s).triu(1) == 1, float('-inf')))(x).softmax(1)
 """,
         id="unmasked",
@@ -57,11 +57,11 @@ Later tokens are hidden, which this exercise does not ask for.
     pytest.param(
         PADDED,
         """
-The mask hides queries where it must hide keys.
+The mask hides queries; it must hide keys.
     return scores.masked_fill(mask.unsqueeze(-2).transpose(-2, -1), float('-inf'))
-The mask gets no new axis, so that its entries meet those of another axis.
+The mask gets no new axis, so its entries are aligned with the wrong axis.
     return scores.masked_fill(mask, float('-inf'))
-The mask gets its axis in front, so that its entries meet those of another axis.
+The mask gets its new axis in front, so its entries are aligned with the wrong axis.
     return scores.masked_fill(mask.unsqueeze(0), float('-inf'))
 """,
         id="padded",

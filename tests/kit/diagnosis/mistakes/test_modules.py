@@ -41,27 +41,27 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         LAYERS,
         """
-A seed is set inside, so the caller's seed has no effect.
+Your code sets a seed, so the caller's seed has no effect.
     if True:; torch.default_generator.manual_seed(0); self.W_query = nn.Linear(d, d, bias=qkv_bias)
-There is no buffer `mask`; an attribute does not move with its module.
+`mask` is not a buffer, and a plain attribute does not move with its module.
     self.mask = torch.ones(d)
-Layers have a bias, whatever `qkv_bias` is.
+`qkv_bias` has no effect: the layers always have a bias.
     self.W_query = torch.nn.Linear(d, d, bias=True); self.W_key = torch.nn.Linear(d, d, bias=True)
-`out_proj` has a bias, unlike documented.
+`out_proj` has a bias, which differs from the docstring.
     self.out_proj = torch.nn.Linear(d, d, bias=True)
-The probability of being kept is used as that of being dropped.
+The probability of keeping a weight is used as the probability of dropping it.
     self.dropout = nn.Dropout(1 - dropout)
 `W_query` is not created.
     pass
-`W_query` is frozen, although it must be trained.
+`W_query` is frozen, but it must be trainable.
     self.W_query = nn.Linear(d, d, bias=qkv_bias).requires_grad_(False)
 Nothing is dropped in training.
     return torch.softmax(keys, dim=-1)
 Weights are also dropped in eval mode.
     return torch.nn.functional.dropout(torch.softmax(keys, dim=-1), self.dropout.p, training=True)
-Dropout applies to the scores, before the softmax; it belongs to the attention weights.
+Dropout is applied to the scores before the softmax; it must be applied to the attention weights.
     return torch.softmax(self.dropout(keys), dim=-1)
-The weight of `W_key` is multiplied as it is stored; the layer transposes it.
+The weight of `W_key` is multiplied as it is stored; it must be transposed first.
     keys = x @ self.W_key.weight
 The bias of `W_key` has no effect.
     keys = x @ self.W_key.weight.T
@@ -71,19 +71,19 @@ The bias of `W_key` has no effect.
     pytest.param(
         DRAWN,
         """
-The parameters are drawn from the normal distribution.
+The parameters are drawn from the wrong distribution, the normal one.
     self.q = nn.Parameter(torch.randn(a, b)); self.k = nn.Parameter(torch.randn(a, b))
-The two sizes of `q` are exchanged.
+The two sizes of `q` are swapped.
     self.q = nn.Parameter(torch.rand(b, a))
-`q` is drawn in the transposed shape, so that its numbers are elsewhere.
+`q` is drawn in the transposed shape, so its numbers are in the wrong places.
     self.q = nn.Parameter(torch.rand(b, a).T)
-`q` is drawn from the normal distribution.
+`q` is drawn from the wrong distribution, the normal one.
     self.q = nn.Parameter(torch.randn(a, b))
-The parameters are drawn in the transposed shape, so that numbers are elsewhere.
+The parameters are drawn in the transposed shape, so their numbers are in the wrong places.
     self.q = nn.Parameter(torch.rand(b, a).T); self.k = nn.Parameter(torch.rand(b, a).T)
-The two sizes of the parameters are exchanged.
+The two sizes of the parameters are swapped.
     self.q = nn.Parameter(torch.rand(b, a)); self.k = nn.Parameter(torch.rand(b, a))
-All parameters come from one draw, so that they get other numbers.
+All parameters come from one draw, so they get the wrong numbers.
     self.q = nn.Parameter((_drawn := torch.rand(2, a, b))[0]); self.k = nn.Parameter(_drawn[1])
 """,
         id="drawn",
@@ -91,7 +91,7 @@ All parameters come from one draw, so that they get other numbers.
     pytest.param(
         HEADS,
         """
-All heads are one and the same module, so that they share their weights.
+All heads are the same module, so they share their weights.
     self.heads = nn.ModuleList([Head(d, dropout)] * len(range(heads)))
 """,
         id="heads",
@@ -99,15 +99,15 @@ All heads are one and the same module, so that they share their weights.
     pytest.param(
         USED,
         """
-The weight of `W_q` is multiplied as it is stored; the layer transposes it.
+The weight of `W_q` is multiplied as it is stored; it must be transposed first.
     return x @ self.W_q.weight @ self.W_k(x).T
 The bias of `W_q` has no effect.
     return x @ self.W_q.weight.T @ self.W_k(x).T
-The weight of `W_k` is multiplied as it is stored; the layer transposes it.
+The weight of `W_k` is multiplied as it is stored; it must be transposed first.
     return self.W_q(x) @ (x @ self.W_k.weight).T
 The bias of `W_k` has no effect.
     return self.W_q(x) @ (x @ self.W_k.weight.T).T
-The weights of the layers are multiplied as they are stored; a layer transposes its weight.
+The weights of the layers are multiplied as they are stored; they must be transposed first.
     return x @ self.W_q.weight @ (x @ self.W_k.weight).T
 The biases of the layers have no effect.
     return x @ self.W_q.weight.T @ (x @ self.W_k.weight.T).T
@@ -128,8 +128,8 @@ def test_other_code_has_none():
     assert made_by(modules, "def wanted(n: int):\n    pass\n") == {}
 
 
-def test_parameters_are_created_in_another_order():
-    """With a seed, each gets the numbers of another one."""
-    sentence = "The parameters are created in another order (`k`, `q`), so with the same seed they "
+def test_parameters_are_created_in_the_wrong_order():
+    """With a seed, each parameter gets the numbers of a different one."""
+    sentence = "The parameters are created in the wrong order (`k`, `q`), so with the same seed "
 
-    assert f"{sentence}get other numbers." in made_by(modules, DRAWN)
+    assert f"{sentence}they get the wrong numbers." in made_by(modules, DRAWN)

@@ -37,19 +37,19 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         PRODUCTS,
         """
-The scores are transposed: row i holds those of key i with every query.
+The scores are transposed: row i holds the scores of key i with every query.
     scores = (queries @ keys.T).transpose(-2, -1)
 The queries are compared with themselves.
     scores = queries @ queries.transpose(-2, -1)
-Features are compared with features, not tokens with tokens.
+Features are compared with features; tokens must be compared with tokens.
     scores = keys.T @ queries
-The queries are not multiplied by the keys: there is no product.
+The queries are not multiplied by the keys: the product is missing.
     scores = queries
-The features are multiplied one by one, and their products are not added up.
+The features are multiplied one by one, but their products are not added up.
     scores = queries.unsqueeze(-2) * keys.T.transpose(-2, -1).unsqueeze(-3)
-`x` is compared with itself: queries and keys have no effect.
+`x` is compared with itself, so queries and keys have no effect.
     scores = x @ x.transpose(-2, -1)
-The sum runs over the features, not over the tokens.
+The sum runs over the features; it must run over the tokens.
     return (weights.unsqueeze(-1) * values).sum(-1)
 """,
         id="products",
@@ -57,9 +57,9 @@ The sum runs over the features, not over the tokens.
     pytest.param(
         NAMES,
         """
-The keys are used where the queries must be.
+The keys are used as queries.
     keys = keys
-`x` itself is used where the queries must be.
+`x` is used directly as the queries, without a projection.
     keys = x
 """,
         id="names",
@@ -67,11 +67,11 @@ The keys are used where the queries must be.
     pytest.param(
         LAYERS,
         """
-The queries and the keys are exchanged: row i of the scores belongs to key i.
+The queries and the keys are swapped: row i of the scores belongs to key i.
     queries = self.W_key(x); keys = self.W_query(x)
-The inputs themselves are the queries: `W_query` has no effect.
+The inputs are used directly as the queries, so `W_query` has no effect.
     queries = x
-`out_proj` has no effect: what goes in comes out unchanged.
+`out_proj` has no effect: its input is returned unchanged.
     return queries @ keys.T
 """,
         id="layers",
@@ -79,9 +79,9 @@ The inputs themselves are the queries: `W_query` has no effect.
     pytest.param(
         ATTENDED,
         """
-The queries and the keys are exchanged: row i of the scores belongs to key i.
+The queries and the keys are swapped: row i of the scores belongs to key i.
     return torch.softmax(keys @ queries.T, dim=-1) @ values
-Only `queries` counts: it stands in for `keys` and `values` as well.
+Only `queries` has an effect: it is also used in place of `keys` and `values`.
     return torch.softmax(queries @ queries.T, dim=-1) @ queries
 """,
         id="attended",
@@ -89,7 +89,7 @@ Only `queries` counts: it stands in for `keys` and `values` as well.
     pytest.param(
         CALLED,
         """
-`x` and `rows` are exchanged where they are handed on.
+`x` and `rows` are passed in the wrong order.
     return made(rows, x, columns) + y
 """,
         id="called",
@@ -111,7 +111,7 @@ def test_other_code_has_none():
 def test_one_layer_makes_two_quantities_of_different_inputs():
     """Of one input, one quantity is used for another."""
     code = LAYERS.replace("x: Tensor", "x: Tensor, y: Tensor").replace("W_key(x)", "W_key(y)")
-    sentence = "`W_key` makes the queries as well: `W_query` has no effect."
+    sentence = "`W_key` also computes the queries, so `W_query` has no effect."
 
     assert made_by(projections, code)[sentence] == "queries = self.W_key(x)"
     assert sentence not in made_by(projections, LAYERS)

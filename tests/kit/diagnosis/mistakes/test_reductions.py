@@ -28,9 +28,9 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         DIVIDED,
         """
-The divisor is taken along the first axis, not along the last axis.
+The divisor is taken along the first axis; it must be taken along the last axis.
     return x / x.sum(dim=0, keepdim=True)
-What must be normalised is not divided by its own sum.
+The entries are not divided by their own sum.
     return x
 """,
         id="divided",
@@ -38,11 +38,11 @@ What must be normalised is not divided by its own sum.
     pytest.param(
         MEAN,
         """
-The mean is taken along the second axis, not along the first axis.
+The mean is taken along the second axis; it must be taken along the first axis.
     return x.mean(dim=1)
-No mean is taken.
+The mean is missing.
     return x
-A sum stands where a mean must be.
+A sum is used; it must be a mean.
     return x.sum(dim=0)
 """,
         id="mean",
@@ -50,9 +50,9 @@ A sum stands where a mean must be.
     pytest.param(
         LOOP,
         """
-A sum stands where a product must be.
+A sum is computed; it must be a product.
     return total + x
-Only the last term is kept: the terms are not added up.
+Only the last term is kept; the terms must be added up.
     total = x[:i + 1]
 """,
         id="loop",
@@ -81,6 +81,7 @@ def test_other_code_has_none():
 
 def test_the_axis_that_is_right_is_no_mistake():
     """Only other axes are tried."""
-    assert "The mean is taken along the first axis, not along the first axis." not in made_by(
-        reductions, MEAN
+    assert (
+        "The mean is taken along the first axis; it must be taken along the first axis."
+        not in made_by(reductions, MEAN)
     )

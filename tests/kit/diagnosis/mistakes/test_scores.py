@@ -37,23 +37,23 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
         """
 The scores are not divided by the square root of the key size.
     return torch.softmax(scores, dim=-1)
-All in all the scores are divided by the size of a key, not by its square root.
+In total, the scores are divided by the key size instead of its square root.
     return torch.softmax(scores / keys.shape[-1], dim=-1)
-All in all the scores are divided by half the size of a key, not by its square root.
+In total, the scores are divided by half the key size instead of its square root.
     return torch.softmax(scores / (keys.shape[-1] * 0.5), dim=-1)
-All in all the scores are divided by twice the size of a key, not by its square root.
+In total, the scores are divided by twice the key size instead of its square root.
     return torch.softmax(scores / keys.shape[-1] / 2, dim=-1)
-The scores are divided by the square root of the size of the last axis of `scores`.
+The scores are divided by the root of the size of the last axis of `scores`, not of the key size.
     return torch.softmax(scores / scores.shape[-1] ** 0.5, dim=-1)
-The scale comes after the softmax, so the weights of a query no longer sum to one.
+The scale is applied after the softmax, so the weights of a query no longer sum to one.
     return torch.softmax(scores, dim=-1) / keys.shape[-1] ** 0.5
-The softmax runs over the queries, not over the keys: each column sums to one.
+The softmax runs over the queries; it must run over the keys. Now each column sums to one.
     return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-2)
-The scores are used as weights: no softmax makes them positive and sum to one.
+The scores are used as weights; a softmax must first make them positive, with a sum of one.
     return scores / keys.shape[-1] ** 0.5
 The softmax is taken twice, which makes the weights more alike.
     return torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)
-The divisor loses its axis, so broadcasting lines it up with another one.
+The divisor loses its axis, so broadcasting aligns it with the wrong axis.
     return (lambda e: e / e.sum(dim=-1))(torch.exp(scores / keys.shape[-1] ** 0.5))
 The scores have the opposite sign: the least similar token gets the largest weight.
     return torch.softmax(-(scores / keys.shape[-1] ** 0.5), dim=-1)
@@ -63,7 +63,7 @@ The scores have the opposite sign: the least similar token gets the largest weig
     pytest.param(
         PLAIN,
         """
-The scores are scaled, which this exercise does not ask for.
+The scores are scaled, but this exercise does not ask for it.
     return torch.softmax(scores / scores.shape[-1] ** 0.5, dim=-1)
 """,
         id="plain",
@@ -71,9 +71,9 @@ The scores are scaled, which this exercise does not ask for.
     pytest.param(
         STABLE,
         """
-Nothing is subtracted before the exponential, so that large scores overflow.
+The maximum is not subtracted before the exponential, so large scores overflow.
     return torch.exp(scores)
-Powers of two stand where exponentials must be.
+Powers of two are used; they must be powers of e, the exponentials.
     return 2 ** (scores - scores.amax(dim=-1))
 """,
         id="stable",
@@ -81,7 +81,7 @@ Powers of two stand where exponentials must be.
     pytest.param(
         NORMALIZED,
         """
-The divisor loses its axis, so broadcasting lines it up with another one.
+The divisor loses its axis, so broadcasting aligns it with the wrong axis.
     exponentials = torch.exp(scores - scores.max()); return exponentials / exponentials.sum(dim=dim)
 """,
         id="normalized",
@@ -89,11 +89,11 @@ The divisor loses its axis, so broadcasting lines it up with another one.
     pytest.param(
         WRITTEN_OUT,
         """
-Powers of two stand where exponentials must be.
+Powers of two are used; they must be powers of e, the exponentials.
     exponentials = 2 ** scores
-Nothing takes the exponentials of the scores.
+The exponentials of the scores are not taken.
     exponentials = scores
-The scores stand in one place where their exponentials must be.
+In one place the scores themselves are used; their exponentials must be used.
     return scores / exponentials.sum(dim)
 """,
         id="written-out",
@@ -101,11 +101,11 @@ The scores stand in one place where their exponentials must be.
     pytest.param(
         MIXED,
         """
-The mean of the weighted tokens is taken instead of their sum.
+The mean of the weighted tokens is taken; it must be their sum.
     return weights @ values / weights.shape[-1]
-The weights get a second softmax.
+The weights go through a second softmax.
     return torch.softmax(weights, dim=-1) @ values
-All weights of a query are equal, whatever its scores are.
+All weights of a query are equal; they must depend on its scores.
     return torch.full_like(weights, 1 / weights.shape[-1]) @ values
 """,
         id="mixed",

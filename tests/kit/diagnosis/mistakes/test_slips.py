@@ -34,9 +34,9 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         LOOP,
         """
-The function returns inside a loop, so that the loop ends in its first round.
+The function returns inside a loop, so the loop ends in its first round.
     return total; pass
-The result is alone in a tuple or a list; the exercise asks for the result itself.
+The result is wrapped in a tuple or a list; the exercise asks for the result itself.
     return (total,)
 The exception is returned as a result; it must be raised.
     return ValueError('negative')
@@ -50,9 +50,9 @@ The last repetition is left out.
     pytest.param(
         RANGE,
         """
-The function returns inside a loop, so that the loop ends in its first round.
+The function returns inside a loop, so the loop ends in its first round.
     return x; pass
-The result is alone in a tuple or a list; the exercise asks for the result itself.
+The result is wrapped in a tuple or a list; the exercise asks for the result itself.
     return (x,)
 """,
         id="range",
@@ -93,7 +93,7 @@ def test_other_code_has_none():
     ("parts", "kind", "sentence"),
     [
         pytest.param(
-            ("raise", "weights @ values,"), "result_in_tuple", "alone in a tuple", id="comma"
+            ("raise", "weights @ values,"), "result_in_tuple", "wrapped in a tuple", id="comma"
         ),
         pytest.param(
             ("raise", "[weights @ values]"), "result_in_tuple", "or a list", id="brackets"
@@ -115,8 +115,8 @@ def test_a_slip_is_named(parts: tuple[str, str], kind: str, sentence: str, grade
 @pytest.mark.parametrize(
     ("divisor", "sentence"),
     [
-        pytest.param("k.shape[-1]**1/2", "divided by twice the size of a key", id="no-brackets"),
-        pytest.param("(k.shape[-1]**1/2)", "divided by half the size of a key", id="outside"),
+        pytest.param("k.shape[-1]**1/2", "divided by twice the key size", id="no-brackets"),
+        pytest.param("(k.shape[-1]**1/2)", "divided by half the key size", id="outside"),
     ],
 )
 def test_a_power_that_is_no_root_is_named(divisor: str, sentence: str, grader: Grader):

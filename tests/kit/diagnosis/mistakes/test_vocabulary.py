@@ -57,20 +57,20 @@ def test_a_size_is_known_by_its_name(code: str, said: str):
 
 
 @pytest.mark.parametrize(
-    ("texts", "joined"),
+    ("sentences", "joined"),
     [
         (["A."], "A."),
         (["A.", "A."], "A."),
         (["A.", "B."], "Either: A. Or: B."),
     ],
 )
-def test_alternatives_are_said_once(texts: list[str], joined: str):
+def test_alternatives_are_said_once(sentences: list[str], joined: str):
     """Two mistakes with one sentence need no alternative."""
-    assert alternatives(texts, " ", more=False) == joined
+    assert alternatives(sentences, more=False) == joined
 
 
 def test_further_alternatives_are_mentioned():
-    """A reader knows that there are more."""
-    assert alternatives(["A.", "B."], " ", more=True).endswith(
-        "something else that shows the same."
+    """A reader learns that the list is not complete."""
+    assert alternatives(["A.", "B."], more=True).endswith(
+        "Or: a different mistake with the same result."
     )

@@ -55,11 +55,11 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         SUMMED,
         """
-Each row of the result is divided by its length, so that all lengths are one.
+Each row of the result is divided by its length, so all lengths become one.
     return torch.nn.functional.normalize(total, dim=-1)
-The result is divided by both lengths: it is a cosine.
+The result is divided by both lengths, which makes it a cosine.
     return total / (sum((v * v for v in a)) ** 0.5 * sum((v * v for v in b)) ** 0.5)
-A mean stands where a sum must be.
+A mean is used; it must be a sum.
     return total / len(a)
 """,
         id="summed",
@@ -67,15 +67,15 @@ A mean stands where a sum must be.
     pytest.param(
         COMPARED,
         """
-A softmax turns the result into weights, which this exercise does not ask for.
+A softmax is applied, but this exercise does not ask for it.
     return torch.softmax(x[:T, :size] @ x.T, dim=-1)
 `x` is added to the result.
     return x[:T, :size] @ x.T + x
 `size` has no effect.
     return x[:T, :2] @ x.T
-The number of tokens is always the same number, whatever the input is.
+The number of tokens is always the same number; it must depend on the input.
     T = 2
-The number of tokens is read from the first axis of `x`, not from the second axis.
+The number of tokens is read from the first axis of `x`; it must be read from the second axis.
     T = x.shape[0]
 """,
         id="compared",
@@ -83,11 +83,11 @@ The number of tokens is read from the first axis of `x`, not from the second axi
     pytest.param(
         FUNCTION,
         """
-The softmax does not get the axis along which it runs.
+The softmax is called without the axis along which it must run.
     return torch.softmax(scores)
-The mask and the number that fills hidden scores are exchanged.
+The mask and the fill value are swapped.
     scores = x.masked_fill(-torch.inf, x == 0)
-`lengths` is used as it comes, but a list is no tensor.
+`lengths` is used without conversion, but a list is not a tensor.
     pass
 """,
         id="function",
@@ -95,9 +95,9 @@ The mask and the number that fills hidden scores are exchanged.
     pytest.param(
         MODULE,
         """
-The module does not keep `dim` under the name by which it is read later.
+The module does not store `dim` under the name that is read later.
     pass
-Parameters are overwritten while torch records gradients, which it refuses.
+Parameters are overwritten while torch records gradients, which torch does not allow.
     if True:
 """,
         id="module",
@@ -120,8 +120,8 @@ def test_a_value_is_called_by_what_it_is():
     """Names of the solution are not in the sentences, but for those of arguments."""
     said = " ".join(made_by(wrong_steps, FUNCTION))
 
-    assert "The scores do not exist where they are used" in said
-    assert "A size of `x` does not exist where it is used" in said
+    assert "The scores do not exist yet where they are used" in said
+    assert "A size of `x` does not exist yet where it is used" in said
     assert "means" not in said
 
 
