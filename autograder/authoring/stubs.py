@@ -237,7 +237,7 @@ def add_rules(stub: str, stage: Stage, suite: str) -> str:
             msg = (
                 f"{stage.hidden_suite}: a check of the rule {name!r} names the exercise "
                 f"{unknown[0]!r}, which stage.toml lacks. Write it as a text, or as a constant "
-                "that is assigned on a line of its own."
+                "that is assigned on a separate line."
             )
             raise CourseError(msg)
     lines = stub.split("\n")

@@ -59,8 +59,8 @@ def name_same_error(
 ) -> Diagnosis | None:
     """Name the mistakes that raise the same exception, which many others may raise.
 
-    *refused* says that the code itself raised it, as a refusal: just that is certain then, whatever
-    the reason is. An exception says less than numbers do: unlikely kinds come last. If it
+    *refused* says that the code itself raised it, as a refusal: only that is certain then, not the
+    reason. An exception says less than numbers do: unlikely kinds come last. If it
     *broadcasts*, any two tensors may have raised it, and several kinds are about different steps.
     """
     if refused:

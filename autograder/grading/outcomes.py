@@ -30,7 +30,7 @@ NOT_YET = "This is right, but it counts only if the result is also right for oth
 class CheckOutcome:
     """Builds the result of one check; *reveal* says how much of it students may read.
 
-    A check of the *public* suite shows everything: its inputs are no secret, and the code that it
+    A check of the *public* suite shows everything: its inputs are not secret, and the code that it
     runs is the reader's own. *problems* are the statements that failed during the import.
     """
 
@@ -100,7 +100,7 @@ class CheckOutcome:
 
     @property
     def shows_values(self) -> bool:
-        """Whether values, and what the code chose to say, may stand beside the check."""
+        """Whether values, and text that the code chose, may appear next to the check."""
         revealed = self._reveal.documented_values and not self.check.spec.layer.hidden
         return revealed or self._public
 
@@ -241,7 +241,7 @@ def notices_of(
 ) -> tuple[str, ...]:
     """Describe the statements that failed, and those that rebind one of *exercises*.
 
-    What fails in a cell of the lab that was *given* to the student is no concern of theirs. The
+    What fails in a cell of the lab that was *given* to the student does not concern them. The
     sentences *unclear* say what the source does not show.
     """
     places = {f"cell {number}" for number in given}

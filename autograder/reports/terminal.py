@@ -30,7 +30,7 @@ from autograder.sanitize import line
 NARROWEST = 20  # columns; below it words break anyway
 WIDE = 60  # columns; below it names need the space of the states
 INDENT = 2
-BLOCKS = 20  # of a bar, which fits beside the points in 40 columns
+BLOCKS = 20  # of a bar, which fits next to the points in 40 columns
 MAX_PATH = 400  # characters; it is the student's own, and need not be short
 SHADES = " ░▒▓█"
 BLOCK = 3  # columns of a shaded cell, which is then about as wide as high

@@ -18,7 +18,7 @@ from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.noise import NOISE, PRINTED_NOISE, note_room
 
-FLOAT_NOISE = 20 * PRINTED_NOISE  # beside half a unit of a printed place
+FLOAT_NOISE = 20 * PRINTED_NOISE  # in addition to half a unit of a printed place
 # On hidden inputs, far above what einsum, loops or float64 inside change (the noise), and far below
 # what the least wrong formula changes (0.36 on inputs that are not small):
 PROBE_ATOL = 1e-4
@@ -34,7 +34,7 @@ def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
     answer = tensor_like(actual, tuple(expected.shape), what)
     same_dtype(answer, expected.dtype, what)
     wanted = expected.detach()
-    if torch.equal(answer, wanted):  # so there is no NaN, and infinities are the expected ones
+    if torch.equal(answer, wanted):  # so NaN is excluded, and infinities are the expected ones
         return
     finite_like(answer, wanted, what)
     if wanted.dtype is torch.bool:  # torch can't subtract booleans

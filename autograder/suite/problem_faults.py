@@ -10,7 +10,7 @@ from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.sandbox.protocol import Problem, ProblemKind
 
 YOUR_MODULE = "Your module"  # names it in sentences
-# How the worker says that a result has no gradients: it is no tensor, or of the wrong shape.
+# How the worker says that a result has no gradients: it is not a tensor, or its shape is wrong.
 NO_GRADIENTS = ("expected a tensor, not ", "the result has shape ")
 LIMITS: Final[Mapping[ProblemKind, tuple[Status, str]]] = MappingProxyType(
     {

@@ -22,6 +22,6 @@ MISCONCEPTIONS = (
         exercise="mix",
         swaps=(("0.5 * a + 0.5 * b", "0.5 * a - 0.5 * b"),),
         explanation="The half of b is subtracted, not added.",
-        question="Which sign stands between the two halves?",
+        question="Which sign is between the two halves?",
     ),
 )

@@ -12,7 +12,7 @@ T, D = 5, 7  # different sizes, so that no wrong axis fits by chance
 
 BY_HAND = frozenset(
     {"softmax", *READY_SOFTMAX} - {"logsumexp"}
-)  # the logarithm of a sum is no softmax
+)  # the logarithm of a sum is not a softmax
 WRITE_IT_OUT = "Write softmax out here: exponentials and a sum."
 
 ELEMENT_BY_ELEMENT = "Multiply element by element, in plain Python."
@@ -309,7 +309,7 @@ def test_softmax_stable_keeps_the_dtype(keeps_dtype, probe):
 @check("softmax_stable", points=0.3, layer="laws")
 def test_softmax_stable_survives_a_thousand(student, reference, probe):
     """Scores around 1000 and around -1000 give the weights that the same scores give around 0."""
-    scores = (probe.normal(3, T) * 8).round() / 8  # eighths: float32 keeps them beside 1000
+    scores = (probe.normal(3, T) * 8).round() / 8  # eighths: float32 keeps them next to 1000
     ours = reference.call("softmax_stable", scores, 1)
 
     for shift in (1000.0, -1000.0):

@@ -97,7 +97,7 @@ def multiplies(student, reference, probe):
 
 @pytest.fixture
 def are_causal_shares(student, reference):
-    """Return a check that the weights of visible tokens add up to 1, whatever comes later."""
+    """Return a check that the weights of visible tokens add up to 1 for any later tokens."""
 
     def compare(name):
         few, many = (tensor_like(student.call(name, T), (T, T)) for T in (5, 7))

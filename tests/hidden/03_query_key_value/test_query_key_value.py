@@ -7,7 +7,7 @@ from autograder.suite.checks import check, expect
 from autograder.suite.compare import agrees, same_dtype, tensor_like
 
 # All different, so that no wrong axis fits by chance; no root of a size is an easy number, so that
-# a scale fixed at 2 is no other mistake.
+# a scale fixed at 2 is not a different mistake.
 T, D_IN, D_K, D_V = 5, 7, 6, 3
 MODERATE = 0.5  # with larger inputs softmax saturates, and a wrong scale no longer shows
 ROLES = ("W_query", "W_key", "W_value")

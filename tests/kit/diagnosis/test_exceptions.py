@@ -103,7 +103,7 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     (
         "sizes_of_a_product",
         "torch.einsum('ij,jk->ik', A, A)",
-        "letter j stands for an axis of size",
+        "letter j is used for an axis of size",
     ),
     (
         "batches_of_a_product",
