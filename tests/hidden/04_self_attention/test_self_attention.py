@@ -398,9 +398,9 @@ BOTH = ("SelfAttention_v1", "SelfAttention_v2")
 class Pair:
     """A source with *weights*, a target, and what the target should give for *x* afterwards.
 
-    A mistake in one of the two classes is not a mistake of transfer_weights: the source's layers get
-    right weights and no bias, regardless of its constructor. A target whose parameters have
-    other names is judged by its output.
+    A mistake in one of the two classes is not a mistake of transfer_weights: the source's layers
+    get right weights and no bias, regardless of its constructor. A target whose parameters have
+    other names is graded by its output.
     """
 
     def __init__(self, student, reference, weights, biases, x):
