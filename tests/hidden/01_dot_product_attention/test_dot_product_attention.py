@@ -144,7 +144,7 @@ def test_scores_for_query_gives_the_documented_scores(student, documented, input
 
 @check("scores_for_query", points=0.4, layer="probe", rules=("float32",))
 def test_scores_for_query_compares_any_query(student, reference, probe):
-    """A query that is not a token of the sequence is compared with every token too."""
+    """A query that is not a token of the sequence is also compared with every token."""
     for tokens in (T, 9):
         x, query = probe.normal(tokens, D, scale=1.5), probe.normal(D, scale=1.5)
         ours = reference.call("scores_for_query", x, query)

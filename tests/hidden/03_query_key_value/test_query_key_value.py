@@ -386,7 +386,7 @@ def test_mixes_for_one_query_as_documented(student, reference, documented, input
 
 @check("context_vectors", points=0.3, layer="probe")
 def test_mixes_at_any_size(student, reference, probe):
-    """On other sizes, also with as many tokens as features, each row of weights mixes the values
+    """For other sizes, even with as many tokens as features, each row of weights mixes the values
     of all tokens.
     """
     for tokens, size in ((T, D_V), (4, 4), (3, 6), (1, 2)):
@@ -491,9 +491,7 @@ def test_self_attention_keeps_the_dtype(keeps_dtype, probe):
 
 @check("self_attention", points=0.15, layer="laws")
 def test_order_of_the_tokens_does_not_matter(student, probe):
-    """Tokens in another order get the same context vectors in that order, and a single token gets
-    its own value.
-    """
+    """Reordered tokens get the same context vectors, reordered; a single token gets its value."""
     x, *weights = tokens_and_weights(probe)
     order = torch.tensor([3, 0, 4, 1, 2])
     context = tensor_like(student.call("self_attention", x, *weights), (T, D_V))
@@ -501,7 +499,7 @@ def test_order_of_the_tokens_does_not_matter(student, probe):
     agrees(
         student.call("self_attention", x[order], *weights),
         context[order],
-        "The result for another order",
+        "The result for a different order",
     )
     agrees(
         student.call("self_attention", x[:1], *weights),

@@ -92,7 +92,7 @@ def test_v1_frozen_draws_the_documented_matrices(student, documented):
 
 @check("SelfAttentionV1", points=0.2, layer="parameters", rules=("no_seeding",))
 def test_v1_frozen_draws_anew_under_another_seed(student, reference, probe):
-    """With any other seed and other sizes, the matrices are the draws of that seed."""
+    """With a different seed and different sizes, the matrices are the draws of that seed."""
     yours = student.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
     ours = reference.new("SelfAttentionV1", D_IN, D_OUT, seed=probe.seed)
 
@@ -234,7 +234,7 @@ def test_v1_knows_no_order_of_tokens(student, probe):
 
     context = tensor_like(attention(x), (T, D_OUT), "The result")
     expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
-    agrees(attention(x[order]), context[order], "The result for tokens in another order")
+    agrees(attention(x[order]), context[order], "The result for tokens in a different order")
 
 
 @check("SelfAttention_v1", points=0.1, layer="laws", rules=("inputs_unchanged",))

@@ -115,7 +115,7 @@ def test_makes_the_documented_layers(student, documented, encodings):
 
 @check("SelfAttention", points=0.3, layer="parameters", rules=("no_seeding",))
 def test_makes_other_layers_under_another_seed(student, reference, probe):
-    """With any other seed and another d_model, the weights are the draws of that seed."""
+    """With a different seed and d_model, the weights are the draws of that seed."""
     yours = student.new("SelfAttention", D, seed=probe.seed)
 
     same_draws(yours, reference.new("SelfAttention", D, seed=probe.seed))
@@ -142,7 +142,7 @@ def test_gives_a_single_token_its_documented_value(student, documented, encoding
 
 @check("SelfAttention", points=0.6, layer="probe")
 def test_computes_scaled_dot_product_attention(student, reference, probe):
-    """The result is right for another size, larger weights and hidden inputs of any length."""
+    """The result is right for a different size, larger weights and hidden inputs of any length."""
     yours, ours, _ = both_modules(student, reference, probe, "SelfAttention")
 
     for length in (T, T + 3, 1):
@@ -174,7 +174,7 @@ def test_knows_no_order_of_tokens(student, reference, probe):
 
     context = tensor_like(yours(x), (T, D))
     expect(context.abs().max() > 0, "The context vectors are zero for tokens that are not.")
-    agrees(yours(x[order]), context[order], "The result for tokens in another order")
+    agrees(yours(x[order]), context[order], "The result for tokens in a different order")
 
 
 @check("SelfAttention", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -275,7 +275,7 @@ def test_masked_makes_the_documented_layers(student, documented):
 
 @check("MaskedSelfAttention", points=0.2, layer="parameters", rules=("no_seeding",))
 def test_masked_makes_other_layers_under_another_seed(student, reference, probe):
-    """With any other seed and another d_model, the weights are the draws of that seed."""
+    """With a different seed and d_model, the weights are the draws of that seed."""
     yours = student.new("MaskedSelfAttention", D, seed=probe.seed)
 
     same_draws(yours, reference.new("MaskedSelfAttention", D, seed=probe.seed))
@@ -301,7 +301,7 @@ def test_masked_gives_values_where_each_sees_itself(student, documented, encodin
 
 @check("MaskedSelfAttention", points=0.5, layer="probe")
 def test_masked_hides_the_future(student, reference, probe):
-    """For another size and hidden inputs of several lengths, the causal mask hides the future."""
+    """For a new size and hidden inputs of several lengths, the causal mask hides the future."""
     yours, ours, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
 
     for length in (T, T - 1, 1):
@@ -351,7 +351,7 @@ def test_masked_first_sees_itself_and_last_sees_all(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.3, layer="laws")
 def test_masked_past_does_not_know_the_future(student, reference, probe):
-    """A change of the last token changes its own context vector and none before it."""
+    """Changing the last token changes its own context vector and no earlier one."""
     yours, _, _ = both_modules(student, reference, probe, "MaskedSelfAttention")
     x = probe.normal(T, D, scale=SMALL)
     other = torch.cat([x[:-1], probe.normal(1, D)])
@@ -364,7 +364,7 @@ def test_masked_past_does_not_know_the_future(student, reference, probe):
 
 @check("MaskedSelfAttention", points=0.1, layer="laws", rules=("inputs_unchanged",))
 def test_masked_leaves_input_and_mask_as_they_were(student, probe):
-    """The call does not change the input and the mask."""
+    """The call does not change the input or the mask."""
     attention = student.new("MaskedSelfAttention", D)
 
     kept = attention.keeps_inputs(probe.normal(T, D), past(T))

@@ -88,7 +88,7 @@ def test_scores_vary_alike_at_every_size(student, probe):
 
 @check("scaled_scores", points=0.2, layer="laws")
 def test_scores_of_a_row_belong_to_one_query(student, probe):
-    """A change of one query changes only its own row of its own item."""
+    """Changing one query changes only its own row in its own item."""
     queries, keys = probe.normal(B, T, HEAD), probe.normal(B, T, HEAD)
     others = queries.clone()
     others[1, 2] += 3
@@ -350,9 +350,7 @@ def test_head_keeps_the_items_of_a_batch_apart(student, reference, probe):
     together = tensor_like(yours(x), (B, T, HEAD), "The context")
     agrees(together, ours(x), "The context")
     for item in range(B):
-        agrees(
-            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
-        )
+        agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
     expect(yours.keeps_inputs(x), "AttentionHead changes the input that you pass to it.")
 
 

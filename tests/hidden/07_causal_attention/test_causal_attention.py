@@ -391,9 +391,7 @@ def test_attention_keeps_the_items_of_a_batch_apart(student, reference, probe):
     together = tensor_like(yours(x), (B, T, D_OUT), "The context")
     agrees(together, ours(x), "The context")
     for item in range(B):
-        agrees(
-            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
-        )
+        agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
     expect(yours.keeps_inputs(x), "CausalAttention changes the input that you pass to it.")
 
 
@@ -503,7 +501,7 @@ def test_weights_drop_each_on_its_own(student, reference, probe):
 
 @check("CausalAttention", points=0.2, layer="laws")
 def test_every_call_in_training_drops_anew(student, reference, probe):
-    """Each call in training drops different weights, also after a change to eval mode and back."""
+    """Each call in training drops different weights, even after a switch to eval mode and back."""
     yours, _, x = in_the_open(student, reference, probe)
     first = weights_left(yours, x, probe.seed) == 0
     second = weights_left(yours, x, probe.seed + 1) == 0

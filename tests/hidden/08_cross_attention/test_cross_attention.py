@@ -123,7 +123,7 @@ def test_attention_serves_a_batch(student, reference, probe):
 
 @check("Attention", points=0.4, layer="probe")
 def test_attention_takes_any_mask(student, reference, probe):
-    """A mask with a row for each query and a column for each key is applied, in a batch too."""
+    """A mask with a row for each query and a column for each key is applied, even in a batch."""
     flat = both_attentions(student, reference, probe)
     batched = both_attentions(student, reference, probe, 1, 2)
 
@@ -166,9 +166,9 @@ def test_attention_knows_no_order_among_the_asked(student, reference, probe):
     reordered = yours(q, k[key_order], v[key_order])
 
     context = tensor_like(yours(q, k, v), (T_Q, D_MODEL), "The context")
-    agrees(reordered, context, "The context with keys and values in another order")
+    agrees(reordered, context, "The context with keys and values in a different order")
     reordered = yours(q[query_order], k, v)
-    agrees(reordered, context[query_order], "The context with queries in another order")
+    agrees(reordered, context[query_order], "The context with queries in a different order")
     expect(context.abs().max() > 0, "The context is zero.")
 
 
@@ -192,7 +192,7 @@ def test_attention_leaves_seed_and_inputs_alone(student, reference, probe):
 
 @check("Attention", points=0.2, layer="gradients", rules=("gradients",))
 def test_attention_passes_gradients_on(student, reference, probe):
-    """Gradients reach all three sources and all three layers, with a mask too."""
+    """Gradients reach all three sources and all three layers, even with a mask."""
     yours, ours = both_attentions(student, reference, probe)
     given, back = sources(probe), probe.normal(T_Q, D_MODEL)
     names = ("encodings_for_q", "encodings_for_k", "encodings_for_v")
@@ -373,7 +373,7 @@ def test_cross_attention_attends_across(student, reference, probe):
 
 @check("CrossAttention", points=0.6, layer="probe")
 def test_cross_attention_skips_padding(student, reference, probe):
-    """With a padding mask, each item mixes the values of its own tokens only."""
+    """With a padding mask, each item mixes only the values of its own tokens."""
     yours, ours = both_crossings(student, reference, probe)
 
     for t_q, t_k, lengths in ((T_Q, T_K, [5, 2]), (3, 5, [1, 4, 3]), (1, 6, [2, 6, 1, 3])):
@@ -428,7 +428,9 @@ def test_cross_attention_hides_no_future(student, reference, probe):
 
     context = tensor_like(yours(decoder, encoder), (B, T_Q, D_OUT), "The context")
     agrees(
-        yours(decoder, encoder.flip(1)), context, "The context with encoder states in another order"
+        yours(decoder, encoder.flip(1)),
+        context,
+        "The context with encoder states in a different order",
     )
     changed = tensor_like(yours(decoder, others), (B, T_Q, D_OUT), "The context") != context
     expect(changed.any(-1).all(), "Some decoder token does not attend to the last encoder token.")
@@ -454,7 +456,7 @@ def test_cross_attention_leaves_seed_and_inputs_alone(student, reference, probe)
 
 @check("CrossAttention", points=0.3, layer="gradients", rules=("gradients",))
 def test_cross_attention_passes_gradients_on(student, reference, probe):
-    """Gradients reach both sequences and all three layers, with padding too."""
+    """Gradients reach both sequences and all three layers, even with padding."""
     yours, ours = both_crossings(student, reference, probe)
     given, back = states(probe), probe.normal(B, T_Q, D_OUT)
     names = ("decoder_states", "encoder_states")

@@ -176,7 +176,7 @@ def test_attention_reproduces_the_documented_context(student, documented, encodi
 
 @check("Attention", points=0.2, layer="probe")
 def test_attention_attends_with_any_weights(student, reference, probe):
-    """The result is right for other weights and three different encodings, also in a batch."""
+    """The result is right for other weights and three different encodings, even in a batch."""
     for batched in (False, True):
         yours, ours = attentions(student, reference, probe, ONE, heads=0, batched=batched)
         given = sources(probe, ONE, batched=batched)
@@ -186,7 +186,7 @@ def test_attention_attends_with_any_weights(student, reference, probe):
 
 @check("Attention", points=0.1, layer="probe")
 def test_attention_hides_what_the_mask_hides(student, reference, probe):
-    """With a mask of zeros and ones, the result is right for any weights, also in a batch."""
+    """With a mask of zeros and ones, the result is right for any weights, even in a batch."""
     s = ONE._replace(T_q=6)
     for batched in (False, True):
         yours, ours = attentions(student, reference, probe, s, heads=0, batched=batched)
@@ -417,7 +417,7 @@ def test_heads_have_layers_of_their_own(student, reference, probe):
 
 @check(MHA, points=0.3, layer="documented")
 def test_one_head_is_plain_attention(student, documented, encodings):
-    """Seeded with 42, one head gives the same as the documents' Attention, also with the mask."""
+    """Seeded with 42, one head gives the same as the documents' Attention, even with the mask."""
     attention = student.new(MHA, 2, 0, 1, 1, seed=42)
     mask = documented["001.mask"].tensor
     whole, masked = documented["001.sa.context"], documented["001.masked.context"]
@@ -457,7 +457,7 @@ def test_heads_serve_batches(student, reference, probe):
 
 @check(MHA, points=0.4, layer="probe")
 def test_heads_all_obey_the_mask(student, reference, probe):
-    """With a mask of zeros and ones, no head attends to hidden keys, also in a batch."""
+    """With a mask of zeros and ones, no head attends to hidden keys, even in a batch."""
     s = THREE._replace(T_q=5)
     for batched in (False, True):
         yours, ours = attentions(student, reference, probe, s, heads=s.H, batched=batched)

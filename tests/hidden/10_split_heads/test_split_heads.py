@@ -304,7 +304,7 @@ def test_heads_count_as_many_parameters_as_documented(student, documented):
 
         count = sum(torch.Size(shape).numel() for shape in shapes.values())
         sentence = f"For {d} features there are {count:,} parameters, not {wanted:,}."
-        expect(count == wanted, "The number of parameters is another.", message=sentence)
+        expect(count == wanted, "The number of parameters is wrong.", message=sentence)
 
 
 @check(NAME, points=0.9, layer="probe")
@@ -403,9 +403,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, reference, probe):
     together = tensor_like(yours(x), (FOUR.B, FOUR.T, FOUR.d_out), "The context")
     agrees(together, ours(x), "The context")
     for item in range(FOUR.B):
-        agrees(
-            yours(x[item : item + 1]), together[item : item + 1], "The result of an item on its own"
-        )
+        agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
     expect(yours.keeps_inputs(x), "The call changes its input.")
 
 
