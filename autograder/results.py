@@ -15,7 +15,6 @@ from msgspec.structs import force_setattr, replace
 from autograder.sanitize import (
     MAX_DIGITS,
     MAX_FILE_NAME,
-    MAX_MESSAGE,
     MAX_SENTENCE,
     MAX_WORD,
     digits,
@@ -31,6 +30,7 @@ MAX_NOTICES: Final = 20
 MAX_IGNORED: Final = 51  # 50 names, and how many more there are
 MAX_LIMITS: Final = 50  # five times as many as there are
 MAX_SIDE: Final = 8  # rows and columns of a grid
+MAX_TITLES: Final = 1200  # characters; several mistakes have the title "Either: ... Or: ..."
 MAX_TITLE: Final = 80  # characters, one line of a terminal; a longer sentence ends at a clause
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 _CLAUSE_END: Final = re.compile(
@@ -91,7 +91,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
         force_setattr(self, "explanation", lines(self.explanation))
         force_setattr(self, "hint", lines(self.hint))
         title = self.title or title_of(self.explanation)
-        force_setattr(self, "title", line(title, MAX_MESSAGE))
+        force_setattr(self, "title", line(title, MAX_TITLES))
 
     @property
     def misconceptions(self) -> list[str]:

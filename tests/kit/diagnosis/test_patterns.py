@@ -149,15 +149,15 @@ def test_an_axis_is_named_only_if_it_is_certain():
         patterns.find_pattern(W[:, None].expand(2, 2, 5, 5), W),
     )
 
-    assert missing.sentence == "The result has one axis too few."
-    assert extra.sentence == "The result has one axis too many."
+    assert missing.sentence == "The shape has one axis too few."
+    assert extra.sentence == "The shape has one axis too many."
 
 
 def test_axes_are_named_by_their_position():
     """The first axis of a tensor is called the first."""
     missing, exchanged = patterns.find_pattern(X.sum(1), X), patterns.find_pattern(X.mT, X)
 
-    assert missing.sentence == "The result has one axis too few: the second axis is missing."
+    assert missing.sentence == "The shape has one axis too few: the second axis is missing."
     assert exchanged.sentence == "The sizes of the second axis and the third axis are swapped."
 
 
@@ -192,15 +192,17 @@ def test_a_leak_names_query_and_key():
 @pytest.mark.parametrize(
     ("drawn", "excerpt"),
     [
-        pytest.param(lambda: torch.randn(3, 2), "torch.randn with seed 123, the first", id="randn"),
+        pytest.param(
+            lambda: torch.randn(3, 2), "torch.randn with seed 123 in the first", id="randn"
+        ),
         pytest.param(
             lambda: (torch.rand(3, 2), torch.rand(3, 2))[1],
-            "torch.rand with seed 123, the second",
+            "torch.rand with seed 123 in the second",
             id="order",
         ),
         pytest.param(
             lambda: nn.Linear(3, 2, bias=False).weight,
-            "nn.Linear with seed 123, the first",
+            "nn.Linear with seed 123 in the first",
             id="linear",
         ),
     ],
@@ -226,10 +228,10 @@ def test_the_documents_own_draws_are_recognised():
     values_ = printed["000.w_v"].tensor
 
     assert (
-        "nn.Linear with seed 42, the second draw" in patterns.find_pattern(keys, queries).sentence
+        "nn.Linear with seed 42 in the second draw" in patterns.find_pattern(keys, queries).sentence
     )
     assert (
-        "torch.randn with seed 1, the third draw"
+        "torch.randn with seed 1 in the third draw"
         in patterns.find_pattern(values_, X[0, :3, :2]).sentence
     )
 
@@ -245,7 +247,7 @@ def test_a_parameter_is_named():
     right = {"W_q": X, "W_k": W}
     found = patterns.find_pattern({"W_q": X, "W_k": W.mT}, right, "parameters")
 
-    assert found.sentence.startswith("W_k: These are the right values, transposed")
+    assert found.sentence.startswith("W_k: The values are right, but transposed")
     assert name_of({"W_q": X, "W_k": LOGITS.exp()}, right, "parameters") == ""
 
 

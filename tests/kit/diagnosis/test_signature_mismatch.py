@@ -88,7 +88,7 @@ def test_other_arguments_of_a_class_are_named(arguments: str, reason: str):
     said = sentence(layer(arguments), lambda student: student.new("Layer", 3, 2, qkv_bias=True))
 
     listed = "Layer takes d_in, d_out and qkv_bias (optional) in this course"
-    assert said == f"{listed}; yours {reason}."
+    assert said == f"{listed}; your version {reason}."
 
 
 def test_an_argument_that_may_be_left_out_is_named():
@@ -111,7 +111,7 @@ def test_other_arguments_of_forward_and_of_functions_are_named():
     )
 
     assert forward.startswith("The forward of Layer takes x and mask (optional) in this course")
-    assert function.startswith("hide takes scores and mask in this course; yours takes fewer")
+    assert function.startswith("hide takes scores and mask in this course; your version takes")
 
 
 def test_the_arguments_of_another_definition_are_not_meant():
