@@ -5,6 +5,7 @@ from typing import Final
 
 from autograder.diagnosis.mistakes import (
     contracts,
+    decoders,
     heads,
     masks,
     modules,
@@ -12,11 +13,21 @@ from autograder.diagnosis.mistakes import (
     reductions,
     scores,
     slips,
+    training,
     wrong_steps,
 )
 from autograder.diagnosis.mistakes.rewriting import Rewrite, Scope
 
 RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
+    training.kept_gradients,
+    training.kept_caches,
+    training.means,
+    decoders.variances,
+    decoders.epsilons,
+    decoders.repeated,
+    decoders.joined,
+    decoders.factors,
+    decoders.means_subtracted,
     scores.scale,
     scores.needless_scale,
     scores.softmax,
@@ -57,6 +68,7 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     modules.single,
     modules.all_drawn,
     modules.stored_weights,
+    decoders.last_activations,
     wrong_steps.extra_steps,
     wrong_steps.lengths,
     scores.weights,

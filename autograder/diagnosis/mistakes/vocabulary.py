@@ -4,6 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
+CACHE: Final = "cached keys and values"
 ROLES: Final = {
     "queries": ("q", "query", "queries"),
     "keys": ("k", "key", "keys"),
@@ -12,10 +13,23 @@ ROLES: Final = {
     "weights": ("weights", "attention_weights", "exponentials"),
     "context vectors": ("context", "contexts", "context_vectors"),
     "mask": ("mask", "visible", "hidden", "future", "tril", "padding_mask"),
+    "logits": ("logits",),
+    "targets": ("targets", "labels"),
+    "losses": ("loss", "losses"),
+    "logarithms of the sums": ("logsumexp", "logsumexps", "lse"),
+    "angles": ("angle", "angles", "theta"),
+    "cosines": ("cos", "cosines"),
+    "sines": ("sin", "sines"),
+    "variances": ("var", "variance", "variances"),
+    "normalized vectors": ("normed", "normalized", "normalised"),
+    CACHE: ("cache", "kv_cache", "past_key_values"),
+    "keys of the past": ("old_keys", "past_keys", "cached_keys"),
+    "values of the past": ("old_values", "past_values", "cached_values"),
 }
 
 BY_NAME: Final = {name: role for role, names in ROLES.items() for name in names}
 
+EPSILON: Final = ("eps", "epsilon")  # the small number below a root
 PROJECTIONS: Final = ("queries", "keys", "values")
 ORDINALS: Final = {
     0: "first",

@@ -1,0 +1,178 @@
+"""Mistakes in the other parts of a decoder: norms, positions, activations and caches."""
+
+import ast
+from collections.abc import Iterator
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Scope,
+    before,
+    input_site,
+    mistake,
+    name_of,
+    option,
+    put,
+    site_of,
+)
+from autograder.diagnosis.mistakes.vocabulary import CACHE, EPSILON, role_of
+
+ACTIVATIONS = ("relu", "gelu", "silu", "sigmoid", "tanh", "SiLU", "GELU", "ReLU")
+JOINS = ("cat", "concat", "concatenate", "stack", "hstack", "vstack")
+ROOTS = {"sqrt": "torch.sqrt(A) + E", "rsqrt": "1 / (torch.sqrt(A) + E)"}
+POWERS = {"0.5": "A ** 0.5 + E", "-0.5": "1 / (A ** 0.5 + E)"}
+
+
+def variances(scope: Scope) -> Iterator[Rewrite]:
+    """A variance that is divided by one less than the number of features."""
+    for site in scope.calls("var", "std", "var_mean", "std_mean"):
+        call = site.node
+        kept = [one for one in call.keywords if one.arg not in {"unbiased", "correction"}]
+        if len(kept) < len(call.keywords):
+            new = ast.copy_location(ast.Call(call.func, call.args, kept), call)
+            yield mistake("variance_unbiased", put(site, "NEW", NEW=new))
+    for site in scope.calls("mean"):
+        source, dim = input_site(site), option(site.node, "dim", 1)
+        if source and dim is not None and _is_difference(scope, _squared(source.node)):
+            keeps = ", keepdim=True" if option(site.node, "keepdim", 2) is not None else ""
+            text = f"X.sum(dim=D{keeps}) / (X.shape[D] - 1)"
+            yield mistake("variance_unbiased", put(site, text, X=source, D=dim))
+
+
+def epsilons(scope: Scope) -> Iterator[Rewrite]:
+    """The small number that is added to the root, not to what is below it."""
+    for site in scope.sites:
+        match site.node:
+            case ast.Call(func) if name_of(func) in ROOTS and (source := input_site(site)):
+                inside, template = source.node, ROOTS[name_of(func)]
+            case ast.BinOp(inside, ast.Pow(), power) if ast.unparse(power) in POWERS:
+                template = POWERS[ast.unparse(power)]
+            case _:
+                continue
+        match inside:
+            case ast.BinOp(left, ast.Add(), right) if name_of(right).lower() in EPSILON:
+                edit = put(site, f"({template})", A=left, E=right)
+                yield mistake("eps_outside_root", edit)
+
+
+def means_subtracted(scope: Scope) -> Iterator[Rewrite]:
+    """A mean that is subtracted where only the mean of the squares counts."""
+    for site in scope.calls("mean"):
+        source = input_site(site)
+        match _squared(source.node) if source else None:
+            case ast.Name(name) if name in scope.tensors:
+                text = f"{name} = {name} - {name}.mean(dim=-1, keepdim=True)"
+                yield mistake("step_extra.mean", before(scope.start, text))
+
+
+def last_activations(scope: Scope) -> Iterator[Rewrite]:
+    """An activation after the last layer as well."""
+    functions = [site.node.func for site in scope.calls(*ACTIVATIONS)]
+    for site in scope.of(ast.Return) if functions and not scope.is_constructor else ():
+        value = site.node.value
+        if isinstance(value, ast.Call) and name_of(value.func) not in ACTIVATIONS:
+            edit = put(site_of(site, site.node, "value"), "A(OLD)", A=functions[0])
+            yield mistake("step_extra.activation", edit)
+
+
+def factors(scope: Scope) -> Iterator[Rewrite]:
+    """A number that must multiply something, and does not."""
+    bounds = {id(bound) for site in scope.of(ast.Slice) for bound in ast.walk(site.node)}
+    for site in scope.of(ast.BinOp):
+        match site.node:
+            case node if id(node) in bounds:  # other rules say what a slice leaves out
+                continue
+            case ast.BinOp(left, ast.Mult(), _) if (number := _number(left)) is not None:
+                yield mistake("factor_missing", put(site, "-RIGHT" if number < 0 else "RIGHT"))
+            case ast.BinOp(_, ast.Mult(), right) if _number(right) is not None:
+                yield mistake("factor_missing", put(site, "LEFT"))
+    for site in scope.calls("arange"):
+        match site.node.args:
+            case [ast.Constant(0), end, ast.Constant(2)]:
+                yield mistake("factor_missing", put(site, "FUNC(END // 2)", END=end))
+
+
+def repeated(scope: Scope) -> Iterator[Rewrite]:
+    """Parts that are repeated in turn where each must be followed by its copies."""
+    for site in scope.calls("repeat_interleave"):
+        source, times = input_site(site), option(site.node, "repeats", 1)
+        dim = option(site.node, "dim", 2)
+        if source and times is not None and dim is not None:
+            yield _in_turn(put(site, "torch.cat([X] * N, dim=D)", X=source, N=times, D=dim))
+    for site in scope.calls("reshape", "view", "flatten"):
+        match site.node.func:
+            case ast.Attribute(ast.Call(ast.Attribute(inner, "expand" | "repeat"), sizes)):
+                if (found := _new_axis(inner)) and len(sizes) > found[1] > 0:
+                    tensor, axis = found
+                    text = f"torch.cat([X] * N, dim={axis - 1})"
+                    yield _in_turn(put(site, text, X=tensor, N=sizes[axis]))
+    for site in scope.of(ast.BinOp):
+        match site.node:
+            case ast.BinOp(ast.Call(func, [end]), ast.FloorDiv()) if name_of(func) == "arange":
+                yield _in_turn(put(site, "LEFT % (END // RIGHT)", END=end))
+
+
+def _in_turn(edit: Edit) -> Rewrite:
+    return mistake("repeat_for_interleave", edit)
+
+
+def joined(scope: Scope) -> Iterator[Rewrite]:
+    """Two parts that are joined in the other order."""
+    for site in scope.calls(*JOINS):
+        match site.node.args:
+            case [ast.Tuple([one, other]) | ast.List([one, other]), *_]:
+                edit = put(site_of(site, site.node.args, 0), "(B, A)", A=one, B=other)
+                if role_of(one) == CACHE or role_of(one).endswith("of the past"):
+                    role = role_of(other)
+                    what = f"new {role}" if role in {"keys", "values"} else "new entries"
+                    yield mistake("parts_exchanged.cache", edit, what=what)
+                else:
+                    yield mistake("parts_exchanged", edit)
+
+
+def _squared(node: ast.expr) -> ast.expr | None:
+    """Return what *node* is the square of."""
+    match node:
+        case ast.BinOp(base, ast.Pow(), ast.Constant(2)):
+            return base
+        case ast.Call(ast.Attribute(base, "pow"), [ast.Constant(2)]):
+            return base
+        case ast.Call(ast.Attribute(base, "square"), []):
+            return base
+        case ast.BinOp(left, ast.Mult(), right) if ast.dump(left) == ast.dump(right):
+            return left
+    return None
+
+
+def _is_difference(scope: Scope, node: ast.expr | None) -> bool:
+    """Whether *node* is a difference, or the name of one."""
+    match node:
+        case ast.BinOp(_, ast.Sub()):
+            return True
+        case ast.Name(name):
+            return isinstance(scope.locals.get(name), ast.BinOp) and _is_difference(
+                scope, scope.locals[name]
+            )
+    return False
+
+
+def _new_axis(node: ast.expr) -> tuple[ast.expr, int] | None:
+    """Return the tensor that gets a new axis in *node*, and which one."""
+    match node:
+        case ast.Call(ast.Attribute(tensor, "unsqueeze"), [ast.Constant(int(axis))]):
+            return tensor, axis
+        case ast.Subscript(tensor, ast.Tuple(parts)):
+            new = [at for at, one in enumerate(parts) if ast.unparse(one) == "None"]
+            if len(new) == 1:
+                return tensor, new[0]
+    return None
+
+
+def _number(node: ast.expr) -> float | None:
+    """Return the number that *node* writes."""
+    match node:
+        case ast.Constant(int(number) | float(number)):
+            return number
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(number) | float(number))):
+            return -number
+    return None

@@ -1,0 +1,165 @@
+"""Mistakes in norms, positions, activations and caches."""
+
+import pytest
+
+from autograder.diagnosis.mistakes import decoders
+from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
+
+UNBIASED = "The variance divides by one less than the number of features."
+OUTSIDE = "The small number is added to the root; it must be added to the variance below the root."
+IN_TURN = (
+    "The parts are repeated as a whole, as in 0, 1, 0, 1; "
+    "each part must be followed by its copies, as in 0, 0, 1, 1."
+)
+FACTOR = "A constant factor of the formula is missing."
+ORDER = "Two parts are joined in the wrong order."
+
+TORCH_VARIANCE = """
+class wanted(nn.Module):
+    def forward(self, x: Tensor):
+        mean = x.mean(dim=-1, keepdim=True)
+        variance = x.var(dim=-1, keepdim=True, unbiased=False)
+        return self.scale * (x - mean) / torch.sqrt(variance + self.eps)
+"""
+OWN_VARIANCE = """
+class wanted(nn.Module):
+    def forward(self, x: Tensor):
+        centred = x - x.mean(dim=-1, keepdim=True)
+        variance = centred.pow(2).mean(dim=-1, keepdim=True)
+        return centred * torch.rsqrt(variance + self.eps)
+"""
+RMS = """
+class wanted(nn.Module):
+    def forward(self, x: Tensor):
+        rms = ((x ** 2).mean(dim=-1) + self.eps) ** 0.5
+        return x / rms
+"""
+GROUPS = """
+def wanted(x: Tensor, num_heads: int):
+    return x.repeat_interleave(num_heads // x.shape[1], dim=1)
+"""
+EXPANDED = """
+def wanted(x: Tensor, num_heads: int):
+    B, G, T, d = x.shape
+    return x[:, :, None].expand(B, G, num_heads // G, T, d).reshape(B, num_heads, T, d)
+"""
+INDEXED = """
+def wanted(x: Tensor, num_heads: int):
+    return x[:, torch.arange(num_heads) // (num_heads // x.shape[1])]
+"""
+ANGLES = """
+def wanted(d: int, base: float):
+    return base ** (-2 * torch.arange(d // 2) / d)
+"""
+EVEN = """
+def wanted(d: int, base: float):
+    return 1 / base ** (torch.arange(0, d, 2) / d)
+"""
+BYTES = """
+def wanted(context_length: int, head_size: int):
+    return 2 * context_length * head_size
+"""
+CACHE = """
+def wanted(x: Tensor, cache: Tensor):
+    keys = torch.cat((cache[0], keys), dim=0)
+    return keys
+"""
+ROTATED = """
+def wanted(x: Tensor, cos: Tensor, sin: Tensor):
+    one, other = x[..., 0::2], x[..., 1::2]
+    return torch.stack((one * cos - other * sin, one * sin + other * cos), dim=-1).flatten(-2)
+"""
+FEED_FORWARD = """
+class wanted(nn.Module):
+    def forward(self, x: Tensor):
+        return self.linear2(torch.relu(self.linear1(x)))
+"""
+MADE = (
+    pytest.param(
+        TORCH_VARIANCE,
+        f"""
+{UNBIASED}
+variance = x.var(dim=-1, keepdim=True)
+{OUTSIDE}
+return self.scale * (x - mean) / (torch.sqrt(variance) + self.eps)
+""",
+        id="variance-of-torch",
+    ),
+    pytest.param(
+        OWN_VARIANCE,
+        f"""
+{UNBIASED}
+variance = centred.pow(2).sum(dim=-1, keepdim=True) / (centred.pow(2).shape[-1] - 1)
+{OUTSIDE}
+return centred * (1 / (torch.sqrt(variance) + self.eps))
+""",
+        id="variance-by-hand",
+    ),
+    pytest.param(
+        RMS,
+        f"""
+{OUTSIDE}
+rms = (x ** 2).mean(dim=-1) ** 0.5 + self.eps
+The mean is subtracted, which this exercise does not ask for.
+if True:; x = x - x.mean(dim=-1, keepdim=True); rms = ((x ** 2).mean(dim=-1) + self.eps) ** 0.5
+""",
+        id="root-mean-square",
+    ),
+    pytest.param(
+        GROUPS,
+        f"{IN_TURN}\nreturn torch.cat([x] * (num_heads // x.shape[1]), dim=1)",
+        id="repeat-interleave",
+    ),
+    pytest.param(
+        EXPANDED, f"{IN_TURN}\nreturn torch.cat([x] * (num_heads // G), dim=1)", id="expand"
+    ),
+    pytest.param(
+        INDEXED,
+        f"{IN_TURN}\n"
+        "return x[:, torch.arange(num_heads) % (num_heads // (num_heads // x.shape[1]))]",
+        id="index",
+    ),
+    pytest.param(ANGLES, f"{FACTOR}\nreturn base ** (-torch.arange(d // 2) / d)", id="angles"),
+    pytest.param(EVEN, f"{FACTOR}\nreturn 1 / base ** (torch.arange(d // 2) / d)", id="even"),
+    pytest.param(BYTES, f"{FACTOR}\nreturn context_length * head_size", id="bytes"),
+    pytest.param(
+        CACHE,
+        """
+The new keys come before those of the cache; the oldest token must come first.
+keys = torch.cat((keys, cache[0]), dim=0)
+""",
+        id="cache",
+    ),
+    pytest.param(
+        ROTATED,
+        f"""
+{ORDER}
+return torch.stack((one * sin + other * cos, one * cos - other * sin), dim=-1).flatten(-2)
+""",
+        id="rotated",
+    ),
+    pytest.param(
+        FEED_FORWARD,
+        """
+An activation follows the last layer as well; the exercise does not ask for it.
+return torch.relu(self.linear2(torch.relu(self.linear1(x))))
+""",
+        id="activation",
+    ),
+)
+
+
+@pytest.mark.parametrize(("code", "made"), MADE)
+def test_a_step_has_its_mistakes(code: str, made: str):
+    """Each has its sentence and its program."""
+    assert as_made(made).items() <= made_by(decoders, code).items()
+
+
+def test_a_mean_of_squares_is_no_variance_without_a_difference():
+    """RMSNorm subtracts nothing, so it has no variance that could be unbiased."""
+    assert UNBIASED not in made_by(decoders, RMS)
+
+
+def test_other_code_has_none():
+    """No rule fits what it does not know."""
+    assert made_by(decoders, "def wanted(n: int):\n    return n / 2\n") == {}
