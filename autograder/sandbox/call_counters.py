@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -17,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 MAX_COUNTED = 4_000  # different names in one call; an honest call has some dozens
 # Which of them exist depends on the version of Python; `threading` has its own references.
 STARTS = ("start_new_thread", "start_new", "start_joinable_thread")
+PRODUCTS = frozenset({"mm", "bmm", "mv", "dot", "linear", "addmm", "baddbmm", "addmv"})
 _Function = Callable[..., object]
 _Args = tuple[object, ...]
 _Kwargs = dict[str, object]
@@ -28,12 +30,15 @@ class CallCounters:
     def __init__(self) -> None:
         self.functions: Counter[str] = Counter()
         self.operators: Counter[str] = Counter()
+        self.products: Counter[str] = Counter()  # by "rows inner columns"
+        self.largest = 0  # numbers in a result, views of what was there already left out
         self.is_counting = False
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[None]:
         """Count the calls inside the context, from zero."""
-        self.functions, self.operators = Counter(), Counter()
+        self.functions, self.operators, self.products = Counter(), Counter(), Counter()
+        self.largest = 0
         self.is_counting = True
         try:
             with self._watching():
@@ -84,7 +89,7 @@ class FunctionCounter(TorchFunctionMode):
 
 
 class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's base is untyped
-    """Counts operators by name and by the size of their largest input."""
+    """Counts operators by name and by the size of their largest input, and measures results."""
 
     def __init__(self, counters: CallCounters) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's base is untyped
@@ -98,11 +103,36 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # to
     def __torch_dispatch__(
         self, func: _Function, types: object, args: _Args = (), kwargs: _Kwargs | None = None
     ) -> object:
-        counts = self._counters.operators
-        if self._counters.is_counting and len(counts) < MAX_COUNTED:
-            size = max((tensor.numel() for tensor in _tensors(args)), default=0)
-            counts[f"{func} {size}"] += 1
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        if self._counters.is_counting:
+            self._count(str(func), [*_tensors(args), *_tensors(kwargs)], result)
+        return result
+
+    def _count(self, name: str, given: list[Tensor], result: object) -> None:
+        counters = self._counters
+        if len(counters.operators) < MAX_COUNTED:
+            size = max((tensor.numel() for tensor in given), default=0)
+            counters.operators[f"{name} {size}"] += 1
+        kind = name.split(".")[1] if "." in name else ""
+        if kind in PRODUCTS and len(given) > 1 and len(counters.products) < MAX_COUNTED:
+            counters.products[_product(kind, given)] += 1
+        known = {_storage(tensor) for tensor in given}
+        new = (one.numel() for one in _tensors(result) if _storage(one) not in known)
+        counters.largest = max([counters.largest, *new])
+
+
+def _product(kind: str, given: list[Tensor]) -> str:
+    """Say how many rows, how wide and how many columns a product has; rows of all its matrices."""
+    left, right = given[:2] if kind == "linear" else given[-2:]
+    inner = left.shape[-1]
+    rows = left.numel() // inner if inner else 0
+    columns = right.shape[0 if kind == "linear" else -1] if right.ndim > 1 else 1
+    return f"{rows} {inner} {columns}"
+
+
+def _storage(tensor: Tensor) -> int:
+    """Return the address of the memory that *tensor* shares with its views."""
+    return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else 0  # noqa: SLF001  # an empty one has no other address
 
 
 def _tensors(value: object) -> Iterator[Tensor]:
@@ -111,3 +141,5 @@ def _tensors(value: object) -> Iterator[Tensor]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _tensors(item)
+    elif isinstance(value, dict):
+        yield from _tensors([*value.values()])

@@ -38,6 +38,7 @@ from autograder.sandbox.statements import StatementRunner, is_definition
 from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import Encoder, decode, differs
 
+COUNTED = ("functions", "operators", "products")
 MAX_REBOUND = 10  # names of classes, of all problems; more is no mistake of a student's
 _Parsed = tuple[tuple[bytes, ast.Module | None], ...]  # each cell as plain Python, and its tree
 
@@ -275,11 +276,12 @@ def _gradients(call: Call) -> object:
 
 
 def _operators(call: Call) -> object:
-    """Call, and count how often each torch function and operator ran, on which size."""
+    """Call, and count which torch functions and operators ran, and how large their results were."""
     counters = call.executor.counters
     with counters.counting():
         call.target(*call.args, **call.kwargs)
-    return {"functions": dict(counters.functions), "operators": dict(counters.operators)}
+    counted = {name: dict(getattr(counters, name)) for name in COUNTED}
+    return counted | {"largest": counters.largest}
 
 
 VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(

@@ -243,7 +243,7 @@ VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
 NAMES_OF: Final[Mapping[Verb, frozenset[str]]] = MappingProxyType(
     {
         "gradients": frozenset({"output", "gradients"}),
-        "operators": frozenset({"functions", "operators"}),
+        "operators": frozenset({"functions", "operators", "products", "largest"}),
     }
 )
 SHORT_VERBS: Final = frozenset({"has", "new", "mode", "load", "replace", "stand_in"})

@@ -1,9 +1,13 @@
 """Reads the values of an answer, which may be forged: what has another type is left out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from torch import Tensor
+
+AXES = ("rows", "inner", "columns")  # of a product
+MAX_DIGITS = 20  # of a size; the size of a tensor has at most 19
 
 
 class Gradients(NamedTuple):
@@ -17,17 +21,32 @@ class Gradients(NamedTuple):
 class Operators(NamedTuple):
     """How often what ran: torch functions by name, operators by (name, size of largest input).
 
-    *on_tensors* says whether the code got a tensor.
+    *on_tensors* says whether the code got a tensor. *products* counts matrix products by their
+    rows, inner width and columns, whatever called them. *largest* is the size of the largest
+    result, in numbers; a view or a slice of a tensor is no result.
     """
 
     functions: dict[str, int]
     operators: dict[tuple[str, int], int]
     on_tensors: bool = False
+    products: Mapping[tuple[int, ...], int] = MappingProxyType({})
+    largest: int = 0
 
     @property
     def total(self) -> int:
         """How many operators ran."""
         return sum(self.operators.values())
+
+    def products_over(self, width: int) -> int:
+        """Return how many numbers all products with this inner *width* gave.
+
+        It is the same for a product and for the transposed one, in one piece or head by head.
+        """
+        return sum(
+            rows * columns * count
+            for (rows, inner, columns), count in self.products.items()
+            if inner == width
+        )
 
     @property
     def is_idle(self) -> bool:
@@ -67,17 +86,34 @@ def read_gradients(answer: Any, inputs: int) -> Gradients:
 
 def read_operators(answer: Any, arguments: Iterable[Any]) -> Operators:
     """Read which operators ran in a call with these *arguments*."""
-    functions, operators = (
-        _counts(as_dict(answer).get(part)) for part in ("functions", "operators")
+    found = as_dict(answer)
+    functions, operators, products = (
+        _counts(found.get(part)) for part in ("functions", "operators", "products")
     )
-    on_tensors = any(isinstance(argument, Tensor) for argument in arguments)
+    largest = found.get("largest")
     return Operators(
-        functions, {_split(name): count for name, count in operators.items()}, on_tensors
+        functions,
+        {_split(name): count for name, count in operators.items()},
+        any(map(_holds_tensor, arguments)),
+        {_sizes(name): count for name, count in products.items() if len(_sizes(name)) == len(AXES)},
+        largest if type(largest) is int else 0,
     )
+
+
+def _holds_tensor(argument: Any) -> bool:
+    if isinstance(argument, dict):
+        argument = [*argument.values()]
+    if isinstance(argument, list | tuple):
+        return any(map(_holds_tensor, argument))
+    return isinstance(argument, Tensor)
 
 
 def _counts(found: Any) -> dict[str, int]:
     return {name: count for name, count in as_dict(found).items() if type(count) is int}
+
+
+def _sizes(name: str) -> tuple[int, ...]:
+    return tuple(int(size) for size in name.split() if size.isdecimal() and len(size) < MAX_DIGITS)
 
 
 def _split(name: str) -> tuple[str, int]:

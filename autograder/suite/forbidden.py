@@ -220,9 +220,38 @@ def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
 
 def keeps_operators(few: Operators, many: Operators, why: str) -> None:
     """Fail the check if more operators run on the longer input, or none on tensors."""
-    if few.is_idle and many.is_idle:
-        sentence = f"No tensor operation was seen while your code ran. {why}"
-        raise WrongAnswer(Status.FORBIDDEN, sentence)
+    _requires_work(few, many, why)
     counts = f"{few.total} tensor operations run on a short input and {many.total} on a longer one"
     public = f"More tensor operations run on a longer input than on a short one. {why}"
     expect(many.total <= few.total, public, Status.FORBIDDEN, message=f"{counts}. {why}")
+
+
+def keeps_products(few: Operators, many: Operators, width: int, why: str) -> None:
+    """Fail the check if products with this inner *width* give more numbers in the second call.
+
+    So a check finds what is projected again: the width of its inputs is no other width.
+    """
+    _requires_work(few, many, why)
+    counts = tuple(ran.products_over(width) for ran in (few, many))
+    public = f"More is multiplied than before. {why}"
+    message = (
+        f"Products with vectors of size {width} give {counts[0]} numbers in the first call and "
+        f"{counts[1]} in the second. {why}"
+    )
+    expect(counts[1] <= counts[0], public, Status.FORBIDDEN, message=message)
+
+
+def keeps_results_below(ran: Operators, size: int, why: str) -> None:
+    """Fail the check if an operator gives a result of *size* numbers or more, or none runs.
+
+    A view or a slice of a tensor is no result.
+    """
+    _requires_work(ran, ran, why)
+    message = f"An operation gives a result of {ran.largest} numbers. {why}"
+    expect(ran.largest < size, f"A result is too large. {why}", Status.FORBIDDEN, message=message)
+
+
+def _requires_work(few: Operators, many: Operators, why: str) -> None:
+    if few.is_idle and many.is_idle:
+        sentence = f"No tensor operation was seen while your code ran. {why}"
+        raise WrongAnswer(Status.FORBIDDEN, sentence)

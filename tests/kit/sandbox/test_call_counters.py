@@ -35,6 +35,41 @@ def test_operators_are_counted_with_their_largest_input():
     assert counters.operators["aten.cat.default 5"] == 1
 
 
+@pytest.mark.parametrize(
+    ("code", "product"),
+    [
+        pytest.param(lambda x, w: x @ w, "5 4 3", id="matrices"),
+        pytest.param(lambda x, w: torch.nn.functional.linear(x, w.T), "5 4 3", id="linear"),
+        pytest.param(lambda x, w: torch.einsum("ti,io->to", x, w), "5 4 3", id="einsum"),
+        pytest.param(lambda x, w: x[None] @ w[None].expand(2, -1, -1), "10 4 3", id="batch"),
+        pytest.param(lambda x, w: torch.addmm(input=w[:1], mat1=x, mat2=w), "5 4 3", id="keywords"),
+        pytest.param(lambda x, w: w.T @ x[0], "3 4 1", id="vector"),
+    ],
+)
+def test_products_are_measured_in_every_form(code, product):
+    """Rows, inner width and columns are counted, whatever function makes the product."""
+    counters = CallCounters()
+    with counters.counting():
+        code(torch.ones(5, 4), torch.ones(4, 3))
+
+    assert counters.products == {product: 1}
+
+
+def test_the_largest_result_is_no_view_of_an_input():
+    """Slices and expanded tensors hold no new numbers; a mask and a product do."""
+    x = torch.ones(8, 8)
+    counters = CallCounters()
+    with counters.counting():
+        x[:4].T.expand(100, -1, -1)
+        torch.zeros(5)
+    views = counters.largest
+    with counters.counting():
+        torch.softmax(input=x[:4], dim=-1)
+
+    assert views == 5
+    assert counters.largest == 32
+
+
 def test_the_number_of_counted_names_is_limited(monkeypatch):
     """Beyond the limit calls still run."""
     monkeypatch.setattr(call_counters, "MAX_COUNTED", 1)

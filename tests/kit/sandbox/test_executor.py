@@ -254,6 +254,7 @@ def test_operators_are_counted_by_name_and_size(ask: Ask):
     found = value(ask("operators", name="double", args=(torch.ones(4),)))
 
     assert found["operators"] == {"aten.mul.Tensor 4": 1}
+    assert (found["products"], found["largest"]) == ({}, 4)
 
 
 def test_draw_shows_the_state_of_the_generator(ask: Ask):

@@ -33,6 +33,21 @@ def test_operators_are_counted_by_name_and_size():
     assert not found.is_idle
 
 
+def test_the_products_of_one_width_are_added_up():
+    """A product and the transposed one give as many numbers; forged sizes are left out."""
+    products = {"5 4 3": 2, "3 4 5": 1, "5 2 3": 9, "5 4": 1, "5 x 3": 1, "9" * 30 + " 4 3": 1}
+    found = read_operators({"products": products, "largest": "7"}, ())
+
+    assert found.products_over(4) == 45
+    assert found.largest == 0
+
+
+def test_a_tensor_in_a_tuple_or_a_dictionary_is_work_to_do():
+    """Code that gets tensors in a cache and runs nothing is idle."""
+    assert read_operators(None, ((torch.ones(1), 2),)).is_idle
+    assert read_operators(None, ({"keys": [torch.ones(1)]},)).is_idle
+
+
 def test_code_that_does_nothing_with_a_tensor_is_idle():
     """Without a tensor it may return what it has kept of an earlier call."""
     assert read_operators(None, (torch.ones(1),)).is_idle

@@ -17,6 +17,8 @@ from autograder.suite.forbidden import (
     avoids_running,
     doubts,
     keeps_operators,
+    keeps_products,
+    keeps_results_below,
     looks_up_names,
 )
 from autograder.suite.in_process import LocalChannel
@@ -118,6 +120,46 @@ def test_a_loop_over_tokens_is_found_by_counting_operators():
 
     with pytest.raises(WrongAnswer, match="Use one multiplication"):
         keeps_operators(few, many, "Use one multiplication.")
+
+
+PROJECTED = """
+def f(x_new, cache, W):
+    old, keys = cache
+    keys = torch.cat((keys, x_new @ W)) if KEPT else torch.cat((old, x_new)) @ W
+    return keys.sum()
+"""
+
+
+def projections(kept: str) -> list[Operators]:
+    """What runs on one new token after ten others, and after forty."""
+    student = student_who_wrote(PROJECTED.replace("KEPT", kept))
+    caches = [(torch.ones(n, 4), torch.ones(n, 3)) for n in (10, 40)]
+    new, W = torch.ones(1, 4), torch.ones(4, 3)
+    return [student.operators("f", new, cache, W) for cache in caches]
+
+
+def test_what_is_projected_again_is_found_by_its_width():
+    """Without the cache, all tokens meet the weights, and the longer text costs more."""
+    with pytest.raises(WrongAnswer, match="give 33 numbers in the first call and 123"):
+        keeps_products(*projections("False"), 4, "Project the new token only.")
+
+
+def test_only_the_new_token_is_projected_with_a_cache():
+    """The products of this width stay as they are, however long the text is."""
+    few, many = projections("True")
+    keeps_products(few, many, 4, "")
+
+    assert few.products_over(4) == many.products_over(4) == 3
+
+
+def test_a_matrix_of_all_scores_is_found_by_its_size():
+    """A result as large as all scores is forbidden, also where nothing reads it."""
+    student = student_who_wrote("def f(q): return q @ q.T\ndef g(q): return q[:2] @ q[:2].T")
+    queries = torch.ones(8, 2)
+    keeps_results_below(student.operators("g", queries), 64, "")
+
+    with pytest.raises(WrongAnswer, match="a result of 64 numbers"):
+        keeps_results_below(student.operators("f", queries), 64, "Use tiles.")
 
 
 def test_beside_hidden_inputs_counts_are_not_shown():
