@@ -43,8 +43,8 @@ MISCONCEPTIONS = (
         swaps=(("    if len(a) != len(b):\n", "    if False:\n"), ("strict=True", "strict=False")),
         title="Sequences of unequal length give a number instead of an error",
         explanation=(
-            "zip stops at the shorter sequence, so unequal lengths give a number, but they "
-            "should raise an error."
+            "Sequences of unequal length give a number instead of an error, because zip stops at "
+            "the shorter one."
         ),
         question=(
             "Which element of the shorter sequence is paired with the last element of the longer "
@@ -59,7 +59,9 @@ MISCONCEPTIONS = (
             ("        total += x * y", "        pass"),
         ),
         title="The product is left to torch.dot",
-        explanation="torch.dot does the work that you must write out here.",
+        explanation=(
+            "The product is left to torch.dot, which does the work that you must write out here."
+        ),
         question="Which two things does torch.dot do with the elements of its vectors?",
         ties=("multiplies_whole_vectors",),
         why_tied=(
@@ -75,7 +77,7 @@ MISCONCEPTIONS = (
         ),
         title="Whole vectors are multiplied at once",
         explanation=(
-            "torch multiplies whole vectors at once; you must multiply one pair after the other."
+            "Whole vectors are multiplied at once; you must multiply one pair after the other."
         ),
         question="How would you multiply if a and b were plain lists and torch were not installed?",
         ties=("lets_torch_do_it",),
@@ -304,8 +306,8 @@ MISCONCEPTIONS = (
         swaps=(("inputs @ inputs.T", "inputs @ inputs"),),
         title="The transpose is missing",
         explanation=(
-            "Without a transpose the inner sizes are T and d; where they are equal by chance, "
-            "features are multiplied with tokens."
+            "The transpose is missing: the inner sizes are T and d, and if these are equal by "
+            "chance, features are multiplied by tokens."
         ),
         question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",
     ),
@@ -380,7 +382,7 @@ MISCONCEPTIONS = (
         swaps=(("inputs @ inputs.T", "inputs @ inputs"),),
         title="The transpose is missing",
         explanation=(
-            "Without a transpose the inner sizes are T and d, and the tokens are not compared "
+            "The transpose is missing: the inner sizes are T and d, so the tokens are not compared "
             "with each other."
         ),
         question="Which two sizes are the inner sizes of (T, d) @ (T, d)?",

@@ -68,8 +68,8 @@ MISCONCEPTIONS = (
         swaps=(("return weights @ x", "return x @ weights"),),
         title="The weights are the right factor of the product",
         explanation=(
-            "The weights are on the right, where they would average features; the sizes C and T do "
-            "not fit."
+            "The weights are the right factor of the product, so they would average features; the "
+            "sizes C and T do not fit."
         ),
         question="Which two sizes are the inner sizes of (B, T, C) @ (T, T)?",
     ),

@@ -78,8 +78,8 @@ PROJECTION = (
         swaps=(("inputs @ weight", "torch.nn.functional.linear(inputs, weight)"),),
         title="The weight matrices are used as if they were those of nn.Linear",
         explanation=(
-            "F.linear expects its weight as (d_out, d_in) and transposes it; these matrices are "
-            "(d_in, d_out)."
+            "The weight matrices are used as if they were those of nn.Linear: F.linear expects "
+            "(d_out, d_in) and transposes, but they are (d_in, d_out)."
         ),
         question="Which shape does F.linear expect for its weight?",
     ),

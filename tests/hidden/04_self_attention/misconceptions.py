@@ -97,8 +97,7 @@ MISCONCEPTIONS = (
         exercise="SelfAttention_v2",
         swaps=(("self.W_query =", "self.out = nn.Linear(d_out, d_out)\n        self.W_query ="),),
         explanation=(
-            "Another layer or tensor is drawn before the three layers and uses their random "
-            "numbers."
+            "Something else is drawn before the three layers and uses their random numbers."
         ),
         question="What draws the first numbers after the seed in your constructor?",
     ),
@@ -118,8 +117,8 @@ MISCONCEPTIONS = (
         swaps=in_each(LONG, "self.{}(x)", "x @ self.{}.weight"),
         title="The weight of nn.Linear is not transposed",
         explanation=(
-            "x is multiplied by the weight as nn.Linear stores it, (d_out, d_in); the product "
-            "needs its transpose."
+            "The weight of nn.Linear is not transposed; it is stored as (d_out, d_in), and the "
+            "product needs its transpose."
         ),
         question="What is the shape of nn.Linear(3, 2).weight?",
     ),

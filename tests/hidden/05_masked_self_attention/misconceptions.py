@@ -137,8 +137,8 @@ MISCONCEPTIONS = (
         swaps=(("mask == 0", "torch.ones(scaled.shape[-2:]).triu(2) == 1"),),
         title="The class makes its own mask, one diagonal too wide",
         explanation=(
-            "The class makes its own mask, which is one diagonal too wide: each token attends to "
-            "the next one."
+            "The class makes its own mask, one diagonal too wide, so each token attends to the "
+            "next one."
         ),
         question="Who decides what is hidden, the class or the caller?",
     ),

@@ -112,8 +112,7 @@ MISCONCEPTIONS = (
         ),
         title="An input longer than block_size raises no error",
         explanation=(
-            "For inputs longer than block_size the head makes a larger mask, but it should raise "
-            "an error."
+            "An input longer than block_size raises no error: the head makes a larger mask instead."
         ),
         question="What does block_size promise about the length of the inputs?",
     ),

@@ -207,8 +207,8 @@ MISCONCEPTIONS = (
         ),
         title="Nothing is dropped any more after eval mode",
         explanation=(
-            "eval() sets the dropout probability to zero, and it stays zero when training "
-            "continues."
+            "Nothing is dropped any more after eval mode, because eval() sets the dropout "
+            "probability to zero permanently."
         ),
         question="After eval() and train(), what is your dropout probability?",
     ),

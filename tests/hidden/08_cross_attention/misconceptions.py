@@ -170,8 +170,7 @@ MASKING = (
         swaps=((IF_MASK, "if mask:"),),
         title="The whole mask is used as one truth value",
         explanation=(
-            "The mask is used as a condition, but a tensor of many numbers has no single truth "
-            "value."
+            "The whole mask is used as one truth value, but a tensor of many numbers has none."
         ),
         question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
@@ -421,8 +420,8 @@ CROSSING = (
         swaps=((HIDDEN, "hidden = ~padding_mask"),),
         title="The padding mask has no axis for the queries",
         explanation=(
-            "The mask (B, T_k) is combined with the scores (B, T_q, T_k) as if its rows were "
-            "queries."
+            "The padding mask has no axis for the queries, so (B, T_k) is combined with (B, T_q, "
+            "T_k) as if its rows were queries."
         ),
         question="Which axis of the scores is missing in the mask?",
     ),
@@ -485,8 +484,7 @@ CROSSING = (
         swaps=((X_IF_MASK, "if padding_mask:"),),
         title="The whole mask is used as one truth value",
         explanation=(
-            "The padding mask is used as a condition, but a tensor of many values has no single "
-            "truth value."
+            "The whole mask is used as one truth value, but a tensor of many values has none."
         ),
         question="What do you want to test: the values of the mask, or whether there is a mask?",
     ),
@@ -506,8 +504,7 @@ CROSSING = (
         swaps=((X_IF_MASK, KEPT.format("padding_mask")),),
         title="The padding mask of an earlier call is used again",
         explanation=(
-            "The padding mask of an earlier call is stored and used again when the caller passes "
-            "none."
+            "The padding mask of an earlier call is used again when the caller passes none."
         ),
         question="Should a call without a mask depend on an earlier call?",
     ),

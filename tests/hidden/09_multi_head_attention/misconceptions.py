@@ -31,8 +31,8 @@ MISCONCEPTIONS = (
         swaps=(("if mask is not None:", "if mask:"),),
         title="The whole mask is used as one truth value",
         explanation=(
-            "The mask is used as a condition, but a tensor with more than one entry has no single "
-            "truth value."
+            "The whole mask is used as one truth value, but a tensor with more than one entry has "
+            "none."
         ),
         question="How do you test whether the caller passed an argument?",
     ),
@@ -54,7 +54,8 @@ MISCONCEPTIONS = (
         swaps=(("scores.masked_fill(self.mask[:T, :T]", "scores.masked_fill(self.mask"),),
         title="The mask does not fit fewer tokens than context_length",
         explanation=(
-            "The mask always has context_length rows and columns and does not fit fewer tokens."
+            "The mask does not fit fewer tokens than context_length, because it always has "
+            "context_length rows and columns."
         ),
         question="Which part of the mask belongs to the first T tokens?",
     ),
@@ -102,8 +103,8 @@ MISCONCEPTIONS = (
         swaps=((CALL_HEAD, CALL_HEAD.replace("mask", "mask if mask else None")),),
         title="The whole mask is used as one truth value",
         explanation=(
-            "The mask is used as a condition, but a tensor with more than one entry has no single "
-            "truth value."
+            "The whole mask is used as one truth value, but a tensor with more than one entry has "
+            "none."
         ),
         question="How do you test whether the caller passed an argument?",
     ),

@@ -261,8 +261,8 @@ MISCONCEPTIONS = (
         ),
         title="A head works on every H-th feature instead of a block",
         explanation=(
-            "A head works on every H-th feature instead of one block, even though split and merge "
-            "fit each other."
+            "A head works on every H-th feature instead of a block; split and merge fit each "
+            "other, but the heads are wrong."
         ),
         question=(
             "If the last axis becomes two axes, which of the two runs over neighbouring features: "
@@ -333,8 +333,8 @@ MISCONCEPTIONS = (
         ),
         title="The weight of out_proj is not transposed",
         explanation=(
-            "nn.Linear stores its weight as (out, in); a product with this weight needs a "
-            "transpose."
+            "The weight of out_proj is not transposed; nn.Linear stores it as (out, in), and a "
+            "product with it needs a transpose."
         ),
         question=(
             "Which matrix product does nn.Linear compute, and in which shape does it store its "
@@ -362,7 +362,8 @@ MISCONCEPTIONS = (
         swaps=(("scores.masked_fill(self.mask[:T, :T]", "scores.masked_fill(self.mask"),),
         title="The mask does not fit fewer tokens than context_length",
         explanation=(
-            "The mask always has context_length rows and columns and does not fit fewer tokens."
+            "The mask does not fit fewer tokens than context_length, because it always has "
+            "context_length rows and columns."
         ),
         question="Which part of the mask belongs to the first T tokens?",
     ),

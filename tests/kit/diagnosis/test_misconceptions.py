@@ -137,3 +137,13 @@ def test_without_a_file_there_are_no_misconceptions(tmp_path: Path):
 
     assert misconceptions.read(path) == ()
     assert misconceptions.read_operators(path) == {}
+
+
+def test_each_title_of_the_course_begins_its_explanation():
+    """So the terminal and the pages print the title of a misconception once."""
+    written = [
+        item for stage in STAGES for item in misconceptions.read(stage / "misconceptions.py")
+    ]
+
+    assert len(written) > 100
+    assert [item.id for item in written if not item.explanation.startswith(item.title)] == []
