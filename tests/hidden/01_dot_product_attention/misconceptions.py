@@ -182,7 +182,7 @@ MISCONCEPTIONS = (
         swaps=(
             ("return exponentials / exponentials.sum()", "return torch.softmax(scores, dim=0)"),
         ),
-        explanation="torch.softmax computes the result, but you must write it out here.",
+        explanation="The result comes from torch.softmax, but you must write it out here.",
         question="Which three steps does torch.softmax do for you?",
     ),
     # softmax_stable
@@ -253,7 +253,7 @@ MISCONCEPTIONS = (
                 "return shifted.softmax(dim)",
             ),
         ),
-        explanation="torch's own softmax computes the result, but you must write it out here.",
+        explanation="The result comes from torch's own softmax, but you must write it out here.",
         question="Which three steps does torch's softmax do for you?",
     ),
     Misconception(

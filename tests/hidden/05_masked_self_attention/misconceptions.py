@@ -24,8 +24,8 @@ MISCONCEPTIONS = (
             ("self.col_dim = col_dim", "self.col_dim = row_dim"),
         ),
         explanation=(
-            "row_dim and col_dim are swapped when they are stored, so the key size and the softmax "
-            "use the axis of the tokens."
+            "The axes row_dim and col_dim are swapped when they are stored, so the key size and "
+            "the softmax use the axis of the tokens."
         ),
         question="Which of the two axes counts features?",
     ),
