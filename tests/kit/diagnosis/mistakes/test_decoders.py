@@ -100,7 +100,7 @@ return centred * (1 / (torch.sqrt(variance) + self.eps))
         f"""
 {OUTSIDE}
 rms = (x ** 2).mean(dim=-1) ** 0.5 + self.eps
-The mean is subtracted, which this exercise does not ask for.
+The mean is subtracted, but this exercise does not ask for it.
 if True:; x = x - x.mean(dim=-1, keepdim=True); rms = ((x ** 2).mean(dim=-1) + self.eps) ** 0.5
 """,
         id="root-mean-square",
@@ -141,7 +141,7 @@ return torch.stack((one * sin + other * cos, one * cos - other * sin), dim=-1).f
     pytest.param(
         FEED_FORWARD,
         """
-An activation follows the last layer as well; the exercise does not ask for it.
+An activation also follows the last layer, but this exercise does not ask for it.
 return torch.relu(self.linear2(torch.relu(self.linear1(x))))
 """,
         id="activation",

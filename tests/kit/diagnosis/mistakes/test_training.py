@@ -7,7 +7,7 @@ from autograder.diagnosis.mistakes import training
 from autograder.diagnosis.mistakes.rewriting import ExerciseCode
 from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
 
-KEPT = "The gradients of earlier steps still count, so the second step goes too far."
+KEPT = "The gradients of earlier steps are still added, so the second step goes too far."
 ZEROED = """
 def wanted(model, ids: Tensor, rate: float):
     model.zero_grad()
@@ -81,7 +81,7 @@ pass
     pytest.param(
         LOSS,
         """
-No mean is taken: the result is one number for each entry, not one for all.
+The mean is not taken: the result has one number for each entry; it must be one number for all.
 return losses
 """,
         id="mean-of-a-loss",
