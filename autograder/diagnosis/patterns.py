@@ -52,7 +52,7 @@ def find_pattern(answer: object, expected: object, verb: str = "call") -> Patter
     Nothing is said about the numbers of gradients and of buffers: those of gradients follow from
     all that came before, those of buffers are free.
     """
-    if verb in {"call", "forward"}:
+    if verb in {"call", "forward", "method"}:
         return _result_pattern(answer, expected)
     known = isinstance(answer, dict) and isinstance(expected, dict) and verb in BY_VERB
     return BY_VERB[verb](answer, expected) if known else None

@@ -216,6 +216,14 @@ def _new(call: Call) -> nn.Module:
     return created
 
 
+def _method(call: Call) -> object:
+    found = getattr(call.module, call.request.name, None)
+    if not callable(found):
+        msg = f"there is no method {call.request.name}"
+        raise MissingError(msg)
+    return found(*call.args, **call.kwargs)
+
+
 def _mode(call: Call) -> None:
     call.module.train(call.request.name == "train")
 
@@ -293,6 +301,7 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "call": lambda call: call.definition(*call.args, **call.kwargs),
         "new": _new,
         "forward": lambda call: call.module(*call.args, **call.kwargs),
+        "method": _method,
         "mode": _mode,
         "move": _move,
         "parameters": lambda call: dict(call.module.named_parameters()),

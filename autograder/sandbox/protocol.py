@@ -40,7 +40,7 @@ NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,79}\Z"  # of what a student defines, as far as
 _Message = TypeVar("_Message")
 
 _ModuleVerb = Literal["read", "run", "has", "signature", "draw"]
-_CallVerb = Literal["call", "new", "forward", "gradients", "operators"]
+_CallVerb = Literal["call", "new", "forward", "method", "gradients", "operators"]
 _StateVerb = Literal["mode", "move", "parameters", "shapes", "buffers", "state", "load", "replace"]
 _StandInVerb = Literal["stand_in", "remove_stand_ins"]
 Verb = Literal[_ModuleVerb, _CallVerb, _StateVerb, _StandInVerb]

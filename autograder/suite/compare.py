@@ -7,7 +7,7 @@ digits by absolute error only, since the last printed place is as wide for every
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import torch
@@ -29,8 +29,71 @@ PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain
 LEADING = ("After ", "In ", "With ")  # of a phrase before the thing that is compared
 
 
-def agrees(actual: object, expected: Tensor, what: str = "The result") -> None:
-    """Compare with a computed tensor: same shape, same dtype, values equal up to float32 noise."""
+def agrees(actual: object, expected: object, what: str = "The result") -> None:
+    """Compare with a computed result: same shape, same dtype, values equal up to float32 noise.
+
+    Lists, tuples and dictionaries are compared entry by entry, and the message names the first
+    entry that is wrong. A list may stand for a tuple. Whole numbers and texts must be equal.
+    """
+    match expected:
+        case Tensor():
+            _agrees_with_tensor(actual, expected, what)
+        case dict():
+            _has_entries(actual, expected, what)
+            for key, value in expected.items():
+                agrees(actual[key], value, _entry(f"`{key}`", what))  # type: ignore[index]  # a dictionary
+        case list() | tuple():
+            _has_entries(actual, expected, what)
+            for index, (one, other) in enumerate(zip(actual, expected, strict=True)):  # type: ignore[call-overload]  # a list
+                agrees(one, other, _entry(str(index), what))
+        case float():
+            number_agrees(actual, expected, what)
+        case _:
+            _is_equal(actual, expected, what)
+
+
+def _entry(name: str, what: str) -> str:
+    return f"Entry {name} of {what[:1].lower()}{what[1:]}"
+
+
+def _has_entries(actual: object, expected: Collection[object], what: str) -> None:
+    """Fail the check unless *actual* is a collection with the entries of *expected*."""
+    kinds, kind = ((dict,), "dict") if isinstance(expected, dict) else ((list, tuple), "tuple")
+    if not isinstance(actual, kinds):
+        sentence = f"{_says(what, 'is')} {_kind(actual)}; {_it(what)} should be a {kind}."
+        public = f"{_says(what, 'is')} of another type; {_it(what)} should be a {kind}."
+        raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        wanted, given = (" and ".join(f"`{key}`" for key in one) for one in (expected, actual))
+        right = actual.keys() == expected.keys()
+    else:
+        wanted, given = str(len(expected)), str(len(actual))
+        right = wanted == given
+    if not right:
+        sentence = f"{_says(what, 'has')} the entries {given or 'none'}, not {wanted}."
+        if kind == "tuple":
+            sentence = f"{_says(what, 'has')} {given} entries; {_it(what)} should have {wanted}."
+        raise WrongAnswer(
+            Status.WRONG_SHAPE, f"{_says(what, 'has')} the wrong entries.", message=sentence
+        )
+
+
+def _is_equal(actual: object, expected: object, what: str) -> None:
+    """Compare with a whole number, True or False, a text or None, which have no noise."""
+    given: object = actual
+    if type(expected) is int and isinstance(actual, Tensor) and not actual.ndim:
+        given = actual.item()
+    if type(given) is not type(expected):
+        sentence = f"{_says(what, 'is')} {_kind(given)}; {_it(what)} should be {_kind(expected)}."
+        public = f"{_says(what, 'is')} of another type; {_it(what)} should be {_kind(expected)}."
+        raise WrongAnswer(Status.WRONG_TYPE, public, message=sentence)
+    if given != expected:
+        sentence = f"{_says(what, 'is')} {given!r}; {_it(what)} should be {expected!r}."
+        public = f"{_says(what, 'is')} wrong."
+        raise WrongAnswer(Status.WRONG_VALUE, public, message=sentence)
+
+
+def _agrees_with_tensor(actual: object, expected: Tensor, what: str) -> None:
     answer = tensor_like(actual, tuple(expected.shape), what)
     same_dtype(answer, expected.dtype, what)
     wanted = expected.detach()

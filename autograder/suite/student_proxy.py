@@ -203,6 +203,10 @@ class RemoteModule:
         """Run ``forward``, seeding torch first if *seed* is given."""
         return self._ask("forward", "", args, kwargs, seed)
 
+    def call(self, method: str, *args: Any, seed: int | None = None, **kwargs: Any) -> Any:
+        """Call *method* in place of ``forward``, seeding torch first if *seed* is given."""
+        return self._ask("method", method, args, kwargs, seed)
+
     def parameters(self) -> dict[str, Parameter]:
         """Return the parameters by name."""
         found = read_tensors(self._ask("parameters"))
@@ -311,11 +315,18 @@ def _entries(cotangent: Cotangent) -> Any:
 
 
 def _encode(thing: Any) -> Value:
-    if isinstance(thing, RemoteModule):
-        return ObjectValue(thing.handle)
     if isinstance(thing, Tensor):
         return encode_tensor(thing.detach(), SEND_BYTES)
-    return Encoder(_no_module, SEND_BYTES).encode(thing)
+    return _RequestEncoder(_no_module, SEND_BYTES).encode(thing)
+
+
+class _RequestEncoder(Encoder):
+    """Encodes arguments, in which modules of the worker have their numbers."""
+
+    def encode(self, thing: object, depth: int = 0) -> Value:
+        if isinstance(thing, RemoteModule):
+            return ObjectValue(thing.handle)
+        return super().encode(thing, depth)
 
 
 def _no_module(module: object) -> int:

@@ -299,3 +299,64 @@ def test_beside_hidden_inputs_no_answer_is_quoted(compare):
         compare()
 
     assert not re.search(r"CANARY|int|float|row|\d", caught.value.public)
+
+
+CACHE = (torch.ones(2, 3), {"keys": torch.zeros(4), "seen": 5}, [0.5, None])
+
+
+@pytest.mark.parametrize(
+    ("actual", "sentence"),
+    [
+        pytest.param(torch.ones(2, 3), "is of type Tensor; it should be a tuple.", id="no-tuple"),
+        pytest.param(CACHE[:2], "The result has 2 entries; it should have 3.", id="too-short"),
+        pytest.param(
+            (torch.ones(3, 2), *CACHE[1:]),
+            "Entry 0 of the result has shape (3, 2); it should have (2, 3).",
+            id="shape",
+        ),
+        pytest.param(
+            (CACHE[0], {"keys": torch.zeros(4)}, CACHE[2]),
+            "Entry 1 of the result has the entries `keys`, not `keys` and `seen`.",
+            id="names",
+        ),
+        pytest.param(
+            (CACHE[0], {"keys": torch.ones(4), "seen": 5}, CACHE[2]),
+            "Entry `keys` of entry 1 of the result differs from the expected values",
+            id="value",
+        ),
+        pytest.param(
+            (CACHE[0], {"keys": torch.zeros(4), "seen": 6}, CACHE[2]),
+            "Entry `seen` of entry 1 of the result is 6; it should be 5.",
+            id="whole-number",
+        ),
+        pytest.param(
+            (CACHE[0], {"keys": torch.zeros(4), "seen": True}, CACHE[2]),
+            "is of type bool; it should be of type int.",
+            id="truth-for-a-number",
+        ),
+        pytest.param(
+            (*CACHE[:2], [0.75, None]), "Entry 0 of entry 2 of the result is 0.75", id="number"
+        ),
+    ],
+)
+def test_the_message_names_the_entry_that_is_wrong(actual: object, sentence: str):
+    """A cache of keys, values and a length is compared entry by entry."""
+    with pytest.raises(WrongAnswer) as caught:
+        agrees(actual, CACHE)
+
+    assert sentence in caught.value.message
+
+
+def test_right_nested_results_agree():
+    """A list may stand for a tuple, and a tensor without axes for a whole number."""
+    sizes = {"seen": torch.tensor(5), "keys": torch.zeros(4)}
+
+    agrees([CACHE[0].clone(), sizes, (0.5, None)], CACHE)
+
+
+def test_a_hidden_check_shows_no_entry_of_an_answer():
+    """The public sentence holds names and lengths of the expected result only."""
+    with pytest.raises(WrongAnswer) as caught:
+        agrees({"secret 123": 1}, {"seen": 5})
+
+    assert caught.value.public == "The result has the wrong entries."

@@ -45,6 +45,9 @@ def forgets(x):
 def first(rows):
     return rows[5]
 
+def every(blocks, x):
+    return [block(x) for block in blocks]
+
 class Scale(nn.Module):
     def __init__(self, d):
         super().__init__()
@@ -108,6 +111,23 @@ def test_a_new_module_has_parameters_buffers_and_modes(student: Student):
     assert scale.parameters()["factor"].requires_grad
     assert (scale.buffers().keys(), scale.state().keys()) == ({"mask"}, {"factor", "mask"})
     assert scale.eval().train() is scale
+
+
+def test_a_method_besides_forward_can_be_called(student: Student):
+    """A method that does not exist is a fault that names it."""
+    module, x = student.new("Scale", 2), torch.zeros(2, 2)
+
+    assert torch.equal(module.call("mixed", x), torch.full((2, 2), 0.5))
+    with pytest.raises(Fault, match="generate"):
+        module.call("generate", x)
+
+
+def test_modules_can_be_sent_in_lists(student: Student):
+    """A list of the student's own modules arrives as it was made."""
+    blocks = [student.new("Scale", 2), student.new("Scale", 2)]
+    answer = student.call("every", blocks, torch.zeros(2, 2))
+
+    assert len(answer) == 2
 
 
 def test_loaded_values_are_used(student: Student):
