@@ -32,6 +32,8 @@ MAX_LIMITS: Final = 50  # five times as many as there are
 MAX_SIDE: Final = 8  # rows and columns of a grid
 MAX_TITLES: Final = 1200  # characters; several mistakes have the title "Either: ... Or: ..."
 MAX_TITLE: Final = 80  # characters, one line of a terminal; a longer sentence ends at a clause
+_PIECE_END: Final = re.compile(r"\.\s+")
+_LEADS: Final = re.compile(r"^(?:Same error as: |Two mistakes: |Either: |Or: )+")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 _CLAUSE_END: Final = re.compile(
     r"[;:] |, (?:although|and|as|because|but|for|instead|not|or|so|where|which|whose) "
@@ -99,10 +101,19 @@ class Diagnosis(msgspec.Struct, frozen=True):
         return self.misconception.replace(TOGETHER, SEVERAL).split(SEVERAL)
 
     @property
-    def beyond_title(self) -> str:
-        """What the explanation adds to the title, to be written right behind it."""
-        if self.explanation.startswith(self.title):
-            return self.explanation.removeprefix(self.title)
+    def headline(self) -> str:
+        """The title, or the explanation where the title only repeats its sentences."""
+        pieces = list(filter(None, (one.strip(" .") for one in _PIECE_END.split(self.title))))
+        if not all(_LEADS.sub("", piece) in self.explanation for piece in pieces):
+            return self.title
+        is_its_beginning = len(pieces) == 1 and self.explanation.startswith(pieces[0])
+        return self.title if is_its_beginning else self.explanation
+
+    @property
+    def beyond_headline(self) -> str:
+        """What the explanation adds to the headline, to be written right behind it."""
+        if self.explanation.startswith(self.headline):
+            return self.explanation.removeprefix(self.headline)
         return f".\n{self.explanation}"
 
 

@@ -88,7 +88,7 @@ def feedback_text(check: CheckResult) -> str:
     """Return what the student reads about *check*, in plain text; empty where there is nothing."""
     parts = [check.message]
     if check.diagnosis is not None:
-        parts += [check.diagnosis.title + check.diagnosis.beyond_title, check.diagnosis.hint]
+        parts += [check.diagnosis.headline + check.diagnosis.beyond_headline, check.diagnosis.hint]
     return "\n\n".join(filter(None, parts))
 
 

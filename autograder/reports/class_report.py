@@ -255,8 +255,8 @@ class _MistakeTally:
         """Return the most common ones, by their students."""
         mistakes = (
             MistakeCount(
-                title=named.title,
-                beyond_title=named.beyond_title,
+                title=named.headline,
+                beyond_title=named.beyond_headline,
                 students=len(self._students[mistake]),
                 checks=self._checks[mistake],
             )

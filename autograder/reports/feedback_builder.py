@@ -196,7 +196,7 @@ def _checks(checks: Sequence[CheckResult], shown: str) -> list[CheckFeedback]:
                 points=check.points,
                 max_points=check.max_points,
                 message="" if repeated else check.message,
-                mistake=check.diagnosis.title if check.diagnosis else "",
+                mistake=check.diagnosis.headline if check.diagnosis else "",
                 diagnosis=None if mistake in mistakes else check.diagnosis,
                 same_mistake=mistake in mistakes,
                 tables=tensor_tables(check.grid) if check.grid else (),

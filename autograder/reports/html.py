@@ -115,7 +115,7 @@ def exercise_card_text(exercise: ExerciseFeedback, *, points: bool, note: str = 
     if first and not exercise.unwritten:
         lines += [first.title, first.message] if first.message else [first.title]
         if first.diagnosis:
-            mistake = f"It looks like this: {first.mistake}{first.diagnosis.beyond_title}"
+            mistake = f"It looks like this: {first.mistake}{first.diagnosis.beyond_headline}"
             lines += [mistake, first.diagnosis.hint]
         if first.printed:
             lines += ["Printed by your code:", indent(first.printed, "  ")]

@@ -165,17 +165,29 @@ def test_a_diagnosis_without_a_title_gets_that_of_its_explanation(explanation: s
 
 
 @pytest.mark.parametrize(
-    ("title", "beyond"),
+    ("title", "explanation", "shown"),
     [
-        pytest.param("", ", so nothing fits.", id="begins-with-it"),
-        pytest.param("No scale", ".\nNot scaled, so nothing fits.", id="another-sentence"),
+        pytest.param("Flat", "Flat, so it fails.", ("Flat", ", so it fails."), id="begins-with-it"),
+        pytest.param("No scale", "Flat.", ("No scale", ".\nFlat."), id="another-sentence"),
+        pytest.param("Flat", "It is Flat.", ("It is Flat.", ""), id="inside-of-it"),
+        pytest.param(
+            "Either: A. Or: B", "Either: A. Or: B b.", ("Either: A. Or: B b.", ""), id="either-or"
+        ),
+        pytest.param(
+            "Two mistakes: A. B",
+            "Two here. First: A. Then: B.",
+            ("Two here. First: A. Then: B.", ""),
+            id="two-mistakes",
+        ),
     ],
 )
-def test_behind_a_title_nothing_is_said_twice(title: str, beyond: str):
-    """An explanation that begins with its title goes on from there."""
-    diagnosis = Diagnosis("a", "Not scaled, so nothing fits.", "", title or "Not scaled")
+def test_a_headline_and_what_follows_say_nothing_twice(
+    title: str, explanation: str, shown: tuple[str, str]
+):
+    """No sentence of the headline appears again in the explanation behind it."""
+    diagnosis = Diagnosis("a", explanation, "", title)
 
-    assert diagnosis.beyond_title == beyond
+    assert (diagnosis.headline, diagnosis.beyond_headline) == shown
 
 
 def test_json_carries_words_not_numbers(results: Results):

@@ -184,7 +184,7 @@ def test_indistinguishable_misconceptions_are_named_together(make_grader):
         == "Either: It squares. Or: It multiplies_by_itself."
     )
     assert explained["doubles_numbers"].title == "Either: It squares. Or: It multiplies_by_itself"
-    assert explained["doubles_numbers"].beyond_title == "."
+    assert explained["doubles_numbers"].beyond_headline == ""
     assert explained["doubles_numbers"].hint == "What is twice squares?"
 
 
