@@ -1,5 +1,23 @@
-"""Run the command line: ``python -m autograder``."""
+"""Run the command line: ``autograder`` or ``python -m autograder``."""
 
-from autograder.cli import app
+import sys
+from typing import Final
 
-app()
+LOADING_TORCH: Final = frozenset({"check", "hunt", "watch"})
+
+
+def main() -> None:
+    """Run a command; one that imports torch first shows that it has begun.
+
+    On a cold disk the imports take many seconds, so this module imports nothing before.
+    """
+    if LOADING_TORCH.intersection(sys.argv[1:2]) and sys.stderr.isatty():
+        sys.stderr.write("Loading torch …\n")
+        sys.stderr.flush()
+    from autograder.cli import app  # noqa: PLC0415  # after the first line is on the screen
+
+    app()
+
+
+if __name__ == "__main__":
+    main()
