@@ -40,8 +40,8 @@ def check(
     here = Path.cwd()
     target = checking.find_target(name, here, course_folder, hidden=hidden)
     feedback = checking.check(target)
-    passed = [exercise.name for exercise in feedback.exercises if exercise.first is None]
-    learner_folder.remember(target.file, target.stage.name, passed)
+    outcomes = {exercise.name: exercise.first is None for exercise in feedback.exercises}
+    learner_folder.remember(target.file, target.stage, outcomes)
     width, colour = output.terminal()
     typer.echo(self_check_text(feedback, here, width, colour=colour), nl=False)
     if not feedback.complete:

@@ -1,5 +1,7 @@
 """Commands for the exercises in a learner's own folder."""
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +12,16 @@ from autograder.cli import inputs, options, output
 from autograder.course import Handout
 from autograder.errors import UsageError
 from autograder.student import learner_folder
-from autograder.student.progress import Progress, Task, find_task, first_open, progress_lines
+from autograder.student.progress import (
+    AmbiguousNameError,
+    Progress,
+    Task,
+    digest_of,
+    find_task,
+    first_open,
+    outdated_lines,
+    progress_lines,
+)
 
 app = typer.Typer()
 
@@ -31,7 +42,7 @@ def start(
     typer.echo(f"{shown} holds your stages: {len(done.added)} files added.")
     output.print_lines(f"updated {path}" for path in done.replaced)
     output.print_lines(f"kept your {path}" for path in done.kept)
-    typer.echo(f"Next: autograder watch{'' if done.folder == here else f' {shown}'}")
+    typer.echo(f"Next: autograder watch{'' if here.is_relative_to(done.folder) else f' {shown}'}")
 
 
 @app.command()
@@ -53,9 +64,12 @@ def hint(
 def next_(folder: options.LearnerFolder = None) -> None:
     """Say which exercise comes next, and where it stands."""
     handout = inputs.find_handout(folder)
-    task = first_open(handout, Progress.read(handout.root))
+    state = Progress.read(handout.root)
+    task = first_open(handout, state)
+    output.print_lines(outdated_lines(handout, state))
     if task is None:
         typer.echo("Every exercise is done. Congratulations on the whole course!")
+        typer.echo(f"Hunt a bug next: autograder hunt {handout.stages[-1].name}")
         return
     file, line = learner_folder.location(task)
     typer.echo(f"Next: {task.exercise.name}, in {task.stage.title}.")
@@ -74,8 +88,11 @@ def progress(folder: options.LearnerFolder = None) -> None:
 def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
     """Put an exercise back as you received it; a copy of your file is kept."""
     handout, state, task = _task(exercise)
+    was_checked = not state.is_outdated(task.stage)
     copy = learner_folder.reset(handout, task)
-    state.passed.discard(task.key)
+    state.set_passed(task, passes=False)
+    if was_checked:  # nothing else has changed
+        state.set_checked(task.stage, digest_of(task.stage))
     state.save()
     typer.echo(f"{task.key} is as you received it.")
     if copy is not None:
@@ -110,4 +127,18 @@ def _task(exercise: str) -> tuple[Handout, Progress, Task]:
     """Find *exercise* in the learner's folder, and the learner's progress there."""
     handout = inputs.find_handout(None)
     state = Progress.read(handout.root)
-    return handout, state, find_task(handout, state, exercise)
+    try:
+        return handout, state, find_task(handout, state, exercise)
+    except AmbiguousNameError as error:
+        if not sys.stdin.isatty():
+            raise
+        return handout, state, _choose(exercise, error.choices)
+
+
+def _choose(name: str, choices: Sequence[Task]) -> Task:
+    """Ask which of the exercises with this *name* is meant."""
+    output.print_lines(f"  {number}  {task.key}" for number, task in enumerate(choices, start=1))
+    number = 0
+    while not 1 <= number <= len(choices):
+        number = typer.prompt(f"Which {name}, from 1 to {len(choices)}", type=int)
+    return choices[number - 1]

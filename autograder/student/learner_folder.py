@@ -2,7 +2,7 @@
 
 import ast
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from autograder.course import (
     GUIDE,
     MARKERS,
     Handout,
+    Stage,
     find_root,
     handout,
     handouts,
@@ -20,7 +21,7 @@ from autograder.course import (
 )
 from autograder.disk import replace_file
 from autograder.errors import CourseError, UsageError
-from autograder.student.progress import PROGRESS_FILE, Progress, Task
+from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
 
 DEFAULT: Final = "my-work"
 BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes
@@ -44,11 +45,13 @@ class Started:
 def start(here: Path, folder: Path | None = None, root: Path | None = None) -> Started:
     """Copy what students receive into *folder*, without overwriting what the learner has changed.
 
-    It comes from the course at *root* or above *here*, else from the stages in *here*.
+    It comes from the course at *root* or above *here*, else from the stages in *here*. Inside a
+    learner's folder, that is the one which gets what is missing, from where it was made.
     Raises ``UsageError`` where that is not possible.
     """
-    sources, guide = _received(here, root)
-    target = (folder or here / DEFAULT).resolve()
+    around = _around(here) if folder is None else None
+    sources, guide = _received(around.parent if around else here, root)
+    target = around or (folder or here / DEFAULT).resolve()
     _require_own(target)
     if any(target in {source, source.parent} for source in sources):
         msg = f"{target} holds the stages as you received them. Name another folder: it is made."
@@ -63,9 +66,29 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     except OSError as error:
         msg = f"{error.filename} can't be written ({error.strerror}). Name another folder."
         raise UsageError(msg) from None
-    if not (target / PROGRESS_FILE).exists():
-        Progress(target / PROGRESS_FILE).save()
+    _note_stubs(done)
     return done
+
+
+def _around(here: Path) -> Path | None:
+    """Return the learner's folder that *here* is, or is in; None if there is none."""
+    inside = here.resolve()
+    for folder in (inside, *inside.parents):
+        if (folder / PROGRESS_FILE).is_file() and (folder / ORIGINALS).is_dir():
+            return folder
+    return None
+
+
+def _note_stubs(done: Started) -> None:
+    """Count the exercises of modules that came as stubs as not passed, and make the progress."""
+    progress = Progress.read(done.folder)
+    new = {*done.added, *done.replaced}
+    for stage in handouts(done.folder).stages:
+        if stage.stub.relative_to(done.folder) in new:
+            for exercise in stage.exercises:
+                progress.set_passed(Task(stage, exercise), passes=False)
+            progress.set_checked(stage, digest_of(stage))
+    progress.save()
 
 
 def find(start: Path) -> Handout:
@@ -95,18 +118,29 @@ def find_stages(start: Path) -> Handout | None:
     return None
 
 
-def remember(file: Path, stage: str, passed: Iterable[str]) -> None:
-    """Write the exercises of *stage* that *passed* into the progress of the folder of *file*.
+def gone(own: Handout) -> bool:
+    """Whether the learner's folder is not there any more."""
+    return not own.root.is_dir()
 
-    Nothing is written where `start` or `watch` has not begun to keep progress.
+
+def remember(file: Path, stage: Stage, outcomes: Mapping[str, bool]) -> None:
+    """Write which exercises of *stage* pass in *file* into the progress of its folder.
+
+    *outcomes* maps each exercise that was checked to whether it passes. Nothing is written where
+    `start` or `watch` has not begun to keep progress, nor for a file that is not the stage's own.
     """
     own = find_stages(file.parent)
     if own is None or not (own.root / PROGRESS_FILE).is_file():
         return
+    known = [one for one in own.stages if one.name == stage.name]
+    if not known or file.resolve().parent != known[0].source:
+        return
     progress = Progress.read(own.root)
-    keys = {f"{stage}/{exercise}" for exercise in passed}
-    if keys - progress.passed:
-        progress.passed |= keys
+    mine = [Task(known[0], one) for one in known[0].exercises if one.name in outcomes]
+    news = [progress.set_passed(task, passes=outcomes[task.exercise.name]) for task in mine]
+    if len(mine) == len(known[0].exercises):
+        news.append(progress.set_checked(known[0], digest_of(known[0])))
+    if any(news):
         progress.save()
 
 

@@ -4,8 +4,9 @@ It is no evidence for a grade: whoever can save a module can write this file.
 """
 
 import contextlib
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -19,6 +20,7 @@ from autograder.errors import UsageError
 PROGRESS_FILE = "progress.json"
 MAX_BYTES = 1 << 20  # whatever is longer was not written here
 HINTS = 3
+DIGEST = 16  # characters; it finds changes, and nobody gains by a collision
 
 
 class Task(NamedTuple):
@@ -33,6 +35,17 @@ class Task(NamedTuple):
         return f"{self.stage.name}/{self.exercise.name}"
 
 
+class AmbiguousNameError(UsageError):
+    """Several stages have an exercise of this name; *choices* are these exercises."""
+
+    def __init__(self, name: str, choices: Sequence[Task]) -> None:
+        listed = "\n".join(f"  {task.key}" for task in choices)
+        super().__init__(
+            f"{len(choices)} stages have an exercise {name}. Name one of these:\n{listed}"
+        )
+        self.choices = tuple(choices)
+
+
 def tasks(course: Course) -> list[Task]:
     """List all exercises of *course* in the order in which they are to be solved."""
     return [Task(stage, exercise) for stage in course.stages for exercise in stage.exercises]
@@ -42,6 +55,7 @@ def tasks(course: Course) -> list[Task]:
 class Progress:
     """Passed exercises, hints that were shown, and exercises given up, by ``Task.key``.
 
+    *checked* holds the digest of each stage's module when all its exercises were checked last.
     *unknown* keeps the fields that another version has written.
     """
 
@@ -49,7 +63,9 @@ class Progress:
     passed: set[str] = field(default_factory=set)
     gave_up: set[str] = field(default_factory=set)
     hints: dict[str, int] = field(default_factory=dict)
+    checked: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, Any] = field(default_factory=dict)
+    is_on_disk: bool = field(default=False, compare=False)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -57,7 +73,7 @@ class Progress:
         file = folder / PROGRESS_FILE
         known = _json_object(file)
         known.pop("format_version", None)
-        hints = known.pop("hints", None)
+        hints, checked = known.pop("hints", None), known.pop("checked", None)
         return cls(
             file=file,
             passed=set(_texts(known.pop("passed", None))),
@@ -67,12 +83,36 @@ class Progress:
                 for key, count in (hints if isinstance(hints, dict) else {}).items()
                 if isinstance(count, int) and count > 0
             },
+            checked={
+                stage: digest
+                for stage, digest in (checked if isinstance(checked, dict) else {}).items()
+                if isinstance(digest, str)
+            },
             unknown=known,
+            is_on_disk=file.is_file(),
         )
 
     def is_done(self, stage: Stage) -> bool:
         """Whether all exercises of *stage* have passed."""
         return all(Task(stage, exercise).key in self.passed for exercise in stage.exercises)
+
+    def set_passed(self, task: Task, *, passes: bool) -> bool:
+        """Count *task* as passed or not; return whether that is news."""
+        if passes == (task.key in self.passed):
+            return False
+        (self.passed.add if passes else self.passed.discard)(task.key)
+        return True
+
+    def set_checked(self, stage: Stage, digest: str) -> bool:
+        """Remember that all exercises of *stage* were checked; return whether that is news."""
+        is_news = self.checked.get(stage.name) != digest
+        self.checked[stage.name] = digest
+        return is_news
+
+    def is_outdated(self, stage: Stage) -> bool:
+        """Whether the module of *stage* has changed since all its exercises were checked."""
+        known = self.checked.get(stage.name)
+        return known is not None and known != digest_of(stage)
 
     def save(self) -> None:
         """Replace the file at once; raises ``UsageError`` if that can't be done."""
@@ -81,12 +121,14 @@ class Progress:
             "passed": sorted(self.passed),
             "gave_up": sorted(self.gave_up),
             "hints": self.hints,
+            "checked": self.checked,
         }
         try:
             replace_file(self.file, f"{json.dumps(fields, indent=2)}\n".encode())
         except OSError as error:
             msg = f"Your progress can't be written to {self.file} ({error.strerror})."
             raise UsageError(msg) from None
+        self.is_on_disk = True
 
     def next_hint(self, task: Task, number: int | None = None) -> int:
         """Remember that one more hint of *task*, or hint *number*, is shown; return its number."""
@@ -96,6 +138,14 @@ class Progress:
             self.hints[task.key] = wanted
             self.save()
         return wanted
+
+
+def digest_of(stage: Stage) -> str:
+    """Return a digest of the module of *stage* as it is on disk; empty without one."""
+    try:
+        return hashlib.sha256(stage.stub.read_bytes()).hexdigest()[:DIGEST]
+    except OSError:
+        return ""
 
 
 def first_open(course: Course, progress: Progress, after: Task | None = None) -> Task | None:
@@ -109,7 +159,7 @@ def first_open(course: Course, progress: Progress, after: Task | None = None) ->
 def find_task(course: Course, progress: Progress, name: str) -> Task:
     """Find the exercise *name*, or ``STAGE/EXERCISE``; by default the first that is not passed.
 
-    Of several of one name the first that is not passed is returned. Raises ``UsageError``.
+    Raises ``AmbiguousNameError`` where several have that name, and ``UsageError`` for none.
     """
     if not name:
         return first_open(course, progress) or tasks(course)[-1]
@@ -117,10 +167,13 @@ def find_task(course: Course, progress: Progress, name: str) -> Task:
     stages = [course.stage(stage)] if stage else course.stages
     found = [Task(one, item) for one in stages for item in one.exercises if item.name == exercise]
     if not found:
-        known = ", ".join(item.name for one in stages for item in one.exercises)
-        msg = f"There is no exercise {exercise!r} here. Exercises: {known}."
-        raise UsageError(msg)
-    return next((task for task in found if task.key not in progress.passed), found[0])
+        known = (
+            f"  {one.name}: {', '.join(item.name for item in one.exercises)}" for one in stages
+        )
+        raise UsageError("\n".join([f"There is no exercise {exercise!r} here. Exercises:", *known]))
+    if len(found) > 1:
+        raise AmbiguousNameError(exercise, found)
+    return found[0]
 
 
 class StageProgress(NamedTuple):
@@ -163,3 +216,11 @@ def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
         passed += item.passed
     yield ""
     yield f"{passed} of {len(tasks(course))} exercises, about {left} minutes left."
+    yield from outdated_lines(course, progress)
+
+
+def outdated_lines(course: Course, progress: Progress) -> Iterator[str]:
+    """Name the stages of which this progress is old, and how to bring it up to date."""
+    for stage in course.stages:
+        if progress.is_outdated(stage):
+            yield f"{stage.name} has changed since its last check: autograder check {stage.name}"

@@ -1,6 +1,7 @@
 """A learner's own folder: `start`, where it is found, `reset` and `solution`."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -154,7 +155,7 @@ def test_the_place_of_an_exercise_is_its_line(own: Path):
 def test_hint_next_and_progress(run):
     """They name the exercise, and show one more hint each time."""
     assert "hint 1 of 3" in run("hint")[1]
-    assert "hint 2 of 3" in run("hint", "double")[1]
+    assert "hint 2 of 3" in run("hint", "1/double")[1]
     assert "hint 1 of 3" in run("hint", "1/double", "1")[1]
     assert "Next: double" in run("next")[1]
     assert "0 of 4 exercises" in run("progress")[1]
@@ -162,25 +163,75 @@ def test_hint_next_and_progress(run):
 
 
 def test_a_check_is_progress(own: Path):
-    """What passed is remembered, once `start` or `watch` has begun to keep progress."""
-    file = own / "01_tiny" / "tiny.py"
-    learner_folder.remember(file, "01_tiny", ["double"])
-    (own / PROGRESS_FILE).rename(own / "elsewhere.json")
-    learner_folder.remember(file, "01_tiny", ["Scale"])
+    """What passes is remembered and what fails is forgotten, once there is progress to keep."""
+    stage = learner_folder.find(own).stages[0]
+    remember = partial(learner_folder.remember, stage.stub, stage)
+    remember({"double": True, "Scale": True})
+    remember({"double": False, "Scale": True})
+    passed = Progress.read(own).passed
+    (own / PROGRESS_FILE).unlink()
+    remember({"double": True})
 
+    assert passed == {"01_tiny/Scale"}
     assert not (own / PROGRESS_FILE).exists()
-    assert "01_tiny/Scale" not in (own / "elsewhere.json").read_text()
-    assert "01_tiny/double" in (own / "elsewhere.json").read_text()
+
+
+def test_a_check_of_another_file_is_no_progress(own: Path, tmp_path: Path):
+    """It says nothing about the module in the learner's folder."""
+    stage = learner_folder.find(own).stages[0]
+    learner_folder.remember(tmp_path / "tiny.py", stage, {"double": True})
+
+    assert Progress.read(own).passed == set()
+
+
+def test_progress_says_that_a_module_has_changed_since_its_check(run, own: Path):
+    """A module that is copied in is not checked yet, and one that was checked is not named."""
+    stage = learner_folder.find(own).stages[0]
+    before = run("progress")[1]
+    stage.stub.write_text("x = 1\n")
+    changed, following = run("progress")[1], run("next")[1]
+    learner_folder.remember(stage.stub, stage, {"double": True, "Scale": True})
+
+    assert "since its last check" not in before
+    for text in (changed, following):
+        assert "01_tiny has changed since its last check: autograder check 01_tiny" in text
+    assert "since its last check" not in run("progress")[1]
+
+
+def test_start_inside_the_folder_adds_what_is_missing_there(course: Course):
+    """A stub that comes back is not passed any more, and no folder is made in the folder."""
+    own = learner_folder.start(course.root).folder
+    stage = learner_folder.find(own).stages[0]
+    learner_folder.remember(stage.stub, stage, {"double": True, "Scale": True})
+    stage.stub.unlink()
+    done = learner_folder.start(stage.source)
+
+    assert done.folder == own
+    assert done.added == [stage.stub.relative_to(own)]
+    assert Progress.read(own).passed == set()
+    assert not (own / learner_folder.DEFAULT).exists()
 
 
 def test_a_reset_exercise_is_open_again(run, own: Path):
     """Progress forgets it."""
-    learner_folder.remember(own / "01_tiny" / "tiny.py", "01_tiny", ["double", "Scale"])
+    stage = learner_folder.find(own).stages[0]
+    learner_folder.remember(stage.stub, stage, {"double": True, "Scale": True})
     code, output = run("reset", "1/double")
 
     assert code == 0, output
     assert "Your file as it was" in output
     assert Progress.read(own).passed == {"01_tiny/Scale"}
+    assert "since its last check" not in run("progress")[1]
+
+
+def test_a_name_of_several_exercises_is_not_guessed(run, own: Path):
+    """Without a terminal the choices are listed, and nothing is reset."""
+    before = (own / "01_tiny" / "tiny.py").read_bytes()
+    code, output = run("reset", "double")
+
+    assert code == 2
+    assert "  01_tiny/double\n  02_more/double" in output
+    assert (own / "01_tiny" / "tiny.py").read_bytes() == before
 
 
 def test_a_solution_is_for_who_has_solved_it_or_gives_up(run, own: Path, course: Course):
