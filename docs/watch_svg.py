@@ -14,11 +14,13 @@ from rich.terminal_theme import DIMMED_MONOKAI
 from autograder.course import handouts
 from autograder.student.warm_checker import WarmChecker
 from autograder.student.watch import Watch
+from autograder.student.watch_screen import screen
 
 ROOT = Path(__file__).parents[1]
 STAGE = "05_masked_self_attention"
 MODULE = "masked_self_attention.py"
 COLUMNS = 88
+ROWS = 40
 # Without the fonts that rich names: a picture in a document loads nothing.
 FORMAT = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 
@@ -40,18 +42,18 @@ def main() -> None:
         module = Path(name) / STAGE / MODULE
         module.write_text(solution.replace("dim=self.col_dim)", "dim=self.row_dim)", 1), "utf-8")
         state.progress.save()
-        state.saved(stage)
+        state.saved([stage])
         draw(state, ROOT / "docs" / "watch_mistake.svg")
         module.write_text(solution, "utf-8")
         while state.finished is None:
-            state.saved(stage)
+            state.saved([stage])
         draw(state, ROOT / "docs" / "watch_done.svg")
 
 
 def draw(state: Watch, file: Path) -> None:
     """Write what *state* shows as SVG."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), highlight=False)
-    for part in state.screen(COLUMNS):
+    for part in screen(state, COLUMNS, ROWS):
         console.print(part)
     picture = console.export_svg(
         title="autograder watch", theme=DIMMED_MONOKAI, code_format=FORMAT, unique_id=file.stem

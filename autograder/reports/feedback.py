@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from autograder.results import Diagnosis, Grid
 
@@ -256,6 +257,19 @@ def tensor_tables(grid: Grid) -> tuple[TensorTable, TensorTable, TensorTable]:
         _table("Yours", grid, grid.yours, grid.wrong, shaded=shaded),
         _table("Difference", grid, grid.difference, grid.wrong, shaded=False),
     )
+
+
+def first_wrong_row(tables: Sequence[TensorTable]) -> TensorTable:
+    """Return one table with the first row that has a wrong entry, as each of *tables* shows it."""
+    count = min(len(table.rows) for table in tables)
+    wrong = (
+        n for n in range(count) if any(cell.wrong for one in tables for cell in one.rows[n].cells)
+    )
+    index = next(wrong, 0)
+    head = tables[0].rows[index].head
+    rows = tuple(replace(table.rows[index], head=table.title) for table in tables)
+    title = f"The first wrong row: {head}" if head else ""
+    return replace(tables[0], title=title, rows=rows, shaded=False)
 
 
 def _table(

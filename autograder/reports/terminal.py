@@ -2,11 +2,8 @@
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
 from pathlib import Path
 
-from rich.cells import cell_len
-from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -19,11 +16,10 @@ from autograder.reports.feedback import (
     ExerciseFeedback,
     Feedback,
     SelfCheckFeedback,
-    TensorCell,
-    TensorTable,
     grading_note,
 )
 from autograder.reports.feedback_builder import build_feedback
+from autograder.reports.terminal_tables import tensor_parts
 from autograder.results import SubmissionResult
 from autograder.sanitize import line
 
@@ -32,10 +28,6 @@ WIDE = 60  # columns; below it names need the space of the states
 INDENT = 2
 BLOCKS = 20  # of a bar, which fits next to the points in 40 columns
 MAX_PATH = 400  # characters; it is the student's own, and need not be short
-SHADES = " ░▒▓█"
-BLOCK = 3  # columns of a shaded cell, which is then about as wide as high
-PICTURE_CELL = BLOCK + 5  # with a number behind it
-FAINTEST = 0.005  # less is shown as 0.00, and as an empty cell
 PRINTED = "Printed by your code:"
 COLOURS = {"✓": "green", "✗": "bold red", "!": "bold red", "·": "dim"}
 
@@ -58,11 +50,18 @@ def exercise_parts(exercise: ExerciseFeedback, width: int) -> Iterator[Renderabl
     if first is None:
         yield from passed_parts(exercise)
         return
-    yield Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
+    yield verdict(exercise)
     if not (exercise.unwritten or first.silent):
         title = Text(first.title, style="bold")
-        parts = (*_diagnosis(first), title, *_facts(first, width - INDENT))
+        parts = (*diagnosis_parts(first), title, *_facts(first, width - INDENT))
         yield Padding(Group(*parts), (0, 0, 0, INDENT))
+
+
+def verdict(exercise: ExerciseFeedback) -> Text:
+    """Return the line on an *exercise* that does not pass."""
+    first = exercise.first
+    assert first is not None  # noqa: S101  # whoever asks has looked
+    return Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
 
 
 def passed_parts(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
@@ -70,36 +69,6 @@ def passed_parts(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
     yield Text(f"✓ {exercise.name} passes.", style="bold green")
     yield from _notes(exercise)
     yield from _printed_by(exercise)
-
-
-def picture_parts(
-    title: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    weights: Sequence[Sequence[float]],
-    width: int,
-) -> Iterator[RenderableType]:
-    """Yield attention *weights* as shaded cells, with digits where *width* columns hold them."""
-    head = max(map(cell_len, rows))
-    digits = head + len(columns) * (PICTURE_CELL + 1) <= width
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(no_wrap=True, justify="right")
-    for column in columns:
-        short = column[: PICTURE_CELL if digits else BLOCK]
-        table.add_column(Text(short, style="dim"), no_wrap=True)
-    most = max([entry for entries in weights for entry in entries if isfinite(entry)], default=1.0)
-    for row, entries in zip(rows, weights, strict=True):
-        table.add_row(Text(row), *(_shaded(entry, most, digits=digits) for entry in entries))
-    yield from (Text(title, style="bold"), table)
-    yield Text("Rows: queries. Columns: keys. Fuller cells: larger weights.", "dim")
-
-
-def _shaded(entry: float, most: float, *, digits: bool) -> Text:
-    """Shade *entry* by its share of the largest one, *most*."""
-    is_empty = not isfinite(entry) or entry < FAINTEST
-    shade = SHADES[0 if is_empty else max(1, round(entry / most * (len(SHADES) - 1)))]
-    number = f"{entry:5.2f}" if digits else ""
-    return Text.assemble((shade * BLOCK, "cyan"), (number, "dim" if is_empty else ""))
 
 
 def render(parts: Iterable[RenderableType], width: int, *, colour: bool) -> str:
@@ -129,7 +98,7 @@ def _self_check(feedback: SelfCheckFeedback, here: Path, width: int) -> Iterator
     if feedback.message:
         yield from (Text(_sentence(feedback.message), style="red"), "")
     if feedback.printed and not feedback.complete:
-        yield from (*_printed("Printed when your file was imported:", feedback.printed), "")
+        yield from (*printed_parts("Printed when your file was imported:", feedback.printed), "")
     for exercise in feedback.exercises:
         yield from _checked_exercise(exercise, width - INDENT)
     for notice in feedback.notices:
@@ -165,7 +134,7 @@ def _checked_exercise(exercise: ExerciseFeedback, width: int) -> Iterator[Render
         yield from _notes(exercise)
         yield from _printed_by(exercise)
         return
-    yield Text.assemble((f"{first.mark} {exercise.name}", COLOURS[first.mark]), f"  {first.word}")
+    yield verdict(exercise)
     if not (exercise.unwritten or first.silent):
         title = Text(first.title, style="bold")
         yield Padding(Group(title, *_details(first, width)), (0, 0, 1, INDENT))
@@ -242,7 +211,7 @@ def _problem(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
 def _details(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
     if check.message:
         yield Text(check.message)
-    yield from _diagnosis(check)
+    yield from diagnosis_parts(check)
     yield from _values(check, width)
 
 
@@ -252,10 +221,15 @@ def _facts(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
     yield from _values(check, width)
 
 
-def _diagnosis(check: CheckFeedback) -> Iterator[RenderableType]:
+def diagnosis_parts(check: CheckFeedback, *, beyond: bool = True) -> Iterator[RenderableType]:
+    """Yield the mistake behind *check*, and the question that leads on.
+
+    Without *beyond*, its name stands for the whole explanation.
+    """
     if check.diagnosis:
         title = (check.mistake, "bold")
-        yield Text.assemble("It looks like this: ", title, check.diagnosis.beyond_title)
+        more = check.diagnosis.beyond_headline if beyond else "."
+        yield Text.assemble("It looks like this: ", title, more)
         yield Text(check.diagnosis.hint, style="italic cyan")
     elif check.same_mistake:
         yield Text("The mistake is the same as above.", style="dim")
@@ -264,9 +238,9 @@ def _diagnosis(check: CheckFeedback) -> Iterator[RenderableType]:
 def _values(check: CheckFeedback, width: int) -> Iterator[RenderableType]:
     if check.tables:
         yield ""
-        yield from _tables(check.tables, width)
+        yield from tensor_parts(check.tables, width)
     if check.printed:
-        yield from _printed(PRINTED, check.printed)
+        yield from printed_parts(PRINTED, check.printed)
 
 
 def _notes(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
@@ -276,54 +250,14 @@ def _notes(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
 
 def _printed_by(exercise: ExerciseFeedback) -> Iterator[RenderableType]:
     if exercise.printed:
-        parts = _printed(PRINTED, exercise.printed)
+        parts = printed_parts(PRINTED, exercise.printed)
         yield Padding(Group(*parts), (0, 0, 0, INDENT))
 
 
-def _printed(title: str, text: str) -> Iterator[RenderableType]:
+def printed_parts(title: str, text: str) -> Iterator[RenderableType]:
+    """Yield what the student's code printed, below a *title*."""
     yield Text(title, style="dim")
     yield Padding(Text(text), (0, 0, 0, INDENT))
-
-
-def _tables(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:
-    """Place *tables* side by side where they fit, else below each other."""
-    yield Columns([Group(*_table(table, width)) for table in tables], padding=(1, 4))
-    shades = " Rows: queries. Columns: keys. Fuller cells: larger weights."
-    yield Text(f"* marks wrong entries.{shades if tables[0].shaded else ''}", style="dim")
-
-
-def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
-    """Cut a table that is too wide into tables of fewer columns, as NumPy prints a wide array."""
-    yield Text(tensor.title, style="bold")
-    cells = [[_cell(cell, shaded=tensor.shaded) for cell in row.cells] for row in tensor.rows]
-    widths = [
-        1 + max(cell_len(column) + 1, *(row[index].cell_len for row in cells))
-        for index, column in enumerate(tensor.columns)
-    ]
-    head = max((cell_len(row.head) for row in tensor.rows), default=0)
-    for start, stop in _cuts(widths, width - head):
-        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column(no_wrap=True, style="dim")
-        for column in tensor.columns[start:stop]:
-            table.add_column(Text(f"{column} ", style="dim"), justify="right", no_wrap=True)
-        for row, texts in zip(tensor.rows, cells, strict=True):
-            table.add_row(Text(row.head), *texts[start:stop])
-        yield table
-
-
-def _cuts(widths: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
-    start = 0
-    for index in range(1, len(widths)):
-        if sum(widths[start : index + 1]) > width:
-            yield start, index
-            start = index
-    yield start, len(widths)
-
-
-def _cell(cell: TensorCell, *, shaded: bool) -> Text:
-    shade = SHADES[round(cell.shade * (len(SHADES) - 1))] if shaded else ""
-    text = f"{shade}{cell.text}{'*' if cell.wrong else ' '}"
-    return Text(text, style="bold red" if cell.wrong else "")
 
 
 def _bar(percent: float) -> Text:

@@ -1,4 +1,4 @@
-"""Finds out which stage's module was saved: by events, and by looking at the files."""
+"""Finds out which stages' modules were saved: by events, and by looking at the files."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ Signature = tuple[int, int, int] | None
 
 
 class FileWatch:
-    """Finds out which stage's module was saved: by events, and by looking at the files."""
+    """Finds out which stages' modules were saved: by events, and by looking at the files."""
 
     def __init__(self, stages: tuple[Stage, ...], wake: int) -> None:
         self._stages = stages
@@ -31,14 +31,14 @@ class FileWatch:
         self._stop.set()
         self._thread.join(1.0)  # it looks at the event twice a second
 
-    def saved(self) -> Stage | None:
-        """Return a stage whose module has changed since the last call."""
-        found = None
+    def saved(self) -> list[Stage]:
+        """List the stages whose modules have changed since the last call."""
+        found = []
         for stage in self._stages:
             now = self._signature(stage)
             if now != self._seen[stage.name]:
                 self._seen[stage.name] = now
-                found = stage
+                found.append(stage)
         return found
 
     def _wait_for_events(self) -> None:

@@ -21,7 +21,8 @@ from autograder.disk import replace_file
 from autograder.errors import UsageError
 from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.terminal import exercise_parts, picture_parts
+from autograder.reports.terminal import exercise_parts
+from autograder.reports.terminal_tables import picture_parts
 from autograder.results import SubmissionResult
 from autograder.sanitize import line
 from autograder.student import claims

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student.check import check_with_suite, course_with_hidden, student_file
+from autograder.student.learner_folder import gone
 from autograder.student.progress import Task
 from autograder.submission import collect
 
@@ -21,10 +23,14 @@ if TYPE_CHECKING:  # they import torch
 
 
 class CheckAnswer(NamedTuple):
-    """What a check said: *feedback* on the exercise, or else a *message* of ours."""
+    """What a check said: *feedback* on the exercise, or else a *message* of ours.
+
+    *is_whole_file*: nothing of the module can run, so the other exercises have the same answer.
+    """
 
     feedback: ExerciseFeedback | None = None
     message: str = ""
+    is_whole_file: bool = False
 
 
 class WarmChecker:
@@ -91,14 +97,17 @@ class WarmChecker:
         from autograder.grading.grade import grade_one  # noqa: PLC0415  # imports torch
 
         stage = task.stage
+        if gone(self._own) or not stage.source.is_dir():
+            return CheckAnswer(message=_gone(self._own.root, stage), is_whole_file=True)
         try:
             file = student_file(stage.source, stage)
         except UsageError:
             back = f"put it back, or run `autograder reset {task.key}` in another terminal"
-            return CheckAnswer(message=f"{stage.stub.name} is not in {stage.name}/: {back}.")
+            message = f"{stage.stub.name} is not in {stage.name}/: {back}."
+            return CheckAnswer(message=message, is_whole_file=True)
         submission = next(collect(file, self._own.stages, stage))
         if submission.code is None:
-            return CheckAnswer(message=submission.problem)
+            return CheckAnswer(message=submission.problem, is_whole_file=True)
         runner = self._suite(stage)
         if self._server is None:
             self._server = ForkServer.of_own_code(self._limits)
@@ -107,7 +116,9 @@ class WarmChecker:
         if not result.exercises:
             raise GraderError(result.message or "the checks of this exercise are missing")
         feedback = build_exercise_feedback(stage, result, task.exercise.name)
-        return CheckAnswer(feedback, "" if feedback else f"{task.key} has no public check.")
+        if feedback is None:
+            return CheckAnswer(message=f"{task.key} has no public check.")
+        return CheckAnswer(feedback, is_whole_file=bool(result.message))
 
     def _suite(self, stage: Stage) -> "SuiteRunner":
         from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # imports torch
@@ -129,3 +140,12 @@ class WarmChecker:
         if self._server is not None:
             self._server.close()  # a fork server that failed can't be used again
         self._server = None
+
+
+def _gone(root: Path, stage: Stage) -> str:
+    """Say that the learner's folder, or that of *stage* in it, is not there, and what to do."""
+    lost = stage.source if root.is_dir() else root
+    return (
+        f"The folder {lost} is gone. Put it back, or run `autograder start {root}` in another "
+        "terminal where you received the course: it adds what is missing."
+    )

@@ -1,47 +1,48 @@
 """`autograder watch`: checks the exercise that a learner works on, each time its file is saved.
 
 torch, the suite of the stage and the fork server stay loaded, so an answer takes a tenth of a
-second.
+second. The other exercises of the file are checked after the answer is on the screen.
 """
 
 import contextlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
-
-from rich.console import RenderableType
-from rich.text import Text
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Protocol
 
 from autograder.course import Handout, Stage
-from autograder.reports.terminal import exercise_parts, passed_parts
 from autograder.student.check import course_with_hidden
 from autograder.student.file_watch import FileWatch
-from autograder.student.progress import Progress, Task, first_open, tasks
+from autograder.student.learner_folder import gone, location
+from autograder.student.progress import Progress, Task, digest_of, first_open, tasks
 from autograder.student.warm_checker import CheckAnswer, WarmChecker
-from autograder.student.watch_screen import (
-    exercise_list,
-    exercise_location,
-    finished_stage,
-    following_stage,
-    heading,
-    hidden_answer,
-    progress_bar,
-    stage_picture,
-)
 from autograder.student.watch_terminal import Terminal
 
 if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
     from autograder.reports.feedback import ExerciseFeedback
     from autograder.student.attention_weights import Weights
 
-KEYS: Final = "h hint · l list · n next · p previous · r run again · q quit"
-HIDDEN_KEY: Final = "s hidden suite · "  # where the course is around the learner's folder
 QUIT: Final = frozenset({"q", "\x03", "\x04", ""})  # Ctrl-C, Ctrl-D; empty: the terminal is gone
+PAGED: Final = frozenset({"d", "l"})  # keys of screens that may have several pages
+RESTORED: Final = "progress.json was gone. It is back, with what this watch has seen."
+
+
+class Checker(Protocol):
+    """Checks exercises of a learner's folder."""
+
+    def check(self, task: Task) -> CheckAnswer:
+        """Check the exercise as it is on disk."""
+
+    def check_hidden(self, task: Task) -> CheckAnswer:
+        """Run the hidden suite on the exercise."""
+
+    def picture(self, stage: Stage) -> "Weights | None":
+        """Compute the picture of a stage."""
 
 
 class Watch:
     """The state of the screen: one exercise, its answer, the hints that were asked for."""
 
-    def __init__(self, own: Handout, checker: WarmChecker) -> None:
+    def __init__(self, own: Handout, checker: Checker) -> None:
         self.own = own
         self.checker = checker
         self.progress = Progress.read(own.root)
@@ -51,23 +52,30 @@ class Watch:
         self.finished: Stage | None = None
         self.weights: Weights | None = None  # of the finished stage
         self.hidden: CheckAnswer | None = None  # what the hidden suite said, until the next key
-        self.listing = False
-        hidden_key = HIDDEN_KEY if course_with_hidden(self.task.stage) else ""
-        self._keys = f"{hidden_key}{KEYS}"
+        self.broken: list[Task] = []  # they passed before, and fail now
+        self.waiting: deque[Task] = deque()  # to be checked after the answer is shown
+        self.paged = ""  # the key of a screen that may have several pages
+        self.page = 0
+        self.notice = ""  # until the next key or answer
+        self.has_hidden = course_with_hidden(self.task.stage) is not None
+
+    def begin(self) -> None:
+        """Check the first open exercise, and later each file that has changed since its check."""
+        self.check(stop_after_stage=False)  # a lost progress file is made again
+        changed = [one for one in self.own.stages if self.progress.is_outdated(one)]
+        self._wait_for([self.task.stage, *changed])
 
     def check(self, *, stop_after_stage: bool = True) -> None:
         """Check the exercise; where it passes for the first time, go on to the next open one."""
         self.finished = None
         while True:
             self.answer = self.checker.check(self.task)
-            self.progress = Progress.read(self.own.root)  # another command may have written it
+            passes_now = self._record(self.task, self.answer)
             feedback = self.answer.feedback
-            if feedback is None or feedback.first or self.task.key in self.progress.passed:
+            if feedback is None or feedback.first or not passes_now:
                 return
-            self.progress.passed.add(self.task.key)
-            self.progress.save()
             self.just_passed = feedback
-            following = first_open(self.own, self.progress, self.task)
+            following = self._following()
             stage = self.task.stage
             if following is None or (stop_after_stage and self.progress.is_done(stage)):
                 self.finished = stage
@@ -75,34 +83,67 @@ class Watch:
                 return
             self.task = following
 
+    def check_next(self) -> bool:
+        """Check one exercise more of what was saved; return whether that changes the screen."""
+        task = self.waiting.popleft()
+        answer = self.checker.check(task)
+        passed_before = task.key in self.progress.passed
+        self._record(task, answer)
+        if not any(task.stage.name == other.stage.name for other in self.waiting):
+            self._is_checked(task.stage)
+        if passed_before == (task.key in self.progress.passed):
+            return False
+        is_near = task.stage.name == self.task.stage.name
+        if passed_before and is_near and not self._has_work:  # nothing else needs attention
+            self.task, self.answer, self.finished = task, answer, None
+        return True
+
+    @property
+    def _has_work(self) -> bool:
+        """Whether the answer on the screen is about code that does not pass."""
+        feedback = self.answer.feedback
+        return feedback is None or (feedback.first is not None and not feedback.unwritten)
+
     def press(self, key: str) -> None:
         """Do what *key* asks for."""
-        self.listing = key == "l" and not self.listing
+        turned = key in {" ", self.paged}
+        self.page = self.page + 1 if turned and self.paged else 0
+        self.paged = self.paged if turned else key if key in PAGED else ""
         self.hidden = self.checker.check_hidden(self.task) if key == "s" else None
+        self.notice = ""
         if key == "h":
-            self.progress = Progress.read(self.own.root)
+            self._read_progress()
             self.progress.next_hint(self.task)
         elif key in {"n", "p"}:
             self.move(1 if key == "n" else -1)
         elif key == "r":
             self.just_passed = None
             self.check()
+            self._wait_for([self.task.stage])
 
     def move(self, step: int) -> None:
-        """Go to the next exercise or the previous one; from a finished stage to the next open."""
+        """Go to the next exercise or the previous one.
+
+        Next is one that passed before, and from an exercise that passes the next open one.
+        """
         every = tasks(self.own)
         index = [task.key for task in every].index(self.task.key)
-        beyond = first_open(self.own, self.progress, self.task) if self.finished else None
-        self.go(beyond if step > 0 and beyond else every[(index + step) % len(every)])
+        passes = self.task.key in self.progress.passed
+        broken = [task for task in self.broken if task.key != self.task.key]
+        following = self._following() if passes or broken else None
+        self.go(following if step > 0 and following else every[(index + step) % len(every)])
 
-    def saved(self, stage: Stage) -> None:
-        """Check the exercise again, or the first open one of another *stage* that was saved."""
+    def saved(self, stages: Sequence[Stage]) -> None:
+        """Check the exercise again, or the first open one if other *stages* were saved."""
         self.just_passed = self.hidden = None
-        if stage.name != self.task.stage.name:
-            mine = [Task(stage, exercise) for exercise in stage.exercises]
+        self.paged = self.notice = ""
+        names = [stage.name for stage in stages]
+        if self.task.stage.name not in names and not gone(self.own):
+            mine = [Task(stages[0], exercise) for exercise in stages[0].exercises]
             still_open = [task for task in mine if task.key not in self.progress.passed]
             self.task = (still_open or mine)[0]
         self.check()
+        self._wait_for(stages)
 
     def go(self, task: Task) -> None:
         """Go to *task* and check it."""
@@ -110,36 +151,57 @@ class Watch:
         self.task = task
         self.check()
 
-    def screen(self, width: int) -> Iterator[RenderableType]:
-        """Yield what a terminal of *width* columns shows."""
-        yield from heading(self.own, self.task.stage)
-        if self.listing:
-            yield from exercise_list(self.own, self.progress, self.task)
-        elif self.hidden is not None:
-            yield from hidden_answer(self.hidden, self.task, width)
-        elif self.finished is not None:
-            yield from finished_stage(self.finished, self.just_passed)
-            if self.weights is not None:
-                yield from stage_picture(self.finished, self.weights, width)
-            yield from following_stage(self.own, self.progress, self.finished)
-        else:
-            if self.just_passed is not None:
-                yield from (*passed_parts(self.just_passed), "")
-            yield from self._exercise(width)
-        yield from ("", progress_bar(self.own, self.progress), Text(self._keys, style="dim"))
+    def place(self) -> tuple[str, int]:
+        """Return the file of the exercise and the line in which it begins."""
+        file, line = location(self.task)
+        return str(file), line
 
-    def _exercise(self, width: int) -> Iterator[RenderableType]:
-        feedback = self.answer.feedback
-        if feedback is None:
-            yield Text(f"✗ {self.task.exercise.name}", style="bold red")
-            yield Text(self.answer.message)
-        else:
-            yield from exercise_parts(feedback, width)
-        if feedback is None or feedback.first is not None:
-            yield from exercise_location(self.task, unwritten=bool(feedback and feedback.unwritten))
-        shown = self.progress.hints.get(self.task.key, 0)
-        for number, hint in enumerate(self.task.exercise.hints[:shown], start=1):
-            yield from ("", Text(f"Hint {number} of 3", style="bold cyan"), Text(hint))
+    def _following(self) -> Task | None:
+        """Return what to work on after this exercise; None if everything passes."""
+        broken = [task for task in self.broken if task.key != self.task.key]
+        return broken[0] if broken else first_open(self.own, self.progress, self.task)
+
+    def _wait_for(self, stages: Sequence[Stage]) -> None:
+        """Check the exercises of *stages* later, first those that passed before."""
+        self.waiting.clear()
+        if gone(self.own):
+            return
+        names = {stage.name for stage in stages}
+        if self.answer.is_whole_file:  # it says the same of the other exercises
+            names.discard(self.task.stage.name)
+        found = [one for one in tasks(self.own) if one.stage.name in names]
+        found = [one for one in found if one.key != self.task.key]
+        self.waiting.extend(sorted(found, key=lambda one: one.key not in self.progress.passed))
+        waited = {one.stage.name for one in found}
+        for stage in stages:
+            if stage.name in names - waited:
+                self._is_checked(stage)
+
+    def _record(self, task: Task, answer: CheckAnswer) -> bool:
+        """Write down whether *task* passes; return whether it does so for the first time."""
+        self._read_progress()
+        if gone(self.own) or (answer.feedback is None and not answer.is_whole_file):
+            return False
+        passes = answer.feedback is not None and answer.feedback.first is None
+        self.broken = [one for one in self.broken if one.key != task.key]
+        if not self.progress.set_passed(task, passes=passes):
+            return False
+        self.broken += [] if passes else [task]
+        self.progress.save()
+        return passes
+
+    def _is_checked(self, stage: Stage) -> None:
+        if not gone(self.own) and self.progress.set_checked(stage, digest_of(stage)):
+            self.progress.save()
+
+    def _read_progress(self) -> None:
+        """Read what another command may have written; write a lost file again."""
+        if gone(self.own):
+            return
+        if self.progress.is_on_disk and not self.progress.file.exists():
+            self.progress.save()
+            self.notice = RESTORED
+        self.progress = Progress.read(self.own.root)
 
 
 def watch(own: Handout) -> str:
@@ -147,7 +209,6 @@ def watch(own: Handout) -> str:
     with Terminal() as terminal, contextlib.ExitStack() as closing:
         checker = WarmChecker(own)
         closing.callback(checker.close)
-        terminal.write("Loading torch and your exercises …\n")
         files = FileWatch(own.stages, terminal.waker)
         closing.callback(files.close)
         with contextlib.suppress(KeyboardInterrupt):
@@ -156,17 +217,24 @@ def watch(own: Handout) -> str:
 
 
 def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
-    state.check(stop_after_stage=False)  # a lost progress file is made again
-    terminal.show(state.screen)
+    from autograder.student.watch_screen import screen  # noqa: PLC0415  # while torch is loaded
+
+    def show() -> None:
+        terminal.show(lambda width, rows: screen(state, width, rows))
+
+    state.begin()
+    show()
     while True:
-        key = terminal.wait(files.poll_seconds)
-        stage = files.saved()
+        key = terminal.wait(0 if state.waiting else files.poll_seconds)
+        stages = files.saved()
         if key is not None and key in QUIT:
             return
-        if stage is not None:
-            terminal.write("Checking …")  # the next screen replaces it
-            state.saved(stage)
-        if key is not None and key != "resize":
+        if stages:
+            terminal.replace_last_row("Checking …")  # the next screen replaces it
+            state.saved(stages)
+        if key == "o":
+            state.notice = terminal.open_editor(*state.place())
+        elif key is not None and key != "resize":
             state.press(key)
-        if stage is not None or key is not None:
-            terminal.show(state.screen)
+        if stages or key is not None or (state.waiting and state.check_next()):
+            show()

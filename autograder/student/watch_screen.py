@@ -1,6 +1,7 @@
-"""The parts of the screen of `watch`."""
+"""The screen of `watch`: its parts, fitted into the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.console import RenderableType
@@ -8,34 +9,143 @@ from rich.padding import Padding
 from rich.text import Text
 
 from autograder.course import Handout, Stage
-from autograder.reports.feedback import ExerciseFeedback, counted
-from autograder.reports.terminal import exercise_parts, passed_parts, picture_parts
-from autograder.student.learner_folder import location
+from autograder.reports.exercise_screen import exercise_screen, passed_screen
+from autograder.reports.feedback import counted
+from autograder.reports.screen import (
+    Part,
+    Rank,
+    fit,
+    kept,
+    optional,
+    page,
+    page_of,
+    spaced,
+    whole,
+)
+from autograder.reports.terminal_tables import picture_parts
+from autograder.student.learner_folder import gone, location
 from autograder.student.progress import Progress, Task, first_open, tasks
-from autograder.student.warm_checker import CheckAnswer
 
-if TYPE_CHECKING:  # it imports torch
+if TYPE_CHECKING:  # the second imports torch
     from autograder.student.attention_weights import Weights
+    from autograder.student.watch import Watch
 
 BLOCKS: Final = 20  # of the progress bar
+NAMED: Final = 3  # exercises that passed before; of more only the number is shown
+HERE: Final = "← here"
+KEYS: Final = (
+    "h hint · d details · l list · n next · p previous · o open in editor · r run again · q quit"
+)
+SHORT_KEYS: Final = "h hint · n next · l list · q quit"
+HIDDEN_KEY: Final = " · s hidden suite"  # where the course is around the learner's folder
+PAGE_KEYS: Final = "space next page · any other key goes back · q quit"
 
 
-def heading(own: Handout, stage: Stage) -> Iterator[RenderableType]:
+def screen(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
+    """Return what a terminal of *width* columns and *rows* shows of *state*."""
+    if state.paged:
+        return _page(state, width, rows)
+    return fit(list(_parts(state, width)), width, rows)
+
+
+def _page(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
+    """Show one page of the list, from where the learner is on, or of all that there is to show."""
+    size = rows - 2  # below it are a line on the rows, and the keys
+    start = 0
+    if state.paged == "l":
+        shown = [*exercise_list(state.own, state.progress, state.task), "", progress_bar(state)]
+        start = page_of(shown, HERE, width, size)
+    else:
+        shown = whole(list(_content(state, width)))
+    return (*page(shown, width, size, start + state.page), _one_row(PAGE_KEYS, width))
+
+
+def _parts(state: "Watch", width: int) -> Iterator[Part]:
+    yield from heading(state.own, state.task.stage)
+    if state.notice:
+        yield kept(Text(state.notice, style="yellow"))
+    yield from _content(state, width)
+    yield from passed_before(state)
+    if not gone(state.own):  # then the number would be about nothing
+        yield spaced(Rank.BAR, progress_bar(state))
+    hidden = HIDDEN_KEY if state.has_hidden else ""
+    long = KEYS.replace(" · q quit", f"{hidden} · q quit")
+    keys = (Text(long, style="dim"), _one_row(SHORT_KEYS, width))
+    yield Part(((keys[0],), (keys[1],)), (Rank.KEYS,))
+
+
+def _content(state: "Watch", width: int) -> Iterator[Part]:
+    """Yield what the screen is about: the hidden suite, a stage that is done, or an exercise."""
+    if state.hidden is not None:
+        yield from hidden_answer(state, width)
+    elif state.finished is not None:
+        yield from finished_stage(state, state.finished, width)
+    else:
+        if state.just_passed is not None:
+            yield passed_screen(state.just_passed)
+            yield optional(Rank.GAPS, "")
+        yield from _exercise(state, width)
+
+
+def _exercise(state: "Watch", width: int) -> Iterator[Part]:
+    feedback = state.answer.feedback
+    if feedback is None:
+        yield kept(Text(f"✗ {state.task.exercise.name}", style="bold red"))
+        yield kept(Text(state.answer.message))
+    else:
+        yield from exercise_screen(feedback, width)
+    yield from _hints(state)
+    if feedback is not None and feedback.first is None:
+        yield from next_step(state)
+    elif feedback is not None or not state.answer.is_whole_file:
+        is_unwritten = bool(feedback and feedback.unwritten)
+        yield from exercise_location(state.own, state.task, unwritten=is_unwritten)
+
+
+def _hints(state: "Watch") -> Iterator[Part]:
+    count = state.progress.hints.get(state.task.key, 0)
+    for number, hint in enumerate(state.task.exercise.hints[:count], start=1):
+        shown = (Text(f"Hint {number} of 3", style="bold cyan"), Text(hint))
+        if number < count:
+            yield spaced(Rank.OLD_HINTS, *shown)
+        else:
+            yield Part((("", *shown), shown), (Rank.GAPS,))
+
+
+def heading(own: Handout, stage: Stage) -> Iterator[Part]:
     """Show the title of the stage and its number."""
     number = own.file.stages.index(stage.name) + 1
     count = f"  {stage.name}, {number} of {counted(len(own.stages), 'stage')}"
-    yield Text.assemble((stage.title, "bold"), (count, "dim"))
-    yield ""
+    yield optional(Rank.HEADING, Text.assemble((stage.title, "bold"), (count, "dim")))
+    yield optional(Rank.GAPS, "")
 
 
-def exercise_location(task: Task, *, unwritten: bool) -> Iterator[RenderableType]:
+def exercise_location(own: Handout, task: Task, *, unwritten: bool) -> Iterator[Part]:
     """Show in which file and line the exercise is."""
     file, line = location(task)
-    at = f"{task.stage.name}/{file.name}" + (f", line {line}" if line else "")
-    what = f"Write {task.exercise.name} and save" if unwritten else "Mend it and save"
-    yield from ("", Text(f"{what}: {at}", style="bold" if unwritten else "dim"))
+    at = shown_path(own, file) + (f", line {line}" if line else "")
+    what = f"Write {task.exercise.name} and save" if unwritten else "Fix it and save"
+    yield spaced(Rank.LOCATION, Text(f"{what}: {at}", style="bold" if unwritten else "dim"))
     if unwritten and task.stage.lab.is_file():
-        yield Text(f"The lab leads through it: {task.stage.name}/{task.stage.lab.name}", "dim")
+        lab = shown_path(own, task.stage.lab)
+        yield optional(Rank.TITLE, Text(f"The lab leads through it: {lab}", "dim"))
+
+
+def shown_path(own: Handout, file: Path) -> str:
+    """Return the path of *file*: absolute, unless the learner's folder is the working directory."""
+    inside = Path.cwd() == own.root and file.is_relative_to(own.root)
+    return str(file.relative_to(own.root) if inside else file)
+
+
+def next_step(state: "Watch") -> Iterator[Part]:
+    """Show where to go from an exercise that passes."""
+    following = first_open(state.own, state.progress, state.task)
+    if following is None:
+        yield _course_done(state)
+        return
+    where = "" if following.stage == state.task.stage else f" in {following.stage.name}"
+    text = f"{following.exercise.name}{where}. Press n to go on."
+    yield Part((("", _next(text)), (_next(text),)), (Rank.GAPS,))
 
 
 def exercise_list(own: Handout, progress: Progress, current: Task) -> Iterator[RenderableType]:
@@ -47,54 +157,91 @@ def exercise_list(own: Handout, progress: Progress, current: Task) -> Iterator[R
         for exercise in stage.exercises:
             task = Task(stage, exercise)
             mark = "✓" if task.key in progress.passed else "·"
-            here = "  ← here" if task.key == current.key else ""
+            here = f"  {HERE}" if task.key == current.key else ""
             names.append(Text(f"{mark} {exercise.name}{here}", "green" if mark == "✓" else ""))
         yield from (Padding(name, (0, 0, 0, 4)) for name in names)
 
 
-def finished_stage(stage: Stage, last: ExerciseFeedback | None) -> Iterator[RenderableType]:
-    """Show that the stage is done, and the feedback on its last exercise."""
-    if last is not None:
-        yield from (*passed_parts(last), "")
-    yield Text(f"This stage is done: {stage.title}. Well done!", style="bold green")
+def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
+    """Show that *stage* is done, its picture, and what comes next."""
+    if state.just_passed is not None:
+        yield passed_screen(state.just_passed)
+        yield optional(Rank.GAPS, "")
+    yield kept(Text(f"This stage is done: {stage.title}. Well done!", style="bold green"))
+    if state.weights is not None:
+        yield from stage_picture(stage, state.weights, width)
+    following = first_open(state.own, state.progress, Task(stage, stage.exercises[-1]))
+    if following is None:
+        yield _course_done(state)
+        return
+    comes = following.stage
+    yield optional(Rank.GAPS, "")
+    full, short = _next(f"{comes.title}. {comes.file.goal}"), _next(f"{comes.title}.")
+    yield Part(((full,), (short,)), (Rank.EXPLANATION,))
+    yield kept(Text("Press n to go on.", style="dim"))
 
 
-def stage_picture(stage: Stage, weights: "Weights", width: int) -> Iterator[RenderableType]:
+def stage_picture(stage: Stage, weights: "Weights", width: int) -> Iterator[Part]:
     """Show what the learner's code has just computed, and what it means."""
     picture = stage.file.picture
-    if picture is not None:
-        title = "What your code computes:"
-        yield ""
-        yield from picture_parts(title, picture.tokens, picture.columns, weights, width)
-        yield from ("", Text(picture.meaning))
-        yield Text(f"A bug hunt in this stage: autograder hunt {stage.name}", style="dim")
-
-
-def hidden_answer(answer: CheckAnswer, task: Task, width: int) -> Iterator[RenderableType]:
-    """Show what the hidden suite says about the exercise."""
-    if answer.feedback is None:
-        yield Text(answer.message)
+    if picture is None:
         return
-    yield Text(f"The hidden suite on {task.exercise.name}:", style="bold")
-    yield from exercise_parts(answer.feedback, width)
+    title = "What your code computes:"
+    shown = picture_parts(title, picture.tokens, picture.columns, weights, width)
+    yield spaced(Rank.PICTURE, *shown)
+    yield spaced(Rank.MESSAGE, Text(picture.meaning))
+    hunt = f"A bug hunt in this stage: autograder hunt {stage.name}"
+    yield optional(Rank.TITLE, Text(hunt, style="dim"))
 
 
-def following_stage(own: Handout, progress: Progress, stage: Stage) -> Iterator[RenderableType]:
-    """Show which stage comes next."""
-    following = first_open(own, progress, Task(stage, stage.exercises[-1]))
-    yield ""
-    if following is None:
-        yield Text("This was the last open exercise. Congratulations on the whole course!")
-    else:
-        comes = following.stage
-        yield Text.assemble(("Next: ", "bold"), f"{comes.title}. {comes.file.goal}")
-        yield Text("Press n to go on.", style="dim")
+def hidden_answer(state: "Watch", width: int) -> Iterator[Part]:
+    """Show what the hidden suite reports on the exercise."""
+    answer = state.hidden
+    if answer is None or answer.feedback is None:
+        yield kept(Text(answer.message if answer else ""))
+        return
+    yield kept(Text(f"The hidden suite on {state.task.exercise.name}:", style="bold"))
+    yield from exercise_screen(answer.feedback, width)
 
 
-def progress_bar(own: Handout, progress: Progress) -> Text:
-    """Return a bar that shows how many exercises have passed."""
-    every = tasks(own)
-    done = sum(task.key in progress.passed for task in every)
-    full = round(BLOCKS * done / len(every))
+def passed_before(state: "Watch") -> Iterator[Part]:
+    """Name the exercises that passed before the last save, and fail now."""
+    here = state.task
+    near = [one for one in state.broken if one.key != here.key]
+    names = [one.exercise.name if one.stage == here.stage else one.key for one in near]
+    if any(one.key == here.key for one in state.broken):
+        yield optional(Rank.TITLE, Text(f"{here.exercise.name} passed before.", style="yellow"))
+    if names:
+        listed = ", ".join(names[:NAMED])
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        text = f"✗ These passed before and fail now: {listed}{more}. Press n."
+        text = text if len(names) > 1 else f"✗ This passed before and fails now: {listed}. Press n."
+        yield kept(Text(text, style="bold red"))
+
+
+def progress_bar(state: "Watch") -> Text:
+    """Return a bar that shows how many exercises have passed; it is full only if all have."""
+    every = tasks(state.own)
+    done = sum(task.key in state.progress.passed for task in every)
+    full = BLOCKS * done // len(every)
     count = f"  {done} of {counted(len(every), 'exercise')}"
     return Text.assemble(("█" * full, "green"), ("░" * (BLOCKS - full), "dim"), count)
+
+
+def _course_done(state: "Watch") -> Part:
+    hunt = f"autograder hunt {state.own.stages[-1].name}"
+    done = Text("Every exercise passes. Congratulations on the whole course!", "bold green")
+    more = Text(f"Hunt a bug next: {hunt} · l lists all exercises.", style="dim")
+    return Part((("", done, more), (done, more)), (Rank.GAPS,))
+
+
+def _next(text: str) -> Text:
+    return Text.assemble(("Next: ", "bold"), text)
+
+
+def _one_row(text: str, width: int) -> Text:
+    """Return *text* in one row; keys that have no room are left out."""
+    keys = text.split(" · ")
+    while len(keys) > 1 and len(" · ".join(keys)) > width:
+        del keys[-2]
+    return Text(" · ".join(keys)[:width], style="dim")

@@ -6,7 +6,7 @@ import select
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Final, Self
 
@@ -14,8 +14,11 @@ from rich.console import RenderableType
 
 from autograder.errors import UsageError
 from autograder.reports.terminal import render
+from autograder.student import editor
 
 NARROWEST: Final = 20  # columns; below it words break anyway
+LOWEST: Final = 3  # rows
+START_OF_ROW: Final = "\r\x1b[K"
 CLEAR: Final = "\x1b[H\x1b[2J"  # the screen, not what can be scrolled back to
 
 
@@ -82,11 +85,34 @@ class Terminal:
             return ""
         return key
 
-    def show(self, screen: Callable[[int], Iterator[RenderableType]]) -> None:
-        """Clear the screen and print what *screen* yields for so many columns."""
-        width = max(shutil.get_terminal_size().columns, NARROWEST)
-        text = render(screen(width), width, colour="NO_COLOR" not in os.environ)
-        self.write(f"{CLEAR}{text}")
+    def show(self, screen: Callable[[int, int], Iterable[RenderableType]]) -> None:
+        """Clear the screen and print what *screen* returns for so many columns and rows."""
+        size = shutil.get_terminal_size()
+        width, rows = max(size.columns, NARROWEST), max(size.lines, LOWEST)
+        text = render(screen(width, rows), width, colour="NO_COLOR" not in os.environ)
+        self.write(f"{CLEAR}{text.rstrip()}")  # a line break in the last row would scroll
+
+    def replace_last_row(self, text: str) -> None:
+        """Print *text* over the row in which the screen ends."""
+        self.write(f"{START_OF_ROW}{text}")
+
+    def open_editor(self, file: str, line: int) -> str:
+        """Open *file* at *line*; return what to tell the learner, empty if there is nothing."""
+        command = editor.command(os.environ, file, line)
+        if command is None:
+            return editor.MISSING
+        shares = editor.needs_terminal(command[0])
+        try:
+            if shares:
+                self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
+                self.write(CLEAR)
+            editor.run(command, waits=shares)
+        except OSError as error:
+            return f"{command[0]} can't be started ({error.strerror}): set $EDITOR."
+        finally:
+            if shares:
+                self._tty.setcbreak(self._input)
+        return ""
 
     @staticmethod
     def write(text: str) -> None:

@@ -17,9 +17,8 @@ def test_a_save_is_found_by_looking_at_the_file(handed_out: Path):
     os.close(reader)
     os.close(writer)
 
-    assert saved is not None
-    assert saved.name == handed_out.name
-    assert watch.saved() is None
+    assert [stage.name for stage in saved] == [handed_out.name]
+    assert watch.saved() == []
 
 
 def test_a_file_that_is_gone_has_no_signature(tmp_path: Path):

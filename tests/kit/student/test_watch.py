@@ -16,6 +16,7 @@ from autograder.student.attention_weights import Weights
 from autograder.student.progress import Progress, Task, tasks
 from autograder.student.warm_checker import CheckAnswer
 from autograder.student.watch import Watch
+from autograder.student.watch_screen import screen
 from tests.kit.pseudo_terminal import PseudoTerminal
 
 STAGE = "04_self_attention"
@@ -120,7 +121,7 @@ class KnownAnswers:
 
 def shown(state: Watch) -> str:
     """Return what a terminal shows of *state*."""
-    return render(state.screen(80), 80, colour=False)
+    return render(screen(state, 80, 40), 80, colour=False)
 
 
 def test_a_finished_stage_says_what_comes_next(own: Path):
@@ -166,7 +167,7 @@ def test_a_save_in_another_stage_goes_there(own: Path):
     """To its first open exercise, because the learner has gone there."""
     course = handouts(own)
     state = Watch(course, KnownAnswers())
-    state.saved(course.stages[1])
+    state.saved([course.stages[1]])
 
     assert state.task == tasks(course)[4]
 

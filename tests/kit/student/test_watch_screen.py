@@ -1,10 +1,12 @@
 """The parts of the screen of `autograder watch`."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from autograder.course import Handout, handout
+from autograder.reports.screen import whole
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
 from autograder.student.watch_screen import exercise_list, exercise_location, progress_bar
@@ -16,13 +18,17 @@ def own(handed_out: Path) -> Handout:
     return handout(handed_out)
 
 
-def test_the_bar_counts_the_exercises_that_have_passed(own: Handout):
+def test_the_bar_is_full_only_when_every_exercise_passes(own: Handout):
     """An empty bar has no full block, and a full one no empty block."""
     every = {task.key for task in tasks(own)}
-    empty = progress_bar(own, Progress(own.root)).plain
-    full = progress_bar(own, Progress(own.root, passed=every)).plain
+    most = every - {tasks(own)[0].key}
+    empty, nearly, full = (
+        progress_bar(SimpleNamespace(own=own, progress=Progress(own.root, passed=passed))).plain
+        for passed in (set(), most, every)
+    )
 
     assert empty == f"{'░' * 20}  0 of {len(every)} exercises"
+    assert "░" in nearly
     assert full == f"{'█' * 20}  {len(every)} of {len(every)} exercises"
 
 
@@ -36,8 +42,12 @@ def test_the_list_shows_where_the_learner_is(own: Handout):
     assert f"· {second.exercise.name}  ← here" in lines
 
 
-def test_an_exercise_is_found_by_its_file_and_line(own: Handout):
-    """The learner need not search for it."""
-    shown = render(exercise_location(tasks(own)[0], unwritten=True), 80, colour=False)
+def test_an_exercise_is_found_by_its_file_and_line(own: Handout, monkeypatch: pytest.MonkeyPatch):
+    """The path is absolute, unless the learner is in the folder that it belongs to."""
+    task = tasks(own)[0]
+    elsewhere = render(whole([*exercise_location(own, task, unwritten=True)]), 200, colour=False)
+    monkeypatch.chdir(own.root)
+    inside = render(whole([*exercise_location(own, task, unwritten=True)]), 200, colour=False)
 
-    assert "Write SelfAttentionV1 and save: 04_self_attention/self_attention.py, line" in shown
+    assert f"Write SelfAttentionV1 and save: {task.stage.stub}, line" in elsewhere
+    assert "Write SelfAttentionV1 and save: self_attention.py, line" in inside

@@ -1,0 +1,133 @@
+"""Fits the parts of a screen into the rows of a terminal: the least important shrink first."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from autograder.reports.terminal import render
+
+Renderables = tuple[RenderableType, ...]
+BLANK = ""  # an empty row
+
+
+class Rank(IntEnum):
+    """When a layout is given up for a smaller one: the lowest rank first."""
+
+    TABLES = 1  # down to the first wrong row, then to its difference
+    PRINTED = 2
+    PASSED = 3  # notes on an exercise that is done
+    GAPS = 4
+    DIFFERENCE = 5
+    PICTURE = 6
+    MESSAGE = 7
+    EXPLANATION = 8  # what it adds to the name of the mistake
+    OLD_HINTS = 9
+    TITLE = 10  # of the check
+    BAR = 11
+    SHORT_MESSAGE = 12
+    HEADING = 13
+    NOTE = 14
+    LOCATION = 15
+    KEYS = 16
+
+
+class Part(NamedTuple):
+    """One part of a screen, in layouts from the largest to the smallest.
+
+    Each of *ranks* says when the layout of the same index is left for the next one.
+    """
+
+    layouts: tuple[Renderables, ...]
+    ranks: tuple[Rank, ...] = ()
+
+
+def kept(*shown: RenderableType) -> Part:
+    """Return a part that always shows."""
+    return Part((shown,))
+
+
+def optional(rank: Rank, *shown: RenderableType) -> Part:
+    """Return a part that is left out at *rank*."""
+    return Part((shown, ()), (rank,))
+
+
+def spaced(rank: Rank, *shown: RenderableType) -> Part:
+    """Return a part below an empty row, which goes first; the part is left out at *rank*."""
+    return Part(((BLANK, *shown), shown, ()), (Rank.GAPS, rank))
+
+
+def whole(parts: Sequence[Part]) -> list[RenderableType]:
+    """Return everything that *parts* can show."""
+    return [item for part in parts for item in part.layouts[0]]
+
+
+def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
+    """Return what a terminal of *width* columns and *rows* shows of *parts*.
+
+    Where even the smallest layouts are too high, rows above the last part are cut.
+    """
+    chosen = [0] * len(parts)
+    heights = [_height(part.layouts[0], width) for part in parts]
+    while sum(heights) > rows:
+        shrinking = [(part.ranks[at], n) for n, (part, at) in _numbered(parts, chosen)]
+        if not shrinking:
+            return _cut(parts, width, rows)
+        index = min(shrinking)[1]
+        chosen[index] += 1
+        heights[index] = _height(parts[index].layouts[chosen[index]], width)
+    shown = [item for part, at in zip(parts, chosen, strict=True) for item in part.layouts[at]]
+    return shown[1:] if shown and shown[0] == BLANK else shown
+
+
+def page(shown: Sequence[RenderableType], width: int, rows: int, number: int) -> Renderables:
+    """Return page *number* of *shown*, with a line that says which rows these are."""
+    lines = render(shown, width, colour=True).splitlines()
+    size = max(1, rows)
+    start = number % max(1, -(-len(lines) // size)) * size
+    cut = [Text.from_ansi(line) for line in lines[start : start + size]]
+    return (*cut, Text(f"Rows {start + 1} to {start + len(cut)} of {len(lines)}", style="dim"))
+
+
+def page_of(shown: Sequence[RenderableType], words: str, width: int, rows: int) -> int:
+    """Return the number of the page on which *words* are; 0 if they are on none."""
+    lines = render(shown, width, colour=False).splitlines()
+    return next((at // max(1, rows) for at, line in enumerate(lines) if words in line), 0)
+
+
+def first_rows(text: str, width: int, rows: int) -> str:
+    """Return *text*, or its first *rows* with a mark that more follows."""
+    lines = render([Text(text)], width, colour=False).splitlines()
+    if len(lines) <= rows:
+        return text
+    return "\n".join([*lines[: rows - 1], f"{lines[rows - 1][: width - 2]} …"])
+
+
+def last_rows(text: str, rows: int) -> str:
+    """Return the last *rows* lines of *text*, below a mark that more came before."""
+    lines = text.rstrip("\n").split("\n")
+    return text if len(lines) <= rows else "\n".join(["…", *lines[-rows:]])
+
+
+def _numbered(parts: Sequence[Part], chosen: Sequence[int]) -> list[tuple[int, tuple[Part, int]]]:
+    """List the parts that can shrink, each with its number and its layout."""
+    both = enumerate(zip(parts, chosen, strict=True))
+    return [(number, (part, at)) for number, (part, at) in both if at < len(part.ranks)]
+
+
+def _cut(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
+    *above, last = [part.layouts[-1] for part in parts]
+    end = render(last, width, colour=True).splitlines()[-rows:]
+    lines = render([item for shown in above for item in shown], width, colour=True).splitlines()
+    return [Text.from_ansi(line) for line in [*lines[: rows - len(end)], *end]]
+
+
+def _height(shown: Renderables, width: int) -> int:
+    """Count rows, also empty ones at either end."""
+    if not shown:
+        return 0
+    between = render([*shown, "."], width, colour=False)
+    ahead = next(n for n, item in enumerate([*shown, "."]) if item != BLANK)
+    return ahead + between.count("\n") - 1

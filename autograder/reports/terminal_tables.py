@@ -1,0 +1,89 @@
+"""Tables of numbers for the terminal: tensors next to each other, and pictures of weights."""
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+
+from rich.cells import cell_len
+from rich.columns import Columns
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from autograder.reports.feedback import TensorCell, TensorTable
+
+SHADES = " ░▒▓█"
+BLOCK = 3  # columns of a shaded cell, which is then about as wide as high
+PICTURE_CELL = BLOCK + 5  # with a number behind it
+FAINTEST = 0.005  # less is shown as 0.00, and as an empty cell
+
+
+def picture_parts(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    weights: Sequence[Sequence[float]],
+    width: int,
+) -> Iterator[RenderableType]:
+    """Yield attention *weights* as shaded cells, with digits where *width* columns hold them."""
+    head = max(map(cell_len, rows))
+    digits = head + len(columns) * (PICTURE_CELL + 1) <= width
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True, justify="right")
+    for column in columns:
+        short = column[: PICTURE_CELL if digits else BLOCK]
+        table.add_column(Text(short, style="dim"), no_wrap=True)
+    most = max([entry for entries in weights for entry in entries if isfinite(entry)], default=1.0)
+    for row, entries in zip(rows, weights, strict=True):
+        table.add_row(Text(row), *(_shaded(entry, most, digits=digits) for entry in entries))
+    yield from (Text(title, style="bold"), table)
+    yield Text("Rows: queries. Columns: keys. Fuller cells: larger weights.", "dim")
+
+
+def _shaded(entry: float, most: float, *, digits: bool) -> Text:
+    """Shade *entry* by its share of the largest one, *most*."""
+    is_empty = not isfinite(entry) or entry < FAINTEST
+    shade = SHADES[0 if is_empty else max(1, round(entry / most * (len(SHADES) - 1)))]
+    number = f"{entry:5.2f}" if digits else ""
+    return Text.assemble((shade * BLOCK, "cyan"), (number, "dim" if is_empty else ""))
+
+
+def tensor_parts(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:
+    """Place *tables* side by side where they fit, else below each other."""
+    yield Columns([Group(*_table(table, width)) for table in tables], padding=(1, 4))
+    shades = " Rows: queries. Columns: keys. Fuller cells: larger weights."
+    yield Text(f"* marks wrong entries.{shades if tables[0].shaded else ''}", style="dim")
+
+
+def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
+    """Cut a table that is too wide into tables of fewer columns, as NumPy prints a wide array."""
+    if tensor.title:
+        yield Text(tensor.title, style="bold")
+    cells = [[_cell(cell, shaded=tensor.shaded) for cell in row.cells] for row in tensor.rows]
+    widths = [
+        1 + max(cell_len(column) + 1, *(row[index].cell_len for row in cells))
+        for index, column in enumerate(tensor.columns)
+    ]
+    head = max((cell_len(row.head) for row in tensor.rows), default=0)
+    for start, stop in _cuts(widths, width - head):
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column(no_wrap=True, style="dim")
+        for column in tensor.columns[start:stop]:
+            table.add_column(Text(f"{column} ", style="dim"), justify="right", no_wrap=True)
+        for row, texts in zip(tensor.rows, cells, strict=True):
+            table.add_row(Text(row.head), *texts[start:stop])
+        yield table
+
+
+def _cuts(widths: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
+    start = 0
+    for index in range(1, len(widths)):
+        if sum(widths[start : index + 1]) > width:
+            yield start, index
+            start = index
+    yield start, len(widths)
+
+
+def _cell(cell: TensorCell, *, shaded: bool) -> Text:
+    shade = SHADES[round(cell.shade * (len(SHADES) - 1))] if shaded else ""
+    text = f"{shade}{cell.text}{'*' if cell.wrong else ' '}"
+    return Text(text, style="bold red" if cell.wrong else "")

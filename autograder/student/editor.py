@@ -1,0 +1,55 @@
+"""Opens a learner's file in the editor of their choice, at a line."""
+
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+MISSING: Final = "No editor is set: name yours in $EDITOR, or open the file yourself."
+VS_CODE: Final = "code"
+IN_TERMINAL: Final = frozenset(
+    {"emacs", "helix", "hx", "joe", "kak", "micro", "nano", "nvim", "pico", "vi", "vim"}
+)
+FILE_AND_LINE: Final = frozenset({"helix", "hx", "subl", "zed"})  # they take FILE:LINE
+LINE_FIRST: Final = IN_TERMINAL - FILE_AND_LINE | {"emacsclient", "gedit", "gvim"}
+
+
+def command(environ: Mapping[str, str], file: str, line: int) -> list[str] | None:
+    """Return the command that opens *file* at *line*: in $VISUAL, $EDITOR or VS Code.
+
+    None where none of them is there. An editor that is not known opens the file at its beginning.
+    """
+    chosen = environ.get("VISUAL") or environ.get("EDITOR") or shutil.which(VS_CODE) or ""
+    try:
+        words = shlex.split(chosen)
+    except ValueError:  # a quotation mark without its pair
+        words = [chosen]
+    if not words:
+        return None
+    name = _name(words[0])
+    if name.startswith(VS_CODE):  # and its insiders' build
+        return [*words, "--goto", f"{file}:{line}"] if line else [*words, file]
+    if line and name in FILE_AND_LINE:
+        return [*words, f"{file}:{line}"]
+    return [*words, *([f"+{line}"] if line and name in LINE_FIRST else []), file]
+
+
+def needs_terminal(program: str) -> bool:
+    """Whether *program* runs in the terminal, so that `watch` waits for its end."""
+    return _name(program) in IN_TERMINAL
+
+
+def run(words: Sequence[str], *, waits: bool) -> None:
+    """Run the editor, and wait for its end if it uses this terminal."""
+    if waits:
+        subprocess.run(words, check=False)  # noqa: S603  # the learner's own editor
+        return
+    subprocess.Popen(  # noqa: S603  # as above
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def _name(program: str) -> str:
+    return Path(program).stem

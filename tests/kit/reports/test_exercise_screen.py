@@ -1,0 +1,63 @@
+"""The answer about one exercise in terminals of any height."""
+
+import pytest
+
+from autograder.course import Course
+from autograder.reports.exercise_screen import exercise_screen
+from autograder.reports.feedback_builder import build_exercise_feedback
+from autograder.reports.screen import fit, whole
+from autograder.reports.terminal import render
+from autograder.results import CheckResult, Outcome
+from tests.factories import MakeCheck, MakeSubmission
+
+
+@pytest.fixture
+def parts(tiny: Course, submission: MakeSubmission, failed_check: CheckResult):
+    """Return the parts of an answer with a diagnosis, a message and tables."""
+    result = submission(failed_check)
+    return list(exercise_screen(build_exercise_feedback(tiny.stages[0], result, "double"), 80))
+
+
+def shown(parts, rows: int) -> str:
+    """Return what a terminal of so many rows shows."""
+    return render(fit(parts, 80, rows), 80, colour=False)
+
+
+def test_tables_shrink_to_the_first_wrong_row_then_to_its_difference(parts):
+    """The name of the mistake and the question stay, and a note says how to see the rest."""
+    full = render(whole(parts), 80, colour=False)
+    row, difference, note = shown(parts, 12), shown(parts, 10), shown(parts, 7)
+
+    assert full.count("0.9000*") == 6
+    for words in ("The first wrong row: ", "Expected ", "Yours ", "Difference ", "press d"):
+        assert words in row
+    assert "Yours" not in difference
+    assert "Difference" in difference
+    assert "… 6 more rows of numbers: press d" in note
+    for screen in (full, row, difference, note):
+        assert "It looks like this: The scores are not scaled." in screen
+        assert "How long are the vectors?" in screen
+
+
+def test_a_message_without_a_diagnosis_keeps_its_first_row(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """It is all that explains the mistake."""
+    failed = check(Outcome.FAILED, message="\n".join(f"line {number}" for number in range(9)))
+    feedback = build_exercise_feedback(tiny.stages[0], submission(failed), "double")
+    parts = list(exercise_screen(feedback, 80))
+
+    assert "line 0" in shown(parts, 2)
+    assert "line 8" not in shown(parts, 8)
+    assert "line 8" in shown(parts, 30)
+
+
+def test_an_exercise_that_passes_has_one_row_where_there_is_little_room(
+    tiny: Course, check: MakeCheck, submission: MakeSubmission
+):
+    """A note on it gives way."""
+    noted = submission(check(message="This counts, but it is unclear."))
+    parts = list(exercise_screen(build_exercise_feedback(tiny.stages[0], noted, "double"), 80))
+
+    assert shown(parts, 1) == "✓ double passes.\n"
+    assert "unclear" in shown(parts, 2)
