@@ -148,7 +148,7 @@ def test_a_self_check_shows_the_first_problem_and_the_next_step(
         "Note: Cell 7 raised.", "Next: double.", "The public suite ran: 1 of 2 checks pass.",
     ):  # fmt: skip
         assert words in text
-    assert graded[graded.index("  Expected") : graded.index("Darker")] in text
+    assert graded[graded.index("  Expected") : graded.index("Rows: queries")] in text
 
 
 def test_a_note_is_shown_below_what_passes(
