@@ -13,8 +13,8 @@ from rich.terminal_theme import DIMMED_MONOKAI
 
 from autograder.course import handouts
 from autograder.student.warm_checker import WarmChecker
-from autograder.student.watch import Watch
 from autograder.student.watch_screen import screen
+from autograder.student.watch_state import Watch
 
 ROOT = Path(__file__).parents[1]
 STAGE = "05_masked_self_attention"

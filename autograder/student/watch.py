@@ -5,203 +5,17 @@ second. The other exercises of the file are checked after the answer is on the s
 """
 
 import contextlib
-from collections import deque
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
-from autograder.course import Handout, Stage
-from autograder.student.check import course_with_hidden
+from autograder.course import Handout
 from autograder.student.file_watch import FileWatch
-from autograder.student.learner_folder import gone, location
-from autograder.student.progress import Progress, Task, digest_of, first_open, tasks
-from autograder.student.warm_checker import CheckAnswer, WarmChecker
+from autograder.student.progress import Progress
+from autograder.student.warm_checker import WarmChecker
+from autograder.student.watch_screen import screen
+from autograder.student.watch_state import Watch
 from autograder.student.watch_terminal import Terminal
 
-if TYPE_CHECKING:  # annotations alone need them, and the second imports torch
-    from autograder.reports.feedback import ExerciseFeedback
-    from autograder.student.attention_weights import Weights
-
 QUIT: Final = frozenset({"q", "\x03", "\x04", ""})  # Ctrl-C, Ctrl-D; empty: the terminal is gone
-PAGED: Final = frozenset({"d", "l"})  # keys of screens that may have several pages
-RESTORED: Final = "progress.json was gone. It is back, with what this watch has seen."
-
-
-class Checker(Protocol):
-    """Checks exercises of a learner's folder."""
-
-    def check(self, task: Task) -> CheckAnswer:
-        """Check the exercise as it is on disk."""
-
-    def check_hidden(self, task: Task) -> CheckAnswer:
-        """Run the hidden suite on the exercise."""
-
-    def picture(self, stage: Stage) -> "Weights | None":
-        """Compute the picture of a stage."""
-
-
-class Watch:
-    """The state of the screen: one exercise, its answer, the hints that were asked for."""
-
-    def __init__(self, own: Handout, checker: Checker) -> None:
-        self.own = own
-        self.checker = checker
-        self.progress = Progress.read(own.root)
-        self.task = first_open(own, self.progress) or tasks(own)[-1]
-        self.answer = CheckAnswer()
-        self.just_passed: ExerciseFeedback | None = None
-        self.finished: Stage | None = None
-        self.weights: Weights | None = None  # of the finished stage
-        self.hidden: CheckAnswer | None = None  # what the hidden suite said, until the next key
-        self.broken: list[Task] = []  # they passed before, and fail now
-        self.waiting: deque[Task] = deque()  # to be checked after the answer is shown
-        self.paged = ""  # the key of a screen that may have several pages
-        self.page = 0
-        self.notice = ""  # until the next key or answer
-        self.has_hidden = course_with_hidden(self.task.stage) is not None
-
-    def begin(self) -> None:
-        """Check the first open exercise, and later each file that has changed since its check."""
-        self.check(stop_after_stage=False)  # a lost progress file is made again
-        changed = [one for one in self.own.stages if self.progress.is_outdated(one)]
-        self._wait_for([self.task.stage, *changed])
-
-    def check(self, *, stop_after_stage: bool = True) -> None:
-        """Check the exercise; where it passes for the first time, go on to the next open one."""
-        self.finished = None
-        while True:
-            self.answer = self.checker.check(self.task)
-            passes_now = self._record(self.task, self.answer)
-            feedback = self.answer.feedback
-            if feedback is None or feedback.first or not passes_now:
-                return
-            self.just_passed = feedback
-            following = self._following()
-            stage = self.task.stage
-            if following is None or (stop_after_stage and self.progress.is_done(stage)):
-                self.finished = stage
-                self.weights = self.checker.picture(stage)
-                return
-            self.task = following
-
-    def check_next(self) -> bool:
-        """Check one exercise more of what was saved; return whether that changes the screen."""
-        task = self.waiting.popleft()
-        answer = self.checker.check(task)
-        passed_before = task.key in self.progress.passed
-        self._record(task, answer)
-        if not any(task.stage.name == other.stage.name for other in self.waiting):
-            self._is_checked(task.stage)
-        if passed_before == (task.key in self.progress.passed):
-            return False
-        is_near = task.stage.name == self.task.stage.name
-        if passed_before and is_near and not self._has_work:  # nothing else needs attention
-            self.task, self.answer, self.finished = task, answer, None
-        return True
-
-    @property
-    def _has_work(self) -> bool:
-        """Whether the answer on the screen is about code that does not pass."""
-        feedback = self.answer.feedback
-        return feedback is None or (feedback.first is not None and not feedback.unwritten)
-
-    def press(self, key: str) -> None:
-        """Do what *key* asks for."""
-        turned = key in {" ", self.paged}
-        self.page = self.page + 1 if turned and self.paged else 0
-        self.paged = self.paged if turned else key if key in PAGED else ""
-        self.hidden = self.checker.check_hidden(self.task) if key == "s" else None
-        self.notice = ""
-        if key == "h":
-            self._read_progress()
-            self.progress.next_hint(self.task)
-        elif key in {"n", "p"}:
-            self.move(1 if key == "n" else -1)
-        elif key == "r":
-            self.just_passed = None
-            self.check()
-            self._wait_for([self.task.stage])
-
-    def move(self, step: int) -> None:
-        """Go to the next exercise or the previous one.
-
-        Next is one that passed before, and from an exercise that passes the next open one.
-        """
-        every = tasks(self.own)
-        index = [task.key for task in every].index(self.task.key)
-        passes = self.task.key in self.progress.passed
-        broken = [task for task in self.broken if task.key != self.task.key]
-        following = self._following() if passes or broken else None
-        self.go(following if step > 0 and following else every[(index + step) % len(every)])
-
-    def saved(self, stages: Sequence[Stage]) -> None:
-        """Check the exercise again, or the first open one if other *stages* were saved."""
-        self.just_passed = self.hidden = None
-        self.paged = self.notice = ""
-        names = [stage.name for stage in stages]
-        if self.task.stage.name not in names and not gone(self.own):
-            mine = [Task(stages[0], exercise) for exercise in stages[0].exercises]
-            still_open = [task for task in mine if task.key not in self.progress.passed]
-            self.task = (still_open or mine)[0]
-        self.check()
-        self._wait_for(stages)
-
-    def go(self, task: Task) -> None:
-        """Go to *task* and check it."""
-        self.just_passed = None
-        self.task = task
-        self.check()
-
-    def place(self) -> tuple[str, int]:
-        """Return the file of the exercise and the line in which it begins."""
-        file, line = location(self.task)
-        return str(file), line
-
-    def _following(self) -> Task | None:
-        """Return what to work on after this exercise; None if everything passes."""
-        broken = [task for task in self.broken if task.key != self.task.key]
-        return broken[0] if broken else first_open(self.own, self.progress, self.task)
-
-    def _wait_for(self, stages: Sequence[Stage]) -> None:
-        """Check the exercises of *stages* later, first those that passed before."""
-        self.waiting.clear()
-        if gone(self.own):
-            return
-        names = {stage.name for stage in stages}
-        if self.answer.is_whole_file:  # it says the same of the other exercises
-            names.discard(self.task.stage.name)
-        found = [one for one in tasks(self.own) if one.stage.name in names]
-        found = [one for one in found if one.key != self.task.key]
-        self.waiting.extend(sorted(found, key=lambda one: one.key not in self.progress.passed))
-        waited = {one.stage.name for one in found}
-        for stage in stages:
-            if stage.name in names - waited:
-                self._is_checked(stage)
-
-    def _record(self, task: Task, answer: CheckAnswer) -> bool:
-        """Write down whether *task* passes; return whether it does so for the first time."""
-        self._read_progress()
-        if gone(self.own) or (answer.feedback is None and not answer.is_whole_file):
-            return False
-        passes = answer.feedback is not None and answer.feedback.first is None
-        self.broken = [one for one in self.broken if one.key != task.key]
-        if not self.progress.set_passed(task, passes=passes):
-            return False
-        self.broken += [] if passes else [task]
-        self.progress.save()
-        return passes
-
-    def _is_checked(self, stage: Stage) -> None:
-        if not gone(self.own) and self.progress.set_checked(stage, digest_of(stage)):
-            self.progress.save()
-
-    def _read_progress(self) -> None:
-        """Read what another command may have written; write a lost file again."""
-        if gone(self.own):
-            return
-        if self.progress.is_on_disk and not self.progress.file.exists():
-            self.progress.save()
-            self.notice = RESTORED
-        self.progress = Progress.read(self.own.root)
 
 
 def watch(own: Handout) -> str:
@@ -217,8 +31,6 @@ def watch(own: Handout) -> str:
 
 
 def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
-    from autograder.student.watch_screen import screen  # noqa: PLC0415  # while torch is loaded
-
     def show() -> None:
         terminal.show(lambda width, rows: screen(state, width, rows))
 

@@ -28,7 +28,7 @@ from autograder.student.progress import Progress, Task, first_open, tasks
 
 if TYPE_CHECKING:  # the second imports torch
     from autograder.student.attention_weights import Weights
-    from autograder.student.watch import Watch
+    from autograder.student.watch_state import Watch
 
 BLOCKS: Final = 20  # of the progress bar
 NAMED: Final = 3  # exercises that passed before; of more only the number is shown
