@@ -51,7 +51,7 @@ The softmax runs over the queries; it must run over the keys. Now each column su
     return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-2)
 The scores are used as weights; a softmax must first make them positive, with a sum of one.
     return scores / keys.shape[-1] ** 0.5
-The softmax is taken twice, which makes the weights more alike.
+The softmax is taken twice, which makes the weights more equal.
     return torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)
 The divisor loses its axis, so broadcasting aligns it with the wrong axis.
     return (lambda e: e / e.sum(dim=-1))(torch.exp(scores / keys.shape[-1] ** 0.5))
