@@ -1,1 +1,1 @@
-"""The sandbox: student code runs in confined worker processes with limits."""
+"""Runs student code in confined worker processes with limits."""

@@ -1,7 +1,7 @@
 """Counts the torch functions and operators that a student's code calls, in every thread.
 
-torch keeps what watches its calls for each thread. So each thread that starts later watches for
-itself, from its first step, and counts while somebody asks for it.
+In torch, the hooks that watch calls belong to a thread. So each thread that starts later installs
+its own hooks first, and counts while counting is on.
 """
 
 import _thread

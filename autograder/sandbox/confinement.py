@@ -113,7 +113,7 @@ def _require_one_thread() -> None:
 
 
 def _start_session() -> None:
-    """Start a session of its own, so that the terminal sends Ctrl-C to the supervisor only."""
+    """Start a new session, so that the terminal sends Ctrl-C to the supervisor only."""
     if sys.platform != "win32":
         with contextlib.suppress(PermissionError):  # it leads a process group already
             os.setsid()
@@ -144,7 +144,7 @@ def _share_arenas() -> None:
 
 
 def prepare_forks() -> None:
-    """Find out once, for all forks of this process, what each of them can do and must replace.
+    """Find out once, for all forks of this process, what they can do and must replace.
 
     To look at thousands of modules after a fork would copy the memory that they are in.
     """

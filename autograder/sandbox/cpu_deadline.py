@@ -1,4 +1,4 @@
-"""Measures the processor time of a worker from outside, to know when its time is used up."""
+"""Measures the processor time of a worker from outside, and reports when it is used up."""
 
 import os
 import time

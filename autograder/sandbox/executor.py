@@ -39,7 +39,7 @@ from autograder.sandbox.syntax_digest import syntax_digest
 from autograder.sandbox.tensors import Encoder, decode, differs
 
 COUNTED = ("functions", "operators", "products")
-MAX_REBOUND = 10  # names of classes, of all problems; more is no mistake of a student's
+MAX_REBOUND = 10  # names of classes, of all problems; students do not write more
 _Parsed = tuple[tuple[bytes, ast.Module | None], ...]  # each cell as plain Python, and its tree
 
 
@@ -63,7 +63,7 @@ class RequestExecutor:
         self._parsed: dict[tuple[bytes, ...], _Parsed] = {}
 
     def answer(self, request: Request) -> Reply:
-        """Execute *request*; whatever the student's code raises becomes a ``Problem``."""
+        """Execute *request*; an exception of the student's code becomes a ``Problem``."""
         try:
             return self._execute(request)
         except MissingError as error:

@@ -1,4 +1,4 @@
-"""Faults: how a student's program failed to answer, as a status and a sentence."""
+"""Defines faults, which say how a student's program failed to answer."""
 
 from autograder.results import Status
 
@@ -6,7 +6,7 @@ from autograder.results import Status
 class Fault(Exception):  # noqa: N818  # a student's fault; becomes a result
     """The student's code broke, hung, or returned something that can't be sent.
 
-    *public* is the sentence that may appear beside a check with hidden inputs: it holds no text
+    *public* is the sentence that may appear next to a check with hidden inputs: it holds no text
     that the student's code chose. Without it, *message* is such a sentence itself.
     """
 
@@ -20,7 +20,7 @@ class Fault(Exception):  # noqa: N818  # a student's fault; becomes a result
 class Raised(Fault):
     """The student's code raised an exception: *kind* is its type's name, *text* its text.
 
-    *refusal* says that it was no accident.
+    *refusal* means that the code raised it on purpose.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The process that workers are forked from: Python, torch and this package's worker, nothing else.
+"""Forks workers, in a process with Python, torch and the worker code only.
 
 It is a new Python process, so it has never held a hidden suite, a solution or a documented value
 that a fork could inherit. It runs no student code itself. Each client, a grading process, has its
@@ -60,7 +60,7 @@ class Warm(nn.Module):
 
 
 def main(controls: list[int]) -> None:
-    """Start as a process of its own, and serve the clients at the descriptors *controls*."""
+    """Start as a separate process, and serve the clients at the descriptors *controls*."""
     warm_up()
     _join_pages()
     _serve_all(controls, learn(_rehearse))
@@ -212,12 +212,12 @@ def _start_worker(
             connection, output = descriptors
             serve(request, connection, output, parent)
         finally:
-            os._exit(70)  # whatever happened, a worker never returns into the fork server's loop
+            os._exit(70)  # a worker never returns into the fork server's loop
     return WorkerStarted(pid)
 
 
 def _end_worker(pid: int) -> WorkerEnded:
-    """Kill and reap worker *pid*; only its parent can know that the number is not used again."""
+    """Kill and reap worker *pid*; only its parent knows that the number is not reused."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + END_SECONDS

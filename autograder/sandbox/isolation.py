@@ -1,4 +1,4 @@
-"""The two levels of isolation, and what this machine can give.
+"""Detects what isolation this machine can give, and chooses one of two levels.
 
 ``full`` needs Linux: Landlock, a system-call filter, limits and an unprivileged user. ``process``
 works everywhere and guards against accidents only: it sets the limits that the system has.
@@ -148,19 +148,19 @@ def allows_others(path: Path, right: int) -> bool:
 
 
 def choose_isolation(
-    asked: str | None, secret: Path | None = None, way_out: str = LESS_ISOLATION
+    asked: str | None, secret: Path | None = None, hint: str = LESS_ISOLATION
 ) -> Isolation:
     """Return the isolation *asked* for, by default ``full``; never less than that.
 
     *secret* is a folder that a confined worker must not be able to read. Raises ``SandboxError``
-    if this machine can't give the isolation; *way_out* says how less is asked for.
+    if this machine can't give the isolation; *hint* says how to ask for less.
     """
     require_workers()
     if asked == "process":
         return "process"
     capabilities = detect_capabilities()
     if capabilities.level != "full":
-        msg = f"Full isolation is not available here: {capabilities.reason} {way_out}"
+        msg = f"Full isolation is not available here: {capabilities.reason} {hint}"
         raise SandboxError(msg)
     if secret is not None:
         check_roots(readable_roots(), secret)

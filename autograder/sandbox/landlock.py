@@ -1,4 +1,4 @@
-"""Landlock: restricts which files a process may open (``man 7 landlock``).
+"""Restricts which files a process may open, with Landlock (``man 7 landlock``).
 
 After ``restrict``, neither the process nor a program that it executes can get a right back.
 Landlock does not cover chmod, utime, xattr, flock and changes to another process: ``seccomp``

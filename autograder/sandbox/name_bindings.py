@@ -1,4 +1,4 @@
-"""Lists every statement that binds a name of a student's module, whatever form it has."""
+"""Lists every statement that binds a name of a student's module, in every form."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,7 +50,7 @@ def walk(root: ast.AST) -> list[ast.AST]:
     """List *root* and the nodes below it, without those that hold nothing."""
     nodes = [root]
     for node in nodes:  # the list grows meanwhile
-        for name in node._fields:  # as in `children`, without a call for each node
+        for name in node._fields:  # repeats `children`, to save a call for each node
             value = getattr(node, name, None)
             if type(value) is list:
                 nodes += [item for item in value if isinstance(item, ast.AST)]

@@ -15,7 +15,7 @@ from autograder.sandbox.name_bindings import (
     statement_bindings,
 )
 
-COMPUTED = "(computed)"  # stands for a name that is found while the program runs
+COMPUTED = "(computed)"  # replaces a name that is found while the program runs
 MAX_NAME = 200  # characters of a dotted name; those in hand-written code have at most eighty
 # What finds a name while the program runs; then the source does not show which one.
 _LOOKUPS = frozenset({"eval", "exec", "compile", "__import__", "globals"})
@@ -42,12 +42,12 @@ _Scope = ChainMap[str, str]
 class Mention(NamedTuple):
     """A dotted name and its line.
 
-    It *is_handed_on* if the thing itself is kept or passed on and not only called at once.
+    It *is_passed_on* if the thing itself is kept or passed on and not only called at once.
     """
 
     line: int
     name: str
-    is_handed_on: bool
+    is_passed_on: bool
 
 
 class _Place(NamedTuple):
@@ -85,16 +85,16 @@ class NameReader:
 
     def _here(self, place: _Place) -> Iterator[Mention]:
         """Yield the names that the node itself uses, without those of the nodes inside it."""
-        node, handed_on = place.node, place.is_value or place.is_inner
+        node, passed_on = place.node, place.is_value or place.is_inner
         if isinstance(node, ast.Name | ast.Attribute):
             for name in self._names(node, place.scope):
-                yield Mention(node.lineno, name, handed_on)
+                yield Mention(node.lineno, name, passed_on)
             if isinstance(node, ast.Name) and self._finds_names(node, place):
-                yield Mention(node.lineno, f"?.{COMPUTED}", is_handed_on=True)
+                yield Mention(node.lineno, f"?.{COMPUTED}", is_passed_on=True)
         elif isinstance(node, ast.Call | ast.Subscript):
             found = self._looked_up(node, place.scope)
             if found:
-                yield Mention(node.lineno, found, handed_on)
+                yield Mention(node.lineno, found, passed_on)
         else:
             yield from _in_syntax(node)
 
@@ -250,16 +250,16 @@ def _base(node: ast.AST) -> tuple[ast.AST, list[str]]:
 
 
 def _in_syntax(node: ast.AST) -> Iterator[Mention]:
-    """Yield the names that an operator, a pattern or an import stands for."""
+    """Yield the names that an operator, a pattern or an import uses."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        yield Mention(node.lineno, "@", is_handed_on=False)
+        yield Mention(node.lineno, "@", is_passed_on=False)
     elif isinstance(node, ast.MatchClass):
         for name in node.kwd_attrs:
-            yield Mention(node.lineno, f"?.{short(name)}", is_handed_on=True)
+            yield Mention(node.lineno, f"?.{short(name)}", is_passed_on=True)
     elif isinstance(node, ast.Import | ast.ImportFrom):
         for one in statement_bindings(node):
             if odd_word(one.imported):
-                yield Mention(node.lineno, short(one.imported), is_handed_on=False)
+                yield Mention(node.lineno, short(one.imported), is_passed_on=False)
 
 
 def _of(place: _Place, node: ast.AST, *, is_value: bool = True) -> _Place:

@@ -1,8 +1,8 @@
 """Copies the pages that every worker writes to right after the fork, all in one call.
 
-A fork shares its memory until it writes to a page, which the kernel then copies, one by one, each
-in an interruption of its own. Which pages that will be is learned from a fork that runs the kit's
-own code: no student's code has an effect on it. Before Linux 5.14 nothing is copied.
+A fork shares its memory until it writes to a page, which the kernel then copies, one by one, with
+an interruption for each. A fork that runs the kit's own code shows which pages these are: student
+code cannot affect this. Before Linux 5.14 nothing is copied.
 """
 
 import os

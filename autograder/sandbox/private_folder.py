@@ -44,7 +44,7 @@ def mount(folder: str, size: int, files: int, owner: int | None = None) -> None:
 
 @functools.cache  # a worker that fails half-way has no name for its own user any more
 def is_available() -> bool:
-    """Try in a process of its own whether ``mount`` works here."""
+    """Try in a separate process whether ``mount`` works here."""
     if sys.platform != "linux":
         return False
     with warnings.catch_warnings():
@@ -86,4 +86,4 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
         for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-            subprocess.run([*command, str(folder)], check=False, stderr=subprocess.DEVNULL)  # noqa: S603  # a fixed command on a folder of our own
+            subprocess.run([*command, str(folder)], check=False, stderr=subprocess.DEVNULL)  # noqa: S603  # a fixed command on the kit's folder

@@ -1,4 +1,4 @@
-"""Describes what student code raises: what kind of problem it is, and in which line it arose."""
+"""Describes exceptions of student code: the kind of problem and its line."""
 
 import contextlib
 import errno

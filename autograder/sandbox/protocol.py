@@ -1,4 +1,4 @@
-"""The messages between supervisor, fork server and workers, encoded as msgpack.
+"""Defines the messages between supervisor, fork server and workers, encoded as msgpack.
 
 A supervisor sends a ``Batch`` of requests, to which a worker sends one ``Reply``; each message has
 a header in front.
@@ -84,7 +84,7 @@ class DictValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="di
 
 
 class OpaqueValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="opaque"):
-    """Something that can't be sent; *kind* says what it is, for the message."""
+    """A value that can't be sent; *kind* describes it, for the message."""
 
     kind: Annotated[str, msgspec.Meta(max_length=300)]
 
@@ -148,9 +148,9 @@ class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What went wrong in the student's code; *line* 0 means that no line of their file is known.
+    """A failure of the student's code; *line* 0 means that no line of their file is known.
 
-    *refusal* says that the exception was no accident: a ``ValueError``, or raised in their file.
+    *refusal* means that the code raised it on purpose: a ``ValueError``, or raised in their file.
     During an import *statement* is the one that failed; *line* may be one of a function it called.
     """
 
@@ -223,11 +223,11 @@ ControlReply = ForkServerReady | WorkerStarted | WorkerEnded
 
 
 class BadMessageError(Exception):
-    """Bytes that are no message; the supervisor counts them as the submission's fault."""
+    """Bytes that are not a message; the supervisor counts them as the submission's fault."""
 
 
 # What the kit's own code in a worker answers to these verbs; the others may answer with anything.
-_DICTIONARY: Final = (DictValue, OpaqueValue)  # opaque: the student's names are no texts
+_DICTIONARY: Final = (DictValue, OpaqueValue)  # opaque: not all of the student's names are texts
 VALUE_TYPES: Final[Mapping[Verb, tuple[type, ...]]] = MappingProxyType(
     {
         **dict.fromkeys(("mode", "load", "replace", "stand_in"), (NoneType,)),
@@ -293,19 +293,19 @@ def unpack(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Messag
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        msg = "bytes that are no message"
+        msg = "bytes that are not a message"
         raise BadMessageError(msg) from None
 
 
 def read_reply(body: bytes, verb: Verb) -> Reply:
-    """Decode the reply to a request of *verb*; raises ``BadMessageError`` if it is none."""
+    """Decode the reply to a request of *verb*; raises ``BadMessageError`` if it is not one."""
     reply = unpack(REPLIES, body)
     types = VALUE_TYPES.get(verb)
     if types and reply.problem is None and type(reply.value) not in types:
         raise BadMessageError(NO_REQUEST)
     names = NAMES_OF.get(verb)
     if names and isinstance(reply.value, DictValue) and reply.value.items.keys() != names:
-        msg = "it sends a dictionary with other names than it was asked for"
+        msg = "it sends a dictionary with names that were not requested"
         raise BadMessageError(msg)
     return reply
 
@@ -321,7 +321,7 @@ def count_parts(body: bytes, most: int) -> int:
         parts += 1
         head = body[position : position + 1]
         if not head:
-            msg = "bytes that are no message"
+            msg = "bytes that are not a message"
             raise BadMessageError(msg)
         size, inner = _after(head[0], body, position + 1)
         position += 1 + size

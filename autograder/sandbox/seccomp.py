@@ -1,4 +1,4 @@
-"""The system-call filter: a classic BPF program that allows listed calls only.
+"""Filters system calls with a classic BPF program that allows listed calls only.
 
 Written here because slim containers have no libseccomp. A refused call fails with EPERM, so that
 Python raises ``PermissionError`` and the student reads a sentence.
@@ -29,7 +29,7 @@ _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16  # offsets in struct seccomp_data
 
 _INSTRUCTION: Final = struct.Struct("=HBBI")  # struct sock_filter; the last part is the constant
 _CONSTANT: Final = struct.Struct("=I")
-_ANY_PID: Final = 0x7FFFFFFF  # stands for the number of a process: none has it, and no rule
+_ANY_PID: Final = 0x7FFFFFFF  # a placeholder for a process number: no process and no rule has it
 
 _SET_FILTER, _ASK_ACTION, _ALL_THREADS, _NO_SLOWDOWN = 1, 2, 1, 4
 
@@ -74,7 +74,7 @@ _TERMINAL: Final = (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5450, 0x5451)
 
 
 def available() -> bool:
-    """Say whether ``load`` can work here."""
+    """Return whether ``load`` can work here."""
     arch = syscalls.machine()
     if sys.platform != "linux" or arch is None:
         return False
@@ -124,7 +124,7 @@ def load(code: bytes) -> None:
     flags = _ALL_THREADS | _NO_SLOWDOWN
     header_address = ctypes.addressof(header_buffer)
     if syscalls.call(syscalls.SECCOMP[arch], _SET_FILTER, flags, header_address):
-        raise OSError(errno.EBUSY, "a thread of this process has a filter of its own")
+        raise OSError(errno.EBUSY, "a thread of this process has its own filter")
 
 
 @functools.cache  # once for all forks; it takes as long as all other steps that confine them

@@ -1,4 +1,4 @@
-"""One submission in its sandbox: starts its worker on first use, and again after a crash."""
+"""Runs one submission: starts its worker on first use, and again after a crash."""
 
 import re
 import time
@@ -174,7 +174,7 @@ class Session:
             raise
 
     def read(self, body: bytes, verb: Verb) -> Reply:
-        """Decode the reply *body* to a request of *verb*; raises ``Fault`` if it is none."""
+        """Decode the reply *body* to a request of *verb*; raises ``Fault`` if it is not one."""
         try:
             reply = read_reply(body, verb)
         except BadMessageError as error:
@@ -215,7 +215,7 @@ class Session:
             self.problems = tuple(map(self._with_known_lines, found))
         except (BadMessageError, msgspec.ValidationError):  # student code has run: their fault
             worker.end()
-            raise Fault(Status.BAD_OUTPUT, "Importing your file disturbed the grader.") from None
+            raise Fault(Status.BAD_OUTPUT, "Importing your file disrupted the grader.") from None
         return worker
 
     def _load(self, worker: Worker, seconds: float, verb: Verb) -> Value:
@@ -263,7 +263,7 @@ class Session:
         return replace(problem, statement=statement, place="", line=0)
 
     def _has_line(self, place: str, line: int) -> bool:
-        """Whether the source has *line*; only cells have a *place* of their own."""
+        """Whether the source has *line*; only cells have their own *place*."""
         cell = re.fullmatch(r"cell ([1-9]\d{0,3})", place)
         if bool(cell) is not self.notebook:
             return False

@@ -1,4 +1,4 @@
-"""Answers in place of a wrong exercise, so that another one that uses it can be graded.
+"""Replaces a wrong exercise, so that another one that uses it can be graded.
 
 A stand-in answers with numbers that depend on everything that it gets, in the shape of a right
 answer. It computes nothing of the exercise, so a worker may hold it.

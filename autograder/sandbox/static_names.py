@@ -1,11 +1,11 @@
 """Reads the names that a student's source uses from its syntax tree, before any of it runs.
 
 The worker does this before student code runs, so its output is trusted: nothing could have changed
-it. It is a lint for forbidden shortcuts and not a defence; the functions and operators that a call
+it. It is a lint for forbidden shortcuts, not a defence; the functions and operators that a call
 runs are counted as well (``call_counters``).
 
-A definition is certain if its name can be nothing else. The others, and what is handed to other
-code, are possible uses: they cost no points, and an instructor is told.
+A definition is certain if its name can be nothing else. Other definitions, and names that are
+passed to other code, are possible uses: they cost no points, and the instructor gets a notice.
 """
 
 import ast
@@ -167,19 +167,19 @@ class _Source:
     def _rest(self) -> Definition:
         """Return what the source hands to other code, and its odd words, by the name ``MODULE``."""
         odd: dict[str, Use] = {}
-        handed_on: dict[str, Use] = {}
+        passed_on: dict[str, Use] = {}
         own = {one.name for one in self._all if one.value is not None}
         for statement in self._statements:
             for one in self._mentions(statement).values():
                 if word := odd_word(one.name, own):
                     odd.setdefault(word, Use(one.line, word))
-                if one.is_handed_on and self._may_be_called(one.name):
-                    handed_on.setdefault(one.name, Use(one.line, one.name))
+                if one.is_passed_on and self._may_be_called(one.name):
+                    passed_on.setdefault(one.name, Use(one.line, one.name))
         for binding in self._all:  # a decorator of the file's own may hand it on
             decorators = getattr(binding.value, "decorator_list", ())
             if any(_root(decorator) in own for decorator in decorators):
-                handed_on.setdefault(binding.name, Use(binding.line, short(binding.name)))
-        uses = self._within_limit(handed_on.values())
+                passed_on.setdefault(binding.name, Use(binding.line, short(binding.name)))
+        uses = self._within_limit(passed_on.values())
         if not self._uses_left:
             odd[TOO_MANY] = Use(1, TOO_MANY)
         return Definition(MODULE, 1, (*odd.values(), *uses), assigned=True)
@@ -203,8 +203,8 @@ class _Source:
             found: dict[str, Mention] = {}
             for one in self._reader.mentions(node):
                 known = found.setdefault(one.name, one)
-                if one.is_handed_on and not known.is_handed_on:
-                    found[one.name] = known._replace(is_handed_on=True)
+                if one.is_passed_on and not known.is_passed_on:
+                    found[one.name] = known._replace(is_passed_on=True)
             self._read[id(node)] = found
         return self._read[id(node)]
 

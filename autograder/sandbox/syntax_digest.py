@@ -1,7 +1,7 @@
-"""The digest of what is left of a source without names of its own, comments and formatting.
+"""Hashes a source without its own names, comments and formatting.
 
-Two sources of one digest are the same code but for names, comments and docstrings; of nothing else
-is the digest a sign. The worker takes it before student code runs, so nothing could have changed
+Two sources with one digest are the same code except for names, comments and docstrings. The digest
+shows nothing else. The worker takes it before student code runs, so nothing could have changed
 it. No function here calls itself, because a long sum is a deep tree.
 """
 
@@ -14,14 +14,14 @@ from autograder.sandbox.name_bindings import walk
 _END = object()
 _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _FOREIGN = (ast.alias, ast.ImportFrom, ast.keyword)  # names of modules, arguments of others
-# What does not run, and the name that an import gets, which stands for the imported one.
+# What does not run, and the name that an import gets, which refers to the imported one.
 _LAYOUT = frozenset(("asname", "ctx", "kind", "type_comment", "type_ignores"))
 
 
 def syntax_digest(trees: Sequence[ast.Module | None]) -> str:
     """Return the SHA-256 of *trees*, the cells of one source; "" if one is not valid Python.
 
-    It is "" for a source without any statement, too.
+    It is also "" for a source without any statement.
     """
     known = [tree for tree in trees if tree is not None]
     if len(known) < len(trees) or not any(_statements(tree.body) for tree in known):
@@ -66,7 +66,7 @@ class _Names:
             self._imported |= {item.asname: item.name for item in node.names if item.asname}
 
     def replaced(self, node: ast.AST, name: str) -> str:
-        """Return what stands for *name* in *node*."""
+        """Return the replacement of *name* in *node*."""
         if isinstance(node, _FOREIGN):
             return name
         if isinstance(node, ast.Attribute):

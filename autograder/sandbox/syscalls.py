@@ -1,4 +1,4 @@
-"""The system calls that a confined worker may make, and functions that make a call directly.
+"""Lists the system calls that a confined worker may make, and makes calls directly.
 
 A call that is not listed here is refused (``seccomp``), even one that a new kernel adds. Numbers
 come from the kernel's ``unistd_64.h`` (x86-64) and ``asm-generic/unistd.h`` (aarch64).
@@ -18,7 +18,7 @@ Numbers = tuple[int | None, int | None]  # on x86-64, on aarch64; None: there is
 
 
 def _table(*groups: str) -> Mapping[str, Numbers]:
-    """Read entries such as ``dup 32 23``: name, on x86-64, on aarch64; ``-`` is no such call."""
+    """Read entries such as ``dup 32 23``: name, on x86-64, on aarch64; ``-`` means none."""
     entries = (entry.split() for group in groups for entry in group.split(","))
     return MappingProxyType({name: (_digits(x86), _digits(arm)) for name, x86, arm in entries})
 
@@ -79,7 +79,7 @@ NEWEST_KNOWN: Final = 462  # mseal, Linux 6.10; calls newer than this list don't
 def machine() -> Arch | None:
     """Return the architecture of this Python; ``None`` if the filter doesn't know it."""
     name = platform.machine().lower()
-    # A 32-bit Python on a 64-bit kernel makes other calls than the kernel's architecture has.
+    # A 32-bit Python on a 64-bit kernel makes calls that the kernel's architecture does not have.
     if ctypes.sizeof(ctypes.c_void_p) != ctypes.sizeof(ctypes.c_uint64):
         return None
     if name in {"x86_64", "amd64"}:
@@ -126,7 +126,7 @@ def populate(start: int, size: int) -> None:
 
 
 def populate_all(ranges: bytes) -> bool:
-    """Do the same for all of *ranges*, each a ``struct iovec``; False where Linux can't.
+    """Copy the memory of all *ranges*, each a ``struct iovec``; False where Linux can't.
 
     For memory of the calling process it can since 6.13.
     """

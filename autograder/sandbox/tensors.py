@@ -32,7 +32,7 @@ def encode_tensor(tensor: Tensor, max_bytes: int) -> TensorValue | OpaqueValue:
 
 
 def tensor_bytes(tensor: Tensor) -> bytes:
-    """Return the row-major bytes of a dense CPU tensor, whatever its strides are."""
+    """Return the row-major bytes of a dense CPU tensor with any strides."""
     plain = tensor.detach()
     if plain.dtype is torch.bfloat16:  # numpy has no such type
         plain = plain.view(torch.int16)
@@ -63,7 +63,7 @@ def decode_tensor(value: TensorValue) -> Tensor:
         msg = f"no tensor has dtype {value.dtype[:40]!r} and shape of {len(value.shape)} dimensions"
         raise BadMessageError(msg)
     if math.prod(value.shape) * dtype.itemsize != len(value.data):
-        msg = f"{len(value.data)} bytes are no {value.dtype} tensor of shape {value.shape}"
+        msg = f"{len(value.data)} bytes are not a {value.dtype} tensor of shape {value.shape}"
         raise BadMessageError(msg)
     if value.requires_grad and not (dtype.is_floating_point or dtype.is_complex):
         msg = f"no {value.dtype} tensor has gradients"
@@ -74,7 +74,7 @@ def decode_tensor(value: TensorValue) -> Tensor:
 
 def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
     if dtype is torch.bool and value.data.strip(b"\x00\x01"):
-        msg = "a bool tensor holds bytes other than 0 and 1"
+        msg = "a bool tensor with bytes that are not 0 or 1"
         raise BadMessageError(msg)
     if value.data:
         array = np.frombuffer(value.data, _ARRAYS[value.dtype]).reshape(value.shape).copy()
@@ -82,7 +82,7 @@ def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
         return tensor.view(dtype) if dtype is torch.bfloat16 else tensor
     try:
         return torch.empty(value.shape, dtype=dtype)
-    except (RuntimeError, TypeError):  # an axis beyond 63 bits beside one of size 0
+    except (RuntimeError, TypeError):  # an axis beyond 63 bits, with another of size 0
         msg = f"no tensor has shape {value.shape}"
         raise BadMessageError(msg) from None
 
@@ -149,7 +149,7 @@ def decode(value: Value, find: Callable[[int], object], depth: int = 0) -> objec
 
 
 def differs(after: object, sent: Value) -> bool:
-    """Whether the argument *after* a call is another than when it was *sent*.
+    """Whether the argument *after* a call differs from the one that was *sent*.
 
     A collection is, if one of its entries is; a torch module never is.
     """

@@ -1,4 +1,4 @@
-"""The requests of one run of a check, each with its reply."""
+"""Records the requests of one run of a check, each with its reply."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple

@@ -1,4 +1,4 @@
-"""The untrusted process: confines itself first, then executes the requests for one submission."""
+"""Runs in the untrusted process: confines it, then executes the requests for one submission."""
 
 import contextlib
 import faulthandler

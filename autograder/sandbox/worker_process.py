@@ -1,4 +1,4 @@
-"""The supervisor's side of a worker: sends requests, enforces limits and validates replies."""
+"""Supervises a worker: sends requests, enforces limits and validates replies."""
 
 import contextlib
 import os
@@ -40,14 +40,14 @@ class Sent(NamedTuple):
 
 
 def bad_message(error: BadMessageError) -> Fault:
-    """Return what a message that is none costs the submission."""
+    """Return the fault for bytes that are not a message."""
     sentence = "Your program wrote into the grader's connection"
     return Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.")
 
 
 @dataclass
 class Allowance:
-    """What a worker may still answer, so that no reply costs the supervisor more than that."""
+    """The bytes and parts that a worker may still send, which bound the supervisor's work."""
 
     size: int  # in bytes
     parts: int = protocol.MAX_PARTS
@@ -228,7 +228,7 @@ class Worker:
 
     def _running_line(self) -> str:
         """Ask the worker which line of the student's file runs; it may lie, but in numbers only."""
-        self._read_output()  # what was printed before is no answer
+        self._read_output()  # earlier output is not the answer
         self._dumps_stack = True
         with contextlib.suppress(OSError):
             os.kill(self.pid, protocol.STACK_SIGNAL)  # not reaped before `end`: the pid is its own

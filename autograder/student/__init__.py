@@ -1,1 +1,1 @@
-"""What students run on their own machine: checks in the terminal and in the lab notebook."""
+"""The commands that students run on their own machine, and the ``Lab`` of the notebooks."""

@@ -1,4 +1,4 @@
-"""The attention weights that a learner's code computes, as the stage's picture asks for them."""
+"""Computes the attention weights that the picture of a stage shows, with a learner's code."""
 
 from msgspec.structs import replace
 
@@ -10,17 +10,17 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.sandbox.tensors import decode
 from autograder.submission import Code
 
-Weights = tuple[tuple[float, ...], ...]  # a row for each token that asks
+Weights = tuple[tuple[float, ...], ...]  # a row for each query
 NAME = "attention_picture"  # what the code in stage.toml defines
 
 
 def with_code(code: Code, more: str) -> Code:
-    """Return *code* with one more cell behind it, which uses what the others define."""
+    """Return *code* with one more cell at its end, which uses the definitions of the others."""
     return replace(code, cells=(*code.cells, more.encode()))
 
 
 def open_session(server: ForkServer, stage: Stage, code: Code) -> Session:
-    """Return a session for the *code* of *stage*; whoever opens it closes it."""
+    """Return a session for the *code* of *stage*; the caller closes it."""
     is_notebook = code.kind == "notebook"
     return Session(server, stage.module, code.cells, notebook=is_notebook)
 

@@ -49,7 +49,7 @@ def find_target(
 ) -> CheckTarget:
     """Find what *name* means in the folder *start*: nothing, a folder, a file or a stage.
 
-    A folder that holds a stage is enough. Everything else needs the course, at *root* or in a
+    A folder with a stage is enough. Everything else needs the course, at *root* or in a
     folder above *start*. Raises ``UsageError``, which says what to do.
     """
     path = start / name

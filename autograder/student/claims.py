@@ -1,4 +1,4 @@
-"""What can be said of wrong attention weights: the answers to choose from in a bug hunt."""
+"""Lists statements about attention weights, the multiple-choice answers of a bug hunt."""
 
 from collections.abc import Callable, Sequence
 from math import inf, isnan
@@ -37,7 +37,7 @@ def _numbers(numbers: Sequence[float]) -> str:
 
 
 def _row_sums(weights: Weights, _right: Weights) -> bool:
-    return not all(abs(total - 1) <= CLEAR for total in _sums(weights))  # nan is no sum
+    return not all(abs(total - 1) <= CLEAR for total in _sums(weights))  # the sum is nan
 
 
 def _column_sums(weights: Weights, _right: Weights) -> bool:
@@ -94,12 +94,12 @@ CLAIMS: Final = (
         lambda weights: f"The smallest weight is {min(map(min, weights)):.2f}.",
     ),
     Claim(
-        "Some weights are no numbers: nan.",
+        "Some weights are nan.",
         _no_number,
         lambda _: "Every cell holds a number.",
     ),
     Claim(
-        "Each token looks at all tokens alike.",
+        "Each token looks at all tokens equally.",
         _even,
         lambda weights: f"The first row is {_numbers(weights[0])}.",
     ),

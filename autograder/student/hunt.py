@@ -1,7 +1,7 @@
-"""Bug hunt: a finished stage with one small mistake, to be seen, mended and caught by a test.
+"""Runs a bug hunt: the learner sees a small mistake in a finished stage, fixes it and tests for it.
 
-The wrong modules are the learner's own code, each with one place changed, and the right one is that
-code itself. So a hunt needs nothing that students do not have, and gives no solution away.
+Each wrong module is the learner's own code with one place changed, and the right module is that
+code itself. So a hunt needs no file that students do not have, and does not reveal a solution.
 """
 
 import json
@@ -53,7 +53,7 @@ def test_attention():
 
 
 class HuntState(msgspec.Struct):
-    """What is kept of a hunt between two commands; the first of *mistakes* is handed out.
+    """The state of a hunt between two commands; the learner has the first of *mistakes*.
 
     The others are searched for when there is a test to run on them: *has_bank* says they were.
     """
@@ -63,7 +63,7 @@ class HuntState(msgspec.Struct):
     mistakes: list[WrongModule]
     choices: list[int]  # of ``claims.CLAIMS``; empty: the question is which row is wrong
     is_seen: bool = False
-    is_mended: bool = False
+    is_fixed: bool = False
     has_bank: bool = False
 
     @property
@@ -73,7 +73,7 @@ class HuntState(msgspec.Struct):
 
 
 class Report(NamedTuple):
-    """What to show; *asks* that the learner shall answer with a number, *done* that it is over."""
+    """What to show; *asks* whether a number is expected, *done* whether the hunt is over."""
 
     parts: list[RenderableType]
     asks: bool = False
@@ -93,12 +93,12 @@ class Hunt:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was handed out yet."""
+        """Whether the learner has no wrong module yet."""
         return self._state is None or not self.module.is_file()
 
     @property
     def is_slow(self) -> bool:
-        """Whether the next step runs code for seconds, and does not only ask."""
+        """Whether the next step runs code for seconds."""
         return self._state is not None and self._state.is_seen
 
     def close(self) -> None:
@@ -106,12 +106,12 @@ class Hunt:
         self._code.close()
 
     def begin(self) -> None:
-        """Hand out a wrong module; raises ``UsageError`` where the stage is not done."""
+        """Write a wrong module for the learner; raises ``UsageError`` if the stage is not done."""
         text = _text(self._stage.stub)
         weights = self._right_weights(text)
         chosen = first_named(self._wrong_modules.search(text, weights))
         if chosen is None:
-            msg = "No small change of your code shows in the picture. Try another stage."
+            msg = "No small change to your code is visible in the picture. Try another stage."
             raise UsageError(msg)
         choices = claims.choose(chosen.weights, weights, random.Random())  # noqa: S311  # a game
         self._state = HuntState(text, weights, [chosen], choices)
@@ -123,15 +123,15 @@ class Hunt:
         self._save()
 
     def go_on(self, answer: int | None, width: int) -> Report:
-        """Do the step that comes next: see the mistake, mend it, catch it by a test."""
+        """Do the step that comes next: see the mistake, fix it, catch it with a test."""
         state = self._known
         if not state.is_seen:
             return self._see(state, answer, width)
-        if not state.is_mended:
+        if not state.is_fixed:
             result = self._code.check(_text(self.module))
             if not is_right(result):
-                return self._mend(result, width)
-            state.is_mended = True
+                return self._report_failure(result, width)
+            state.is_fixed = True
             self._save()
         return self._catch(state)
 
@@ -172,21 +172,23 @@ class Hunt:
         assert picture is not None  # noqa: S101  # `begin` has asked for it
         tokens, columns = picture.tokens, picture.columns
         module = f"{FOLDER}/{self._stage.name}/{self.module.name}"
-        yield Text(f"Somebody has changed one place of your code: {module}")
+        yield Text(f"One place in a copy of your code has been changed: {module}")
         yield ""
         yield from picture_parts("What it computes:", tokens, columns, state.wrong.weights, width)
-        if not state.choices:  # what is wrong shows only beside the right picture
+        if not state.choices:  # the mistake shows only next to the right picture
             yield ""
             yield from picture_parts("What yours computes:", tokens, columns, state.weights, width)
         if (self.folder / PICTURE).is_file():
             yield Text(f"In colour: {FOLDER}/{self._stage.name}/{PICTURE}", style="dim")
 
     def _task(self) -> Iterator[RenderableType]:
-        yield Text(f"Now find the place in {self.module} and mend it, without looking at your own.")
+        yield Text(
+            f"Now find the bug in {self.module} and fix it without looking at your own code."
+        )
         yield Text(f"Then: autograder hunt {self._stage.name}", style="bold")
 
-    def _mend(self, result: SubmissionResult, width: int) -> Report:
-        parts: list[RenderableType] = [Text("Not mended yet.", style="bold"), ""]
+    def _report_failure(self, result: SubmissionResult, width: int) -> Report:
+        parts: list[RenderableType] = [Text("Not fixed yet.", style="bold"), ""]
         for exercise in self._stage.exercises:
             feedback = build_exercise_feedback(self._stage, result, exercise.name)
             if feedback is not None and feedback.first is not None:
@@ -197,19 +199,19 @@ class Hunt:
     def _catch(self, state: HuntState) -> Report:
         text = _text(self.folder / TEST)
         test = f"{FOLDER}/{self._stage.name}/{TEST}"
-        mended: list[RenderableType] = [Text("✓ Mended.", style="green"), *_solved(state)]
+        fixed: list[RenderableType] = [Text("✓ Fixed.", style="green"), *_solved(state)]
         again = Text(f"Then: autograder hunt {self._stage.name}", style="bold")
         right = self._code.run_tests(text, state.right)
         if "NotImplementedError" in right.why:
             todo = Text(f"Now write a test that would have caught it: {test}")
-            return Report([*mended, "", todo, again])
+            return Report([*fixed, "", todo, again])
         if not right.ran or right.caught:
-            said = Text(f"Your test does not pass on your own module, which is right: {right.why}")
-            return Report([*mended, "", said, Text(f"Mend the test: {test}"), again])
+            said = Text(f"Your test fails on your own module, which is correct: {right.why}")
+            return Report([*fixed, "", said, Text(f"Fix the test: {test}"), again])
         self._fill_bank(state)
         caught = [self._code.run_tests(text, one.text).caught for one in state.mistakes]
         missed = [one for one, seen in zip(state.mistakes, caught, strict=True) if not seen]
-        return Report([*mended, "", *_score(state, missed, test)], done=not missed)
+        return Report([*fixed, "", *_score(state, missed, test)], done=not missed)
 
     def _right_weights(self, text: str) -> Weights:
         """Return what the learner's code computes; raises ``UsageError`` if it is not right yet."""
@@ -222,7 +224,7 @@ class Hunt:
             raise UsageError(msg)
         result = self._code.check(text)
         if not is_right(result):
-            msg = f"A bug hunt is for a stage that is done. What is open: autograder check {name}"
+            msg = f"A bug hunt needs a finished stage. See what is missing: autograder check {name}"
             raise UsageError(msg)
         weights = self._code.weights(text)
         if weights is None:
@@ -233,7 +235,7 @@ class Hunt:
         return weights
 
     def _fill_bank(self, state: HuntState) -> None:
-        """Search for the other mistakes, once; each must pass a look at its picture, too."""
+        """Search once for the other mistakes; each must show in its picture."""
         if state.has_bank:
             return
         end = time.monotonic() + SEARCH_SECONDS
@@ -282,7 +284,7 @@ def _text(file: Path) -> str:
 
 def _question(state: HuntState) -> Iterator[RenderableType]:
     if not state.choices:
-        yield Text(f"Which row is wrong most, from 1 to {len(state.weights)}?", style="bold")
+        yield Text(f"Which row is most wrong, from 1 to {len(state.weights)}?", style="bold")
         return
     yield Text("What is wrong in this picture?", style="bold")
     for number, index in enumerate(state.choices, start=1):
@@ -305,11 +307,11 @@ def _score(state: HuntState, missed: Sequence[WrongModule], test: str) -> Iterat
     caught = total - len(missed)
     yield Text(f"Your test catches {caught} of {counted(total, 'mistake')}.", style="bold")
     if state.wrong in missed:
-        yield Text("It passes on the wrong module of this hunt, too. What would differ there?")
+        yield Text("It also passes on the wrong module of this hunt. What would differ there?")
     for one in missed[:MISSED]:
         yield Text(f"Not caught, in {one.exercise}: {line(one.change, LONGEST)}", style="dim")
     if missed:
-        yield Text(f"Sharpen it, and run this command again: {test}")
+        yield Text(f"Improve it and run this command again: {test}")
     else:
-        yield Text("No mistake is left that it misses. Well done!", style="green")
+        yield Text("It catches every mistake. Well done!", style="green")
         yield Text("Another hunt: the same command with --new.", style="dim")

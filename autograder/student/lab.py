@@ -1,6 +1,6 @@
-"""The lab notebook's side of a stage: checks, the student's module, cells that need its code.
+"""Gives a lab notebook its checks, the student's module, and cells that wait for its code.
 
-The notebook's kernel grades nothing: every check runs in a worker of its own, as in the terminal.
+The notebook's kernel grades nothing: every check runs in a separate worker, as in the terminal.
 """
 
 import json
@@ -138,7 +138,7 @@ class Lab:
                 f"This cell was stopped after {CELL_SECONDS:g} s, {where}. "
                 f"Does a loop in {names} never end?"
             )
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever half-written code raises
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # half-written code may raise anything
             _say(
                 f"This cell could not run with {names} as it is now "
                 f"({describe(error, self._file)}). The grade cell shows whether that is a problem."
@@ -147,8 +147,8 @@ class Lab:
     def model_answer(self, answer: str) -> ModelAnswer:
         """Show what a full answer says, once the cell *answer* of the saved notebook holds one.
 
-        It stands in the course alone, so a class that received its stages from an instructor, who
-        marks the answers, finds none.
+        Only the course contains it. A class that received its stages from an instructor, who marks
+        the answers, finds none.
         """
         scheme = self._mark_scheme(answer)
         if not scheme:
@@ -174,7 +174,7 @@ class Lab:
         return scheme.partition(SCHEME[1])[0].strip()
 
     def _own_answer(self, answer: str) -> str:
-        """Return what the saved notebook holds in the cell *answer*."""
+        """Return the text of the cell *answer* in the saved notebook."""
         for file in sorted(self._folder.glob("*.ipynb")):
             try:
                 cells = _cells(file)

@@ -1,4 +1,4 @@
-"""A learner's own folder: copies the stages into it, finds it, and gives an exercise back."""
+"""Makes and finds a learner's folder, and resets an exercise in it."""
 
 import ast
 import shutil
@@ -96,7 +96,7 @@ def find(start: Path) -> Handout:
     found = find_stages(start)
     if found is None:
         msg = (
-            f"There is no folder of your own in {start.resolve()} yet: run `autograder start`, "
+            f"You have no folder in {start.resolve()} yet: run `autograder start`, "
             f"which makes {DEFAULT}/ with every stage, or name your folder."
         )
         raise UsageError(msg)
@@ -197,7 +197,7 @@ def solution(task: Task, root: Path | None = None) -> str:
 
 
 def _received(here: Path, root: Path | None) -> tuple[list[Path], Path]:
-    """List the folders of the stages as students receive them, and the guide beside them."""
+    """List the folders of the stages as students receive them, and the guide next to them."""
     try:
         course = load(root if root is not None else find_root(here))
     except CourseError:
@@ -234,7 +234,7 @@ def _require_own(folder: Path) -> None:
     if folder == course or folder.relative_to(course).parts[0] in BUILT:
         msg = (
             f"{folder} belongs to the course, and `autograder release` writes there. "
-            "Run `autograder start` for a folder of your own, and work in that."
+            "Run `autograder start` to make your own folder, and work there."
         )
         raise UsageError(msg)
 

@@ -1,4 +1,4 @@
-"""The student's module inside a notebook: every use of a name sees the file as it was saved last.
+"""Gives a notebook the student's module as it was last saved, at every use of a name.
 
 IPython's autoreload keeps the old code where the new one can't run, and prints a traceback; here
 such a file says in one line what is wrong, and nothing old runs in its place.
@@ -66,7 +66,7 @@ class LiveModule:
             self._problem = f"{self._file} can't be read ({error.strerror})."
             return
         if text != self._text:
-            self._text = None  # if this is interrupted, the next use begins anew
+            self._text = None  # if this is interrupted, the next use reads it again
             self._module = ModuleType(self._file.stem)
             self._problem = self._run(text)
             self._text = text
@@ -81,8 +81,8 @@ class LiveModule:
         except SyntaxError as error:
             what = line(str(error.msg), MAX_ERROR)
             where = f"{self._file.name}, line {error.lineno}"
-            return f"{where}: {what}. Nothing in the file runs before this is mended and saved."
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a half-written file raises
+            return f"{where}: {what}. Nothing in the file runs before you fix this and save."
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # a half-written file may raise anything
             return f"{self._file.name} stops when it is imported: {describe(error, self._file)}."
         return ""
 

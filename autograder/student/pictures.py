@@ -1,7 +1,7 @@
-"""Pictures for a lab notebook: weights as heatmaps, and the shapes of a computation.
+"""Draws pictures for a lab notebook: weights as heatmaps, and the shapes of a computation.
 
-Panels stand side by side on a wide page and below each other on a narrow one, where a single wide
-picture would shrink until nobody can read it.
+Panels are side by side on a wide page and below each other on a narrow one, where a single wide
+picture would become too small to read.
 """
 
 import base64
@@ -14,7 +14,7 @@ from typing import Any
 FEW = 10  # tokens of a heatmap; up to this number each cell shows its value
 INCH = 0.5  # of one cell, so that two digits behind the point fit
 DARK = 0.6  # of the largest number: from here on, black can't be read on the colour
-MARGIN = 1.4  # inches beside a heatmap for tokens and title
+MARGIN = 1.4  # inches next to a heatmap for tokens and title
 DOTS = 72  # pixels of a page for an inch
 SHARP = 2  # a screen may have so many dots for a pixel of the page
 
@@ -71,7 +71,7 @@ def shapes(*parts: Mapping[str, str] | str) -> Diagram:
 
 
 def side_by_side(*figures: Any) -> None:
-    """Show *figures* beside each other where the page is wide enough, else below each other."""
+    """Show *figures* side by side if the page is wide enough, otherwise below each other."""
     from IPython.display import display  # noqa: PLC0415  # in notebooks only
 
     titles = [axis.get_title() or "a plot" for figure in figures for axis in figure.axes[:1]]
@@ -85,9 +85,9 @@ def heatmaps(
     *,
     digits: int = 2,
 ) -> None:
-    """Draw matrices beside each other, each under its name.
+    """Draw matrices side by side, each under its name.
 
-    *weights* maps a title to a (Tq, Tk) tensor. Row i is the token that asks, the query; column
+    *weights* maps a title to a (Tq, Tk) tensor. Row i is the query, column
     j the token that it looks at, the key. *rows* and *columns* name them; *columns* are *rows*
     by default. All panels share one colour scale, so that they can be compared: blue is more, and
     where numbers are negative, red is less than 0. Entries of -inf, which softmax turns into 0,
@@ -186,7 +186,7 @@ def _boxes(row: Mapping[str, str], top: int) -> str:
 
 
 def _step(text: str, top: int) -> str:
-    """Return an arrow down with *text* beside it as SVG."""
+    """Return an arrow down with *text* next to it as SVG."""
     return (
         f'<path d="M40 {top}v{ARROW - 8}m-5 -6l5 6l5 -6" fill="none" stroke="black"/>'
         f'<text x="56" y="{top + 18}" font-size="13">{escape(text)}</text>'

@@ -1,6 +1,6 @@
-"""What a learner has done so far: one small file, which may be deleted, edited or damaged.
+"""Stores a learner's progress in one small file, which may be deleted, edited or damaged.
 
-It is no evidence for a grade: whoever can save a module can write this file.
+Progress is not evidence for a grade: a learner can edit this file.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from autograder.disk import replace_file
 from autograder.errors import UsageError
 
 PROGRESS_FILE = "progress.json"
-MAX_BYTES = 1 << 20  # whatever is longer was not written here
+MAX_BYTES = 1 << 20  # a longer text was not written here
 HINTS = 3
 DIGEST = 16  # characters; it finds changes, and nobody gains by a collision
 

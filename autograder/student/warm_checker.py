@@ -83,14 +83,14 @@ class WarmChecker:
         return CheckAnswer(build_exercise_feedback(task.stage, result, task.exercise.name))
 
     def check(self, task: Task) -> CheckAnswer:
-        """Check the exercise as it stands on disk; whatever goes wrong is in the answer."""
+        """Check the exercise as it is on disk; the answer describes any failure."""
         try:
             return self._check(task)
         except GraderError as error:
             self._restart()
             return CheckAnswer(message=f"{error}. Press r to try again.")
         except AutograderError as error:
-            self._close_suite()  # its files may be mended meanwhile
+            self._close_suite()  # the learner may fix its files meanwhile
             return CheckAnswer(message=str(error))
 
     def _check(self, task: Task) -> CheckAnswer:

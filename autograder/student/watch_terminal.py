@@ -1,4 +1,4 @@
-"""The terminal while `watch` runs: reads keys and shows screens."""
+"""Reads keys and shows screens while `watch` runs."""
 
 import contextlib
 import os
@@ -33,8 +33,8 @@ class Terminal:
             )
             raise UsageError(msg)
         try:
-            import termios  # noqa: PLC0415  # not there on Windows
-            import tty  # noqa: PLC0415  # likewise
+            import termios  # noqa: PLC0415  # not on Windows
+            import tty  # noqa: PLC0415  # not on Windows
         except ImportError:
             msg = "`autograder watch` needs a terminal of Linux or macOS; on Windows use WSL."
             raise UsageError(msg) from None

@@ -1,4 +1,4 @@
-"""Wrong modules for a bug hunt: the learner's own code with one place changed."""
+"""Makes wrong modules for a bug hunt: the learner's own code with one place changed."""
 
 import random
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence

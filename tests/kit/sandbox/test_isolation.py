@@ -91,7 +91,7 @@ def test_a_machine_without_full_isolation_needs_the_flag(monkeypatch: pytest.Mon
         ):
             choose_isolation(asked)
     with pytest.raises(SandboxError, match=r"No Landlock\. Ask the owner\."):
-        choose_isolation("full", way_out="Ask the owner.")
+        choose_isolation("full", hint="Ask the owner.")
 
 
 @pytest.mark.skipif(detect_capabilities().level != "full", reason=detect_capabilities().reason)

@@ -11,14 +11,14 @@ def mentions(source: str, **aliases: str) -> dict[str, bool]:
     """The names that source uses, and whether the thing itself is passed on."""
     reader = NameReader(aliases, bound={"own"}, classes={"Thing"})
     return {
-        item.name: item.is_handed_on
+        item.name: item.is_passed_on
         for statement in ast.parse(source).body
         for item in reader.mentions(statement)
     }
 
 
 @pytest.mark.parametrize(
-    ("source", "name", "is_handed_on"),
+    ("source", "name", "is_passed_on"),
     [
         pytest.param("F.softmax(x)", "torch.nn.functional.softmax", False, id="called"),
         pytest.param("keep(F.softmax)", "torch.nn.functional.softmax", True, id="passed-on"),
@@ -32,11 +32,11 @@ def mentions(source: str, **aliases: str) -> dict[str, bool]:
         pytest.param("keep(eval)", "?.(computed)", True, id="a-lookup-passed-on"),
     ],
 )
-def test_each_way_to_use_a_name_is_a_mention(source: str, name: str, is_handed_on: object):
+def test_each_way_to_use_a_name_is_a_mention(source: str, name: str, is_passed_on: object):
     """A name that is only called at once is not passed on."""
     found = mentions(source, F="torch.nn.functional")
 
-    assert found[name] is is_handed_on
+    assert found[name] is is_passed_on
 
 
 def test_a_parameter_hides_an_import():

@@ -189,7 +189,7 @@ def test_an_unknown_kind_of_problem_is_refused_without_a_word_of_it():
     """A worker can't invent a status, and no text of a message gets into the error."""
     body = msgspec.msgpack.encode({"problem": {"kind": "passed" * 1000}})
 
-    with pytest.raises(BadMessageError, match=r"^bytes that are no message$"):
+    with pytest.raises(BadMessageError, match=r"^bytes that are not a message$"):
         unpack(REPLIES, body)
 
 

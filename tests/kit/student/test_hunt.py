@@ -75,8 +75,8 @@ def step(hunt: Hunt, answer: int | None = None) -> str:
     return render(hunt.go_on(answer, 80).parts, 80, colour=False)
 
 
-def test_see_mend_and_catch(hunt: Hunt, solution: str):
-    """The picture, a wrong answer, the right one, not mended, mended, three tests."""
+def test_see_fix_and_catch(hunt: Hunt, solution: str):
+    """The picture, a wrong answer, the right one, not fixed, fixed, three tests."""
     hunt.begin()
     state = hunt._known
     hunt._fill_bank(state)
@@ -87,7 +87,7 @@ def test_see_mend_and_catch(hunt: Hunt, solution: str):
     asked, refused, seen = step(hunt), step(hunt, 2), step(hunt, 1)
     open_still = step(hunt)
     hunt.module.write_text(solution)
-    mended = step(hunt)
+    fixed = step(hunt)
     test = hunt.folder / "test_hunt.py"
     test.write_text("def test_nothing():\n    assert False")
     failing = step(hunt)
@@ -101,8 +101,8 @@ def test_see_mend_and_catch(hunt: Hunt, solution: str):
     assert "The softmax runs over the queries; it must run over the keys" in " ".join(
         open_still.split()
     )
-    assert "Now write a test" in mended
-    assert "does not pass on your own module" in failing
+    assert "Now write a test" in fixed
+    assert "fails on your own module" in failing
     assert "Your test catches 1 of 3 mistakes." in some
     assert "catches 3 of 3 mistakes" in step(hunt)
 

@@ -63,7 +63,7 @@ def test_a_file_that_can_not_run_says_why_in_one_line(file: Path, text: str, wor
     assert caught.value._render_traceback_() == [str(caught.value)]
 
 
-def test_a_mended_file_runs_again(file: Path):
+def test_a_fixed_file_runs_again(file: Path):
     """Saving is enough."""
     file.write_text("x = (\n")
     module = LiveModule(file)
