@@ -21,8 +21,8 @@ from autograder.reports.class_report import class_tables
 from autograder.reports.terminal import feedback_text
 from autograder.results import Results, Status
 from autograder.stored_results import scores_of
+from autograder.submission.class_division import FindOptions, FoundSubmissions
 from autograder.submission.collect import find_all
-from autograder.submission.hand_ins import FindOptions, FoundSubmissions
 from autograder.submission.lazy_submissions import LazySubmissions
 from autograder.submission.roster import Roster
 from autograder.submission.worksheet import Worksheet

@@ -17,8 +17,8 @@ from autograder.sanitize import MAX_SENTENCE, line
 from autograder.submission import Submission
 from autograder.submission.archive import MAX_TOTAL
 from autograder.submission.assemble import STAMP
+from autograder.submission.class_division import FoundSubmissions
 from autograder.submission.files import HandIn, HandInFile, UnusableFile, reason
-from autograder.submission.hand_ins import FoundSubmissions
 from autograder.submission.lazy_submissions import SubmissionOutline
 from autograder.submission.roster import Person, Roster, person_of_nbgrader
 

@@ -16,9 +16,9 @@ from autograder.gradebook.collection import Collection, roster_of_gradebook, wri
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.score_rows import parse_timestamp
 from autograder.submission.assemble import STAMP
+from autograder.submission.class_division import FindOptions, FoundSubmissions
 from autograder.submission.collect import find
 from autograder.submission.files import UnusableFile, is_hidden_or_generated, reason
-from autograder.submission.hand_ins import FindOptions, FoundSubmissions
 from autograder.submission.place import entry_at, open_entries
 from autograder.submission.roster import Roster
 from autograder.submission.worksheet import Worksheet

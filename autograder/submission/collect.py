@@ -10,6 +10,14 @@ from msgspec.structs import replace
 from autograder.course import COURSE_FILE, Stage
 from autograder.errors import UnclearOwnerError, UsageError
 from autograder.submission.assemble import Submission, submissions, without_files_of
+from autograder.submission.class_division import (
+    NOTHING_SAID,
+    ClassDivision,
+    FindOptions,
+    FoundSubmissions,
+    is_hand_in,
+    not_in_roster,
+)
 from autograder.submission.entries import (
     Entries,
     class_inside,
@@ -19,14 +27,6 @@ from autograder.submission.entries import (
     unreadable_path,
 )
 from autograder.submission.files import UnusableFile, visible
-from autograder.submission.hand_ins import (
-    NOTHING_SAID,
-    ClassDivision,
-    FindOptions,
-    FoundSubmissions,
-    is_hand_in,
-    not_in_roster,
-)
 from autograder.submission.names import (
     ParsedName,
     StageResolver,

@@ -8,7 +8,7 @@ import msgspec
 
 from autograder.errors import UsageError
 from autograder.submission.assemble import Submission
-from autograder.submission.hand_ins import FoundSubmissions
+from autograder.submission.class_division import FoundSubmissions
 
 _DIGEST: Final = 32  # bytes
 _HAS_CODE: Final = 2

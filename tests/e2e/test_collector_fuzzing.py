@@ -25,9 +25,9 @@ from autograder.cli import app
 from autograder.errors import UnclearOwnerError, UsageError
 from autograder.gradebook.collection import write_hand_in
 from autograder.results import from_json
+from autograder.submission.class_division import FindOptions, FoundSubmissions
 from autograder.submission.collect import find
 from autograder.submission.files import is_hidden_or_generated, visible
-from autograder.submission.hand_ins import FindOptions, FoundSubmissions
 from autograder.submission.lazy_submissions import LazySubmissions
 from autograder.submission.names import comparison_key, find_lms, parse_download_name, student_id
 from autograder.submission.roster import Person, Roster

@@ -4,8 +4,8 @@ import pytest
 
 from autograder.errors import UnclearOwnerError, UsageError
 from autograder.submission import collect, collect_one
+from autograder.submission.class_division import FindOptions
 from autograder.submission.collect import find, find_all
-from autograder.submission.hand_ins import FindOptions
 from autograder.submission.roster import Person, Roster
 
 MODULE = "self_attention.py"

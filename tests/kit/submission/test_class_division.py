@@ -3,8 +3,8 @@
 import pytest
 
 from autograder.errors import UsageError
+from autograder.submission.class_division import FindOptions
 from autograder.submission.collect import find
-from autograder.submission.hand_ins import FindOptions
 from autograder.submission.roster import Person, Roster
 from autograder.submission.worksheet import Worksheet
 
