@@ -17,7 +17,7 @@ from distributed.scheduler import KilledWorker
 
 from autograder.course import Course
 from autograder.errors import ClusterError, GraderError
-from autograder.grading.cluster_judge import Answer, ClusterRun, Died, Judged
+from autograder.grading.cluster_grader import Answer, ClusterRun, Died, Judged
 from autograder.grading.cluster_workers import (
     CONNECTION_ERRORS,
     UNUSABLE,

@@ -18,8 +18,8 @@ from distributed.security import Security
 
 from autograder import errors
 from autograder.errors import ClusterError, GraderError
-from autograder.grading import cluster_judge
-from autograder.grading.cluster_judge import Answer, ClusterRun, Described, Refused
+from autograder.grading import cluster_grader
+from autograder.grading.cluster_grader import Answer, ClusterRun, Described, Refused
 from autograder.grading.grade import SIGNAL_SECONDS
 from autograder.grading.provenance import Facts
 from autograder.submission import Submission
@@ -142,7 +142,7 @@ class Workers:
         content = msgspec.msgpack.encode(submissions)
         key = f"autograder-judge-{uuid.uuid4().hex}"
         with _connection():
-            return self.client.submit(cluster_judge.judge, self.run, content, key=key, pure=False)
+            return self.client.submit(cluster_grader.judge, self.run, content, key=key, pure=False)
 
     def answers(self, futures: Sequence[Task]) -> dict[Task, bytes | Exception]:
         """Return what came of *futures*, which have ended."""
@@ -158,7 +158,7 @@ class Workers:
             require_private(address)
         with _connection():
             answers = self.client.run(
-                cluster_judge.describe, self.run, workers=list(joined), on_error="return"
+                cluster_grader.describe, self.run, workers=list(joined), on_error="return"
             )
         for address, answer in answers.items():
             if isinstance(answer, OSError):  # it is gone already
@@ -181,7 +181,7 @@ def open_workers(address: str, run: ClusterRun, facts: Facts) -> Iterator[Worker
         finally:
             with suppress(*CONNECTION_ERRORS):  # the scheduler may be gone; the processes end alone
                 if client.status == "running":
-                    client.run(cluster_judge.close, workers.run, on_error="ignore")
+                    client.run(cluster_grader.close, workers.run, on_error="ignore")
             with suppress(*CONNECTION_ERRORS):
                 client.close(END_SECONDS)
 

@@ -135,7 +135,7 @@ def test_nothing_is_left_on_the_workers(disturbed: Disturbed, scene: Scene):
     """The grading processes end with the run."""
     del disturbed
 
-    assert scene.dask.wait_for_end_of("autograder.grading.cluster_judge") == 0
+    assert scene.dask.wait_for_end_of("autograder.grading.cluster_grader") == 0
 
 
 def test_a_worker_with_another_suite_is_refused(scene: Scene):

@@ -9,7 +9,7 @@ from distributed.scheduler import KilledWorker
 from autograder.course import Course
 from autograder.errors import ClusterError
 from autograder.grading import cluster, cluster_workers
-from autograder.grading.cluster_judge import Died, Judged
+from autograder.grading.cluster_grader import Died, Judged
 from autograder.grading.grade import Class
 from autograder.grading.provenance import Facts, Provenance
 from autograder.results import Results, Status, SubmissionResult

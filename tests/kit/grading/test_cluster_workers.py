@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.errors import ClusterError, CourseError, GraderError
-from autograder.grading.cluster_judge import Refused
+from autograder.grading.cluster_grader import Refused
 from autograder.grading.cluster_workers import difference, require_equal, require_private
 from autograder.grading.provenance import Facts, Provenance
 

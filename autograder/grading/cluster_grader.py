@@ -104,7 +104,7 @@ class JudgeProcess:
         number = other_end.fileno()
         words = (number, run.course, run.isolation, int(run.diagnose), *run.stages)
         self._process = subprocess.Popen(  # noqa: S603  # this Python, this package
-            [sys.executable, "-P", "-m", "autograder.grading.cluster_judge", *map(str, words)],
+            [sys.executable, "-P", "-m", "autograder.grading.cluster_grader", *map(str, words)],
             pass_fds=[number],
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C in a terminal is for the worker, which then closes

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.grading import cluster_judge
-from autograder.grading.cluster_judge import (
+from autograder.grading import cluster_grader
+from autograder.grading.cluster_grader import (
     Answer,
     ClusterRun,
     Described,
@@ -78,8 +78,8 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[Judges]:
         found.started.append(StandIn(found.plans.pop(0) if found.plans else []))
         return found.started[-1]
 
-    monkeypatch.setattr(cluster_judge, "JudgeProcess", start)
-    monkeypatch.setattr(cluster_judge, "_POOLS", cluster_judge._Pools())
+    monkeypatch.setattr(cluster_grader, "JudgeProcess", start)
+    monkeypatch.setattr(cluster_grader, "_POOLS", cluster_grader._Pools())
     return found
 
 
@@ -195,7 +195,7 @@ def test_a_run_that_is_over_judges_nothing_more(
     run: ClusterRun, solved: Submission, judges: Judges
 ):
     """A closed pool starts no grading process and reports that the submission ended early."""
-    pool = cluster_judge.JudgePool(run)
+    pool = cluster_grader.JudgePool(run)
     pool.close()
 
     assert pool.judge(solved) == Died()
