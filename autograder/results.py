@@ -199,14 +199,14 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     the submission included: with one key, only the times can differ.
     """
 
-    judged: str  # UTC
+    graded: str = msgspec.field(name="judged")  # UTC; the key that format 1 has
     seconds: float
     isolation: str
     suite_sha256: str
     key: str
 
     def __post_init__(self) -> None:
-        for name in ("judged", "isolation", "suite_sha256", "key"):
+        for name in ("graded", "isolation", "suite_sha256", "key"):
             force_setattr(self, name, line(getattr(self, name), MAX_WORD))
 
 

@@ -31,7 +31,7 @@ PORT = 8786
 REFUSED = 2  # the exit code
 START_SECONDS = 120.0  # for a host to be there, or there again
 POLL_SECONDS = 0.1
-CUT_AT = 0.25  # of the class has been judged when a host is cut off
+CUT_AT = 0.25  # of the class has been graded when a host is cut off
 TLS = """distributed:
   comm:
     require-encryption: {required}
@@ -116,10 +116,10 @@ class Scene(NamedTuple):
 
     def wait_for_results(self, run: Running, count: int) -> None:
         """Wait until *count* results are in the journal."""
-        while run.poll() is None and self.judged() < count:
+        while run.poll() is None and self.graded() < count:
             time.sleep(POLL_SECONDS)
 
-    def judged(self) -> int:
+    def graded(self) -> int:
         """Return how many results are in the journal, behind its first line."""
         return self.journal.read_bytes().count(b"\n") - 1 if self.journal.is_file() else 0
 
@@ -208,8 +208,8 @@ def _encrypted(scene: Scene, alone: Graded) -> None:
         scene.forget()
         lost = scene.grade(address, meanwhile=partial(cut_off, SUPERVISOR))
         _refused("the supervisor is cut off", lost, "The connection to the scheduler is lost.")
-        kept = scene.judged()
-        _require(some <= kept < len(from_json(alone.record).submissions), f"{kept} are judged")
+        kept = scene.graded()
+        _require(some <= kept < len(from_json(alone.record).submissions), f"{kept} are graded")
         scene.network.link(SUPERVISOR, "up")
         _same(f"the same command goes on behind {kept} results", scene.grade(address), alone)
 

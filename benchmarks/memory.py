@@ -1,12 +1,12 @@
-"""Measures the supervisor's peak memory: python -m benchmarks.memory [judge] [SUBMISSIONS...].
+"""Measures the supervisor's peak memory: python -m benchmarks.memory [sandbox] [SUBMISSIONS...].
 
 For each number of submissions, one run grades them, another regrades them with nothing changed, a
 third also writes the report, one exports the record in each format for a class, and one compares it
-with itself. A quick judge takes the place of the sandbox: it gives each submission the real result
+with itself. A quick stub replaces the sandbox: it gives each submission the real result
 of another one of its kind, with a message of its own. Everything else is the command. The last
 column says what one more submission takes, from the first number of submissions to the last one.
 
-With ``judge``, the first run judges in the sandbox, and each record is compared with that of a
+With ``sandbox``, the first run grades in the sandbox, and each record is compared with that of a
 submission of its kind in a class of ten.
 """
 
@@ -51,13 +51,13 @@ class Row(NamedTuple):
     cpu_seconds: float
 
 
-def main(counts: list[int], *, judge: bool) -> None:
-    """Measure and print; *judge* says whether the sandbox judges each submission."""
+def main(counts: list[int], *, in_sandbox: bool) -> None:
+    """Measure and print; *in_sandbox* says whether the sandbox grades each submission."""
     counts = counts or [1000, 10_000]
     runs = []
     for count in counts:
         with tempfile.TemporaryDirectory(prefix="memory-") as folder:
-            runs.append(_measure_class(Path(folder), count, judge=judge))
+            runs.append(_measure_class(Path(folder), count, in_sandbox=in_sandbox))
     heads = "".join(f"{count:>20,}" for count in counts)
     print(f"submissions   {heads}    one more")
     for rows in zip(*runs, strict=True):
@@ -66,7 +66,7 @@ def main(counts: list[int], *, judge: bool) -> None:
         print(f"{rows[0].name:14}{each}{more:10.0f} B")
 
 
-def _measure_class(home: Path, count: int, *, judge: bool) -> list[Row]:
+def _measure_class(home: Path, count: int, *, in_sandbox: bool) -> list[Row]:
     """Measure all runs with one class."""
     from benchmarks.kills import write_class  # noqa: PLC0415  # imports torch, which no regrade needs
 
@@ -75,8 +75,8 @@ def _measure_class(home: Path, count: int, *, judge: bool) -> list[Row]:
     _run("", *grade)
     record = home / "results.json"
     grade = ("grade", write_class(home / "class", STAGE, count), "--json", record)
-    first = _run("" if judge else home / "few.json", *grade)
-    runs = {"grade": first, "regrade": _run("", *grade)}  # nothing is left to be judged
+    first = _run("" if in_sandbox else home / "few.json", *grade)
+    runs = {"grade": first, "regrade": _run("", *grade)}  # nothing is left to grade
     runs["with --report"] = _run("", *grade, "--report", home / "report")
     for name in FORMATS:
         runs[name] = _run("", "export", name, record, "--out", home / "exported")
@@ -84,11 +84,11 @@ def _measure_class(home: Path, count: int, *, judge: bool) -> list[Row]:
     found = read_record(record).submissions
     if len(found) != count:
         sys.exit(f"The record has {len(found)} submissions, not {count}.")
-    if judge:
+    if in_sandbox:
         few_found = read_record(home / "few.json").submissions
-        expected = tuple(map(_judged, few_found))
-        wrong = sum(_judged(one) != expected[_number(one) % KINDS] for one in found)
-        print(f"judged in {first.seconds:.0f} s, {wrong} records are not as in a class of ten")
+        expected = tuple(map(_graded, few_found))
+        wrong = sum(_graded(one) != expected[_number(one) % KINDS] for one in found)
+        print(f"graded in {first.seconds:.0f} s, {wrong} records are not as in a class of ten")
     print(f"the record of {count:,} has {record.stat().st_size / KIB**2:.0f} MiB", flush=True)
     return [Row(name, run.mib, run.cpu_seconds) for name, run in runs.items()]
 
@@ -139,7 +139,7 @@ def _quick(results: Sequence[SubmissionResult], one: Submission) -> SubmissionRe
     return replace(result, student=one.student, sha256=one.sha256, message=message, audit=None)
 
 
-def _judged(one: SubmissionResult) -> SubmissionResult:
+def _graded(one: SubmissionResult) -> SubmissionResult:
     """Return what submissions of a kind have in common."""
     return replace(one, student="", sha256="", syntax_sha256="", audit=None)
 
@@ -152,4 +152,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == [MEASURE]:
         measure(*sys.argv[2:])
     else:
-        main([int(word) for word in sys.argv[1:] if word != "judge"], judge="judge" in sys.argv)
+        main(
+            [int(word) for word in sys.argv[1:] if word != "sandbox"],
+            in_sandbox="sandbox" in sys.argv,
+        )

@@ -47,7 +47,7 @@ HABITS = (
     ("different from", r"\bother(wise)? (\w+ )?than\b|\belse than\b"),
     ("is in, appears", r"\b(stand|stands|stood|standing) (in|on|beside|next to|there|where|for)\b"),
     ("in total", r"\ball in all\b"),
-    ("grade, grader", r"(\b|_)judg(e[sdr]?|es|ing|ment)(\b|_)"),
+    ("grade, grader", r"(?<![\"`])(\b|_)judg(e[sdr]?|ing|e?ment)(\b|_)"),
     ("correct, documented", r"\bworked (example|value|number|tensor|out)s?\b"),
     ("swapped", r"\bexchanged\b"),
     ("only", r"\bnothing (else )?but\b"),

@@ -460,7 +460,7 @@ def record(
 def without_times(results: Results) -> Results:
     """The record of a run as if it had taken no time, at no date."""
     timeless = [
-        replace(one, audit=replace(one.audit, judged="", seconds=0.0)) if one.audit else one
+        replace(one, audit=replace(one.audit, graded="", seconds=0.0)) if one.audit else one
         for one in results.submissions
     ]
     return replace(results, submissions=tuple(timeless))

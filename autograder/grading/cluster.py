@@ -17,7 +17,7 @@ from distributed.scheduler import KilledWorker
 
 from autograder.course import Course
 from autograder.errors import ClusterError, GraderError
-from autograder.grading.cluster_grader import Answer, ClusterRun, Died, Judged
+from autograder.grading.cluster_grader import Answer, ClusterRun, Died, Graded
 from autograder.grading.cluster_workers import (
     CONNECTION_ERRORS,
     UNUSABLE,
@@ -61,7 +61,7 @@ def grade_each(
     """Grade *submissions* as ``grade.grade_each`` does, but on the workers of a cluster.
 
     *address* is that of its scheduler; *folder* is the course's folder on the workers, by default
-    the one here; *jobs* is the most that are judged at a time. Raises ``ClusterError``, and what a
+    the one here; *jobs* is the most that are graded at a time. Raises ``ClusterError``, and what a
     worker raises.
     """
     level = isolation_of(course, isolation)
@@ -161,7 +161,7 @@ class _Tasks:
             return failed_grading(submission, GraderError(DIED))
         require_equal(self._workers.facts, answer)
         key = self._provenance.key(submission.stage, submission.digest)
-        if isinstance(answer, Judged) and answer.result.audit and answer.result.audit.key == key:
+        if isinstance(answer, Graded) and answer.result.audit and answer.result.audit.key == key:
             return answer.result
         raise ClusterError(UNUSABLE)
 

@@ -1,6 +1,6 @@
 """Grades submissions on a cluster machine; tasks take and return bytes.
 
-The functions ``describe``, ``judge`` and ``close`` run in a worker of ``dask.distributed``, which
+The functions ``describe``, ``grade`` and ``close`` run in a worker of ``dask.distributed``, which
 has threads and may have no children of ``multiprocessing``. So each of its threads uses a process
 of its own, a new Python that does what a grading process of one machine does. It ends with the
 worker, with the run, or when nothing has arrived for a while. The worker itself needs no torch.
@@ -49,7 +49,7 @@ class Described(msgspec.Struct, frozen=True, tag=True):
     worker: str = ""
 
 
-class Judged(msgspec.Struct, frozen=True, tag=True):
+class Graded(msgspec.Struct, frozen=True, tag=True):
     """The record of the submission."""
 
     result: SubmissionResult
@@ -67,7 +67,7 @@ class Died(msgspec.Struct, frozen=True, tag=True):
     """Every process that graded the submission ended early."""
 
 
-Answer = Described | Judged | Refused | Died
+Answer = Described | Graded | Refused | Died
 
 
 def describe(run: bytes) -> bytes:
@@ -75,17 +75,17 @@ def describe(run: bytes) -> bytes:
     return msgspec.msgpack.encode([_answer(lambda: Described(_pool(run).facts))])
 
 
-def judge(run: bytes, submissions: bytes) -> bytes:
+def grade(run: bytes, submissions: bytes) -> bytes:
     """Return the records of *submissions*; a worker that differs grades nothing."""
     answers = [
-        _answer(partial(_judge, run, one))
+        _answer(partial(_grade_one, run, one))
         for one in msgspec.msgpack.decode(submissions, type=list[Submission])
     ]
     return msgspec.msgpack.encode(answers)
 
 
-def _judge(run: bytes, submission: Submission) -> Answer:
-    return _pool(run).judge(submission)
+def _grade_one(run: bytes, submission: Submission) -> Answer:
+    return _pool(run).grade(submission)
 
 
 def close(run: bytes) -> None:
@@ -96,7 +96,7 @@ def close(run: bytes) -> None:
         Thread(target=pool.close).start()  # this is the thread by which the worker talks
 
 
-class JudgeProcess:
+class GraderProcess:
     """A Python that has loaded the suites, and grades one submission at a time."""
 
     def __init__(self, run: ClusterRun) -> None:
@@ -134,7 +134,7 @@ class JudgeProcess:
         self._process.wait()
 
 
-class JudgePool:
+class GraderPool:
     """The processes of one worker that grade one run: one for each thread that uses the pool."""
 
     def __init__(self, run: ClusterRun) -> None:
@@ -144,18 +144,18 @@ class JudgePool:
         self.facts = self._provenance.facts(run.stages)
         self._run = run
         self._lock = Lock()
-        self._idle: list[JudgeProcess] = []
-        self._processes: set[JudgeProcess] = set()
+        self._idle: list[GraderProcess] = []
+        self._processes: set[GraderProcess] = set()
         self._is_closed = False
 
-    def judge(self, submission: Submission) -> Answer:
+    def grade(self, submission: Submission) -> Answer:
         """Grade *submission*, once more if the process dies."""
         if self.facts.digest != self._run.facts:
             return Described(self.facts, _address())
         add_audit = self._provenance.begin(submission)
         for number in range(TRIES):
             if result := self._ask(submission, is_new=number > 0):
-                return Judged(add_audit(result))
+                return Graded(add_audit(result))
         return Died()
 
     @property
@@ -189,7 +189,7 @@ class JudgePool:
                 process.close()
         return result
 
-    def _take(self, *, is_new: bool) -> JudgeProcess | None:
+    def _take(self, *, is_new: bool) -> GraderProcess | None:
         with self._lock:
             if self._is_closed:
                 return None
@@ -198,7 +198,7 @@ class JudgePool:
                 if process.runs:
                     return process
                 self._processes.discard(process)
-            process = JudgeProcess(self._run)
+            process = GraderProcess(self._run)
             self._processes.add(process)
             return process
 
@@ -208,18 +208,18 @@ class _Pools:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.by_run: dict[bytes, JudgePool] = {}
+        self.by_run: dict[bytes, GraderPool] = {}
 
 
 _POOLS = _Pools()  # tasks are functions: only the process connects one with the next
 
 
-def _pool(run: bytes) -> JudgePool:
+def _pool(run: bytes) -> GraderPool:
     """Return the pool of *run*; those of runs whose processes have all ended are dropped."""
     with _POOLS.lock:
         if run not in _POOLS.by_run:
             _POOLS.by_run = {key: one for key, one in _POOLS.by_run.items() if one.is_used}
-            _POOLS.by_run[run] = JudgePool(msgspec.msgpack.decode(run, type=ClusterRun))
+            _POOLS.by_run[run] = GraderPool(msgspec.msgpack.decode(run, type=ClusterRun))
         return _POOLS.by_run[run]
 
 
@@ -266,4 +266,4 @@ def main(number: str, folder: str, isolation: Isolation, diagnose: str, *stages:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])  # type: ignore[arg-type]  # `JudgeProcess` gives an isolation
+    main(*sys.argv[1:])  # type: ignore[arg-type]  # `GraderProcess` gives an isolation

@@ -140,9 +140,9 @@ class Workers:
     def submit(self, submissions: Sequence[Submission]) -> Task:
         """Send *submissions* to some worker, which compares itself as well."""
         content = msgspec.msgpack.encode(submissions)
-        key = f"autograder-judge-{uuid.uuid4().hex}"
+        key = f"autograder-grade-{uuid.uuid4().hex}"
         with _connection():
-            return self.client.submit(cluster_grader.judge, self.run, content, key=key, pure=False)
+            return self.client.submit(cluster_grader.grade, self.run, content, key=key, pure=False)
 
     def answers(self, futures: Sequence[Task]) -> dict[Task, bytes | Exception]:
         """Return what came of *futures*, which have ended."""

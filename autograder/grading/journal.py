@@ -155,8 +155,8 @@ def grade_with_journal(
     if left := found.left:
         from autograder.grading import grade as local  # noqa: PLC0415  # imports torch
 
-        judge = grade_each or local.grade_each
-        judge(course, submissions.subset(left), keep, isolation=level, jobs=jobs)
+        grade = grade_each or local.grade_each
+        grade(course, submissions.subset(left), keep, isolation=level, jobs=jobs)
     found.tidy()
     stored = StoredResults(journal.read, found.places(), journal.file or "The temporary journal")
     return replace(provenance.record(()), submissions=stored)

@@ -103,7 +103,7 @@ class Provenance:
 
         def end(result: SubmissionResult) -> SubmissionResult:
             audit = Audit(
-                judged=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+                graded=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
                 seconds=round(time.monotonic() - start, 3),
                 isolation=self._isolation,
                 suite_sha256=self.suite_sha256(submission.stage),

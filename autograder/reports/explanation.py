@@ -39,7 +39,7 @@ def _circumstances(results: Results, result: SubmissionResult) -> Iterator[str]:
     if result.ignored:
         yield f"  not graded    {', '.join(result.ignored)}"
     if audit := result.audit:
-        yield f"  graded        {audit.judged}, in {audit.seconds:g} s, isolation {audit.isolation}"
+        yield f"  graded        {audit.graded}, in {audit.seconds:g} s, isolation {audit.isolation}"
         yield f"  suite         sha256 {audit.suite_sha256}"
         yield f"  key           {audit.key}"
     else:

@@ -95,8 +95,8 @@ def disturbed(scene: Scene) -> Disturbed:
         if second == KILL_AT:
             os.kill(scene.dask.worker_pids()[0], signal.SIGKILL)
 
-    judge = partial(cluster.grade_each, address=scene.dask.address)
-    run = partial(grade_with_journal, scene.course, scene.submissions(), grade_each=judge)
+    on_cluster = partial(cluster.grade_each, address=scene.dask.address)
+    run = partial(grade_with_journal, scene.course, scene.submissions(), grade_each=on_cluster)
     record = scene.home / "results.json"
     with Journal(record) as journal, pytest.raises(KeyboardInterrupt):
         run(journal, jobs=1, on_done=stop)
@@ -143,7 +143,7 @@ def test_a_worker_with_another_suite_is_refused(scene: Scene):
     files = course_files((STAGE,))
     files[f"tests/hidden/{STAGE}/test_tiny.py"] += "\n# changed\n"
     write_files(scene.home / "other", files)
-    judged: list[SubmissionResult] = []
+    graded: list[SubmissionResult] = []
     expected = (
         r"tcp://127\.0\.0\.1:\d+ would grade differently.*01_tiny is \w{12} here and \w{12} there"
     )
@@ -151,12 +151,12 @@ def test_a_worker_with_another_suite_is_refused(scene: Scene):
         cluster.grade_each(
             scene.course,
             scene.submissions(),
-            lambda _index, result: judged.append(result),
+            lambda _index, result: graded.append(result),
             address=scene.dask.address,
             folder=str(scene.home / "other"),
         )
 
-    assert judged == []
+    assert graded == []
 
 
 def test_another_secret_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch):
@@ -178,7 +178,7 @@ def test_the_command_says_what_is_wrong_with_an_address(scene: Scene):
 
 
 def test_a_lost_scheduler_ends_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch):
-    """With one sentence; what was judged is in the journal. Last, as it ends the cluster."""
+    """With one sentence; what was graded is in the journal. Last, as it ends the cluster."""
     monkeypatch.setattr(
         cluster_workers, "CONNECT_SECONDS", 2.0
     )  # dask tries to connect again that long
@@ -187,12 +187,12 @@ def test_a_lost_scheduler_ends_the_run(scene: Scene, monkeypatch: pytest.MonkeyP
     def lose() -> None:
         scene.dask.kill_scheduler()
 
-    judge = partial(cluster.grade_each, address=scene.dask.address)
+    on_cluster = partial(cluster.grade_each, address=scene.dask.address)
     files = {"a_first/notes.txt": "no code", f"b/{STAGE}/tiny.py": SOLUTION}
     write_files(scene.home / "two", files)
     two = LazySubmissions.of([find(scene.home / "two", scene.course.stages)])
     with Journal(record) as journal, pytest.raises(ClusterError, match="scheduler is lost"):
-        grade_with_journal(scene.course, two, journal, grade_each=judge, on_done=lose)
+        grade_with_journal(scene.course, two, journal, grade_each=on_cluster, on_done=lose)
     with Journal(record) as journal:
         kept = [one.status for one, _ in journal.results()]
 

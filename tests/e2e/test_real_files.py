@@ -1,4 +1,4 @@
-"""Files as students hand them in: what each exercise earns, and what is said, as a person judges.
+"""Files as students hand them in: what each exercise earns, and what is said, as a person grades.
 
 Each case is made from the solution of its stage. Exercises that a case does not list keep all their
 points, and nothing is said about them. A person wrote the expectations, before the grader was
@@ -1013,7 +1013,7 @@ def results(course: Course, grade_class: GradeClass) -> dict[str, SubmissionResu
     return {result.student: result for result in graded}
 
 
-def judgement(exercise: ExerciseResult, case: Case) -> str:
+def verdict(exercise: ExerciseResult, case: Case) -> str:
     """Return how an exercise differs from what a person would say; "" if it does not."""
     words, (least, most) = case.loses.get(exercise.name, ("", (1, 1)))
     said, share = texts_of(exercise), exercise.score / exercise.max_score
@@ -1032,7 +1032,7 @@ def test_each_exercise_earns_what_a_person_would_give(
 ):
     """What is wrong loses points, with the reason; what is right keeps them, without a word."""
     result = results[id_of(case)]
-    differences = [judgement(exercise, case) for exercise in result.exercises]
+    differences = [verdict(exercise, case) for exercise in result.exercises]
 
     assert result.status is case.status
     assert [difference for difference in differences if difference] == []

@@ -45,7 +45,7 @@ def record_of(text: str) -> Results:
         student=text, stage=text, status=Status.GRADED, score=0.0, max_score=1.0, message=text,
         notices=(text,) * 99, ignored=(text,) * 99, exercises=(ExerciseResult.of(text, (check,)),),
         sha256=text, printed=text, syntax_sha256=text,
-        audit=Audit(judged=text, seconds=0.0, isolation=text, suite_sha256=text, key=text),
+        audit=Audit(graded=text, seconds=0.0, isolation=text, suite_sha256=text, key=text),
     )  # fmt: skip
     settings = Settings(
         kit=text, kit_sha256=text, course_sha256=text, python=text, torch=text, machine=text,

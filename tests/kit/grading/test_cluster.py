@@ -9,7 +9,7 @@ from distributed.scheduler import KilledWorker
 from autograder.course import Course
 from autograder.errors import ClusterError
 from autograder.grading import cluster, cluster_workers
-from autograder.grading.cluster_grader import Died, Judged
+from autograder.grading.cluster_grader import Died, Graded
 from autograder.grading.grade import Class
 from autograder.grading.provenance import Facts, Provenance
 from autograder.results import Results, Status, SubmissionResult
@@ -21,7 +21,7 @@ Answers = Callable[[Submission], object]
 
 @pytest.fixture
 def facts(tiny: Course) -> Facts:
-    """What this machine would judge with."""
+    """What this machine would grade with."""
     return Provenance(tiny, "full").facts(["01_tiny"])
 
 
@@ -60,7 +60,7 @@ class Workers:
 
     def _answer(self, together: Sequence[Submission]) -> object:
         found = [self._answers(one) for one in together]
-        strange = [one for one in found if not isinstance(one, Judged | Died)]
+        strange = [one for one in found if not isinstance(one, Graded | Died)]
         return strange[0] if strange else msgspec.msgpack.encode(found)
 
 
@@ -92,11 +92,11 @@ def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[..., tuple[Resul
 
 
 @pytest.fixture
-def judged(tiny: Course) -> Callable[[Submission], Judged]:
+def graded(tiny: Course) -> Callable[[Submission], Graded]:
     """Answer as a worker does that gives full marks."""
     provenance = Provenance(tiny, "full")
 
-    def answer(submission: Submission) -> Judged:
+    def answer(submission: Submission) -> Graded:
         result = SubmissionResult(
             student=submission.student,
             stage=submission.stage,
@@ -104,7 +104,7 @@ def judged(tiny: Course) -> Callable[[Submission], Judged]:
             score=10.0,
             max_score=10.0,
         )
-        return Judged(provenance.begin(submission)(result))
+        return Graded(provenance.begin(submission)(result))
 
     return answer
 
@@ -114,9 +114,9 @@ def statuses(results: Results) -> list[tuple[str, Status]]:
     return [(one.student, one.status) for one in results.submissions]
 
 
-def test_results_are_in_the_order_of_submissions(run, judged):
+def test_results_are_in_the_order_of_submissions(run, graded):
     """One without code has its result without a worker."""
-    results, workers = run(judged)
+    results, workers = run(graded)
 
     assert statuses(results) == [
         ("ada", Status.GRADED),
@@ -126,7 +126,7 @@ def test_results_are_in_the_order_of_submissions(run, judged):
     assert workers.sent == [["ada"], ["ada", "bea"]]
 
 
-def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, judged):
+def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, graded):
     """Others keep their grades, also one that was at the same workers."""
     tried: list[str] = []
 
@@ -134,7 +134,7 @@ def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, j
         tried.append(submission.student)
         if submission.student == "ada" or tried == ["ada", "bea"]:
             return KilledWorker("task", None, 3)
-        return judged(submission)
+        return graded(submission)
 
     results, workers = run(answers)
 
@@ -143,10 +143,10 @@ def test_a_submission_whose_workers_died_is_tried_alone_and_then_recorded(run, j
     assert tried == ["ada", "bea", "bea", "ada"]
 
 
-def test_many_submissions_travel_together(run, judged):
+def test_many_submissions_travel_together(run, graded):
     """As long as so many wait that all workers still end at about the same time."""
     students = [f"s{number}" for number in range(60)]
-    results, workers = run(judged, *students)
+    results, workers = run(graded, *students)
 
     assert [one.student for one in results.submissions] == ["ada", "bea", "cleo", *students]
     assert workers.sent[0] == ["ada", "bea", "s0"]
@@ -154,11 +154,11 @@ def test_many_submissions_travel_together(run, judged):
     assert workers.tasks[-1] == ["s59"]
 
 
-def test_those_that_travelled_with_a_fatal_one_are_tried_alone(run, judged):
+def test_those_that_travelled_with_a_fatal_one_are_tried_alone(run, graded):
     """Each of them: which one it was, nobody can see."""
     students = [f"s{number}" for number in range(60)]
     results, workers = run(
-        lambda one: KilledWorker("task", None, 3) if one.student == "bea" else judged(one),
+        lambda one: KilledWorker("task", None, 3) if one.student == "bea" else graded(one),
         *students,
     )
     others = [one for one in results.submissions if one.student not in {"bea", "cleo"}]
@@ -168,35 +168,35 @@ def test_those_that_travelled_with_a_fatal_one_are_tried_alone(run, judged):
     assert workers.sent[-3:] == [["s0"], ["bea"], ["ada"]]
 
 
-def test_a_submission_whose_processes_died_has_no_grade(run, judged):
+def test_a_submission_whose_processes_died_has_no_grade(run, graded):
     """Its worker has tried it twice."""
-    results, _ = run(lambda one: Died() if one.student == "ada" else judged(one))
+    results, _ = run(lambda one: Died() if one.student == "ada" else graded(one))
 
     assert statuses(results)[:2] == [("ada", Status.GRADER_ERROR), ("bea", Status.GRADED)]
 
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"\x80", "text", b"\xc1" * 3, msgspec.msgpack.encode([{"type": "Judged"}]), b"\x90"],
+    [b"", b"\x80", "text", b"\xc1" * 3, msgspec.msgpack.encode([{"type": "Graded"}]), b"\x90"],
 )
 def test_an_answer_of_no_worker_of_ours_ends_the_run(run, answer: object):
-    """Nothing is recorded that was not judged."""
+    """Nothing is recorded that was not graded."""
     with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
         run(lambda _submission: answer)
 
 
-def test_the_record_of_another_submission_is_refused(run, judged, submit: Submit):
+def test_the_record_of_another_submission_is_refused(run, graded, submit: Submit):
     """The key in it names all that decides a grade, the submission included."""
     other = submit("x = 1", student="ada")
     with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
-        run(lambda _submission: judged(other))
+        run(lambda _submission: graded(other))
 
 
-def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, judged):
+def test_a_large_answer_is_not_decoded(run, monkeypatch: pytest.MonkeyPatch, graded):
     """What the supervisor spends on a worker is bounded."""
     monkeypatch.setattr(cluster_workers, "MAX_ANSWER", 10)
     with pytest.raises(ClusterError, match="answered what no worker of this kit answers"):
-        run(judged)
+        run(graded)
 
 
 def test_an_exception_of_a_task_ends_the_run(run):

@@ -1,4 +1,4 @@
-"""What a worker of a cluster answers; a stand-in takes the place of each judging process."""
+"""What a worker of a cluster answers; a stand-in takes the place of each grading process."""
 
 from collections.abc import Iterator
 from threading import Event
@@ -16,11 +16,11 @@ from autograder.grading.cluster_grader import (
     ClusterRun,
     Described,
     Died,
-    Judged,
+    Graded,
     Refused,
     close,
     describe,
-    judge,
+    grade,
 )
 from autograder.grading.provenance import Provenance
 from autograder.results import Status, SubmissionResult
@@ -29,15 +29,15 @@ from autograder.submission import Submission
 END_SECONDS = 10.0  # for a thread, on a busy machine
 
 
-class Judges(NamedTuple):
-    """What the judging processes that will be started do, and those that were."""
+class Processes(NamedTuple):
+    """What each grading process will do, and the processes that were started."""
 
     plans: list[list[str]]
     started: list["StandIn"]
 
 
 class StandIn:
-    """A judging process that does as planned; it grades whatever is not planned."""
+    """A grading process that does what is planned, and otherwise grades."""
 
     def __init__(self, plan: list[str]) -> None:
         self.plan = plan
@@ -70,15 +70,15 @@ class StandIn:
 
 
 @pytest.fixture(autouse=True)
-def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[Judges]:
-    """Put stand-ins in the place of judging processes; forget the runs afterwards."""
-    found = Judges([], [])
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
+    """Put stand-ins in the place of grading processes; forget the runs afterwards."""
+    found = Processes([], [])
 
     def start(_run: ClusterRun) -> StandIn:
         found.started.append(StandIn(found.plans.pop(0) if found.plans else []))
         return found.started[-1]
 
-    monkeypatch.setattr(cluster_grader, "JudgeProcess", start)
+    monkeypatch.setattr(cluster_grader, "GraderProcess", start)
     monkeypatch.setattr(cluster_grader, "_POOLS", cluster_grader._Pools())
     return found
 
@@ -100,18 +100,18 @@ def run(tiny: Course) -> ClusterRun:
 def answer(run: ClusterRun, submission: Submission) -> Answer:
     """Ask the worker as a task does."""
     encode = msgspec.msgpack.encode
-    [found] = msgspec.msgpack.decode(judge(encode(run), encode([submission])), type=list[Answer])
+    [found] = msgspec.msgpack.decode(grade(encode(run), encode([submission])), type=list[Answer])
     return found
 
 
-def test_a_worker_describes_what_it_would_judge_with(run: ClusterRun, judges: Judges):
+def test_a_worker_describes_what_it_would_grade_with(run: ClusterRun, processes: Processes):
     """No process is started for that."""
     answers = describe(msgspec.msgpack.encode(run))
     [found] = msgspec.msgpack.decode(answers, type=list[Answer])
 
     assert isinstance(found, Described)
     assert found.facts.digest == run.facts
-    assert judges.started == []
+    assert processes.started == []
 
 
 def test_a_record_names_what_decided_it(run: ClusterRun, tiny: Course, solved: Submission):
@@ -119,25 +119,27 @@ def test_a_record_names_what_decided_it(run: ClusterRun, tiny: Course, solved: S
     found = answer(run, solved)
     key = Provenance(tiny, "process").key(solved.stage, solved.digest)
 
-    assert isinstance(found, Judged)
+    assert isinstance(found, Graded)
     assert found.result.audit
     assert (found.result.audit.isolation, found.result.audit.key) == ("process", key)
 
 
-def test_a_process_judges_one_submission_after_another(
-    run: ClusterRun, solved: Submission, judges: Judges
+def test_a_process_grades_one_submission_after_another(
+    run: ClusterRun, solved: Submission, processes: Processes
 ):
     """Suites are loaded once."""
     answers = [answer(run, solved), answer(run, solved)]
 
-    assert all(isinstance(one, Judged) for one in answers)
-    assert [one.asked for one in judges.started] == [2]
+    assert all(isinstance(one, Graded) for one in answers)
+    assert [one.asked for one in processes.started] == [2]
 
 
-def test_a_worker_that_differs_judges_nothing(run: ClusterRun, solved: Submission, judges: Judges):
+def test_a_worker_that_differs_grades_nothing(
+    run: ClusterRun, solved: Submission, processes: Processes
+):
     """It may have joined after the others were compared."""
     assert isinstance(answer(replace(run, facts="other"), solved), Described)
-    assert judges.started == []
+    assert processes.started == []
 
 
 def test_a_worker_without_the_course_says_so(run: ClusterRun, solved: Submission):
@@ -149,21 +151,21 @@ def test_a_worker_without_the_course_says_so(run: ClusterRun, solved: Submission
 
 @pytest.mark.parametrize(
     ("plans", "expected"),
-    [([["die"]], Judged), ([["die"], ["die"]], Died)],
+    [([["die"]], Graded), ([["die"], ["die"]], Died)],
     ids=["once", "twice"],
 )
-def test_a_submission_whose_process_dies_is_judged_once_more_by_a_new_one(
+def test_a_submission_whose_process_dies_is_graded_once_more_by_a_new_one(
     run: ClusterRun,
     solved: Submission,
-    judges: Judges,
+    processes: Processes,
     plans: list[list[str]],
     expected: type[Answer],
 ):
     """And not a third time."""
-    judges.plans.extend(plans)
+    processes.plans.extend(plans)
 
     assert isinstance(answer(run, solved), expected)
-    assert [one.asked for one in judges.started] == [1, 1]
+    assert [one.asked for one in processes.started] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -174,29 +176,31 @@ def test_a_submission_whose_process_dies_is_judged_once_more_by_a_new_one(
     ],
 )
 def test_an_error_crosses_as_a_sentence(
-    run: ClusterRun, solved: Submission, judges: Judges, what: str, expected: Refused
+    run: ClusterRun, solved: Submission, processes: Processes, what: str, expected: Refused
 ):
     """Never as a pickled exception; the process that raised it is ended."""
-    judges.plans.append([what])
+    processes.plans.append([what])
 
     assert answer(run, solved) == expected
-    assert not judges.started[0].runs
+    assert not processes.started[0].runs
 
 
-def test_the_processes_end_with_their_run(run: ClusterRun, solved: Submission, judges: Judges):
+def test_the_processes_end_with_their_run(
+    run: ClusterRun, solved: Submission, processes: Processes
+):
     """A second task of the same run starts from the beginning."""
     answer(run, solved)
     close(msgspec.msgpack.encode(run))  # in a thread, as the worker goes on
 
-    assert judges.started[0].closed.wait(END_SECONDS)
+    assert processes.started[0].closed.wait(END_SECONDS)
 
 
-def test_a_run_that_is_over_judges_nothing_more(
-    run: ClusterRun, solved: Submission, judges: Judges
+def test_a_run_that_is_over_grades_nothing_more(
+    run: ClusterRun, solved: Submission, processes: Processes
 ):
     """A closed pool starts no grading process and reports that the submission ended early."""
-    pool = cluster_grader.JudgePool(run)
+    pool = cluster_grader.GraderPool(run)
     pool.close()
 
-    assert pool.judge(solved) == Died()
-    assert judges.started == []
+    assert pool.grade(solved) == Died()
+    assert processes.started == []

@@ -38,7 +38,7 @@ def test_an_open_connection_is_refused(address: str):
 
 @pytest.fixture
 def facts(tiny: Course) -> Facts:
-    """What this machine would judge with."""
+    """What this machine would grade with."""
     return Provenance(tiny, "full").facts(["01_tiny"])
 
 

@@ -37,7 +37,7 @@ def record(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def graded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replace the grading, which takes long; collects the students that it is asked to grade."""
     students: list[str] = []
 
@@ -84,27 +84,27 @@ def run(tiny: Course, class_: Path, record: Path) -> Callable[..., Results]:
     return grade
 
 
-def test_a_regrade_with_nothing_changed_judges_nobody(run, judged: list[str]):
+def test_a_regrade_with_nothing_changed_grades_nobody(run, graded: list[str]):
     """The record is the same, with its times."""
     first = run()
     again = run()
 
-    assert judged == [*STUDENTS]
+    assert graded == [*STUDENTS]
     assert to_json(again) == to_json(first)
 
 
-def test_a_regrade_judges_only_what_changed(run, judged: list[str], class_: Path):
+def test_a_regrade_grades_only_what_changed(run, graded: list[str], class_: Path):
     """A new hand-in of one student costs one grading."""
     run()
-    del judged[:]
+    del graded[:]
     (class_ / "bea" / "tiny.py").write_text("x = 1\n")
     results = run()
 
-    assert judged == ["bea"]
+    assert graded == ["bea"]
     assert [result.student for result in results.submissions] == [*STUDENTS]
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(run, judged: list[str], tiny: Course):
+def test_an_interrupted_run_goes_on_where_it_stopped(run, graded: list[str], tiny: Course):
     """Its record equals that of an undisturbed one but for the times."""
     (tiny.root / "stop-cleo").touch()
     with pytest.raises(KeyboardInterrupt):
@@ -112,19 +112,19 @@ def test_an_interrupted_run_goes_on_where_it_stopped(run, judged: list[str], tin
     (tiny.root / "stop-cleo").unlink()
     resumed = run()
 
-    assert judged == [*STUDENTS]
+    assert graded == [*STUDENTS]
     assert to_json(without_times(resumed)) == to_json(without_times(run(fresh=True)))
 
 
-def test_fresh_judges_all_again(run, judged: list[str]):
+def test_fresh_grades_all_again(run, graded: list[str]):
     """And the journal holds the new results only."""
     run()
     run(fresh=True)
 
-    assert judged == [*STUDENTS, *STUDENTS]
+    assert graded == [*STUDENTS, *STUDENTS]
 
 
-def test_no_grade_is_never_used_again(run, judged: list[str], tiny: Course):
+def test_no_grade_is_never_used_again(run, graded: list[str], tiny: Course):
     """A submission on which the grader failed is graded again."""
     (tiny.root / "break-bea").touch()
     first = run()
@@ -132,7 +132,7 @@ def test_no_grade_is_never_used_again(run, judged: list[str], tiny: Course):
     second = run()
 
     assert [first.submissions[1].score, second.submissions[1].score] == [None, 10.0]
-    assert judged == [*STUDENTS, "bea"]
+    assert graded == [*STUDENTS, "bea"]
 
 
 @pytest.mark.parametrize(
@@ -150,20 +150,20 @@ def test_no_grade_is_never_used_again(run, judged: list[str], tiny: Course):
         pytest.param(lambda _text: b"notes of mine\n", [*STUDENTS], id="no-journal"),
     ],
 )
-def test_what_can_not_be_read_is_judged_again(
-    run, judged: list[str], record: Path, damage: Callable[[bytes], bytes], again: list[str]
+def test_what_can_not_be_read_is_graded_again(
+    run, graded: list[str], record: Path, damage: Callable[[bytes], bytes], again: list[str]
 ):
     """Everything else is used, and the next run has all."""
     run()
-    del judged[:]
+    del graded[:]
     journal_of(record).write_bytes(damage(journal_of(record).read_bytes()))
     run()
     run()
 
-    assert judged == again
+    assert graded == again
 
 
-def test_outdated_lines_are_dropped_in_the_end(run, judged: list[str], class_: Path, record: Path):
+def test_outdated_lines_are_dropped_in_the_end(run, graded: list[str], class_: Path, record: Path):
     """The journal does not grow with each regrade; students who are not graded now stay."""
     run()
     for number in range(7):
@@ -174,22 +174,22 @@ def test_outdated_lines_are_dropped_in_the_end(run, judged: list[str], class_: P
     assert len(lines) <= 1 + 2 * len(STUDENTS)
     (class_ / "bea" / "tiny.py").unlink()
     (class_ / "bea").rmdir()
-    del judged[:]
+    del graded[:]
     run()
-    assert not judged
+    assert not graded
 
 
-def test_a_line_without_its_end_stays_a_line(run, judged: list[str], class_: Path, record: Path):
+def test_a_line_without_its_end_stays_a_line(run, graded: list[str], class_: Path, record: Path):
     """Also where outdated lines around it are dropped."""
     run()
     journal_of(record).write_bytes(journal_of(record).read_bytes()[:-1])
     for number in range(7):
         (class_ / "bea" / "tiny.py").write_text(f"x = {number}\n")
         run()
-    del judged[:]
+    del graded[:]
     run()
 
-    assert not judged
+    assert not graded
 
 
 HOLD = """
@@ -218,7 +218,7 @@ def other_run(record: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def test_two_runs_into_one_record_are_refused(
-    run, judged: list[str], other_run: "subprocess.Popen[str]"
+    run, graded: list[str], other_run: "subprocess.Popen[str]"
 ):
     """The second one says so and harms nothing; after a kill there is no lock to remove."""
     with pytest.raises(UsageError, match="Another run grades into"):
@@ -227,13 +227,13 @@ def test_two_runs_into_one_record_are_refused(
     other_run.wait()
     run()
 
-    assert judged == [*STUDENTS]
+    assert graded == [*STUDENTS]
 
 
 def test_a_disk_that_fills_up_costs_no_result(
-    run, tiny: Course, class_: Path, record: Path, judged: list[str]
+    run, tiny: Course, class_: Path, record: Path, graded: list[str]
 ):
-    """The record is complete, the fault is named, and the next run judges what is missing."""
+    """The record is complete, the fault is named, and the next run grades what is missing."""
     with Journal(record) as journal:
         journal._stream = FullAfter(journal._stream, most=1)
         submissions = LazySubmissions.of([find(class_, tiny.stages)])
@@ -243,7 +243,7 @@ def test_a_disk_that_fills_up_costs_no_result(
 
     assert students == [*STUDENTS]
     assert journal.fault == "No space left on device"
-    assert judged == [*STUDENTS, "bea", "cleo", "dora"]
+    assert graded == [*STUDENTS, "bea", "cleo", "dora"]
 
 
 class FullAfter:
@@ -267,17 +267,17 @@ class FullAfter:
         return getattr(self._stream, name)
 
 
-def test_the_journal_may_be_read_by_those_who_may_read_the_record(run, judged, record: Path):
+def test_the_journal_may_be_read_by_those_who_may_read_the_record(run, graded, record: Path):
     """It holds the same personal data."""
     run()
     record.touch()
 
-    assert judged
+    assert graded
     assert journal_of(record).stat().st_mode == record.stat().st_mode
 
 
 def test_a_result_of_another_code_is_not_used(
-    tiny: Course, class_: Path, record: Path, judged: list[str]
+    tiny: Course, class_: Path, record: Path, graded: list[str]
 ):
     """A file that changes between listing and grading is kept under what was graded."""
     with Journal(record) as journal:
@@ -290,7 +290,7 @@ def test_a_result_of_another_code_is_not_used(
         submissions = LazySubmissions.of([find(class_, tiny.stages)])
         grade_with_journal(tiny, submissions, journal, isolation="process")
 
-    assert judged == [*STUDENTS, "ada"]
+    assert graded == [*STUDENTS, "ada"]
 
 
 def test_a_result_without_an_audit_is_not_used_again(record: Path, submission):
@@ -302,7 +302,7 @@ def test_a_result_without_an_audit_is_not_used_again(record: Path, submission):
         assert list(journal.results()) == []
 
 
-def test_without_a_record_the_journal_has_no_file(tiny: Course, class_: Path, judged: list[str]):
+def test_without_a_record_the_journal_has_no_file(tiny: Course, class_: Path, graded: list[str]):
     """The results are read from a temporary one, which is gone afterwards."""
     before = sorted(class_.parent.iterdir())
     with Journal() as journal:
@@ -310,5 +310,5 @@ def test_without_a_record_the_journal_has_no_file(tiny: Course, class_: Path, ju
         results = grade_with_journal(tiny, submissions, journal, isolation="process")
         students = [result.student for result in results.submissions]
 
-    assert students == judged == [*STUDENTS]
+    assert students == graded == [*STUDENTS]
     assert sorted(class_.parent.iterdir()) == before

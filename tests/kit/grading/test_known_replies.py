@@ -96,7 +96,7 @@ def test_a_check_does_not_run_again_for_the_same_replies(runner: SuiteRunner, gr
 def test_the_replies_of_the_solution_are_known_before_the_first_submission(
     runner: SuiteRunner, grade: Grade
 ):
-    """Each run judges the solution first, so a class of two has no more to learn of it."""
+    """Each run grades the solution first, so a class of two has no more to learn of it."""
     runner.require_right_solutions()
     result = grade(SOLUTION)
 

@@ -283,7 +283,7 @@ def test_a_rebound_name_is_a_notice_if_it_is_an_exercise():
 
 
 def test_a_source_that_does_not_show_what_it_calls_is_a_notice():
-    """A rule can't be judged from it, so a person should look."""
+    """A rule cannot be graded from it, so a person should look."""
     (notice,) = notices_of(session(), EXERCISES, unclear=["The file uses `vars`."])
 
     assert notice == "The file uses `vars`."

@@ -92,7 +92,7 @@ def test_isolation_and_submission_are_in_the_key(two: Course):
 def test_the_kit_and_what_is_installed_are_in_the_key(
     kind: str, two: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A new version of torch, or of the kit, judges everybody again."""
+    """A new version of torch, or of the kit, grades everybody again."""
     (tmp_path / "kit").mkdir()
     monkeypatch.setattr(provenance, "KIT", tmp_path / "kit")
     monkeypatch.syspath_prepend(tmp_path)
@@ -147,6 +147,6 @@ def test_a_clock_that_is_set_back_makes_no_negative_time(
     audit = end(result).audit
 
     assert audit is not None
-    assert (audit.judged, audit.isolation) == ("1999-01-01T00:00:00Z", "full")
+    assert (audit.graded, audit.isolation) == ("1999-01-01T00:00:00Z", "full")
     assert 0 <= audit.seconds < 60
     assert audit.key == Provenance(two, "full").key("01_tiny", submit("x = 1").digest)

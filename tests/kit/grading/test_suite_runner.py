@@ -620,7 +620,7 @@ def test_a_correct_variant_shows_how_exercises_use_each_other(carried):
         pytest.param("return double(x + 100)", (0.0, ""), id="wrong"),
     ],
 )
-def test_what_a_mistake_hides_is_judged_without_it(carried, quadruple: str, earned: object):
+def test_what_a_mistake_hides_is_graded_without_it(carried, quadruple: str, earned: object):
     """A mistake that ignores its input shows nothing of the exercise above; a stand-in does."""
     counts = "torch.arange(x.numel()).reshape(x.shape) * 1.5"
     bank = (

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from autograder.reports.difference import compare, difference_lines
 from autograder.results import Audit, CheckResult, Outcome, Results, Settings
 
-AUDIT = Audit(judged="", seconds=0.0, isolation="full", suite_sha256="old", key="")
+AUDIT = Audit(graded="", seconds=0.0, isolation="full", suite_sha256="old", key="")
 SETTINGS = Settings(
     kit="1",
     kit_sha256="a",

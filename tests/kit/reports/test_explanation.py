@@ -8,7 +8,7 @@ from autograder.reports.explanation import explanation_lines, find_results
 from autograder.results import Audit, Diagnosis, Outcome, Settings
 
 AUDIT = Audit(
-    judged="2026-11-22T22:44:12Z", seconds=0.25, isolation="full", suite_sha256="5f0c", key="91be"
+    graded="2026-11-22T22:44:12Z", seconds=0.25, isolation="full", suite_sha256="5f0c", key="91be"
 )
 SETTINGS = Settings(
     kit="0.1",
