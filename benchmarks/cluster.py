@@ -174,7 +174,7 @@ def _measure(
     first, last = len(class_) // 4, len(class_) - 1
     with DaskCluster(home, workers) if workers else nullcontext() as dask:
         pids = dask.pids if dask else []
-        grade: Callable[..., Results] = (
+        grade_all: Callable[..., Results] = (
             partial(cluster.grade_each, address=dask.address)
             if dask
             else partial(grade.grade_each, jobs=jobs)
@@ -185,7 +185,7 @@ def _measure(
             seen.append(spent(pids) if len(seen) in {first, last} else _NOTHING)
             found[index] = result
 
-        run = grade(course, class_, look)
+        run = grade_all(course, class_, look)
         results = replace(run, submissions=tuple(found[index] for index in range(len(class_))))
     each = (
         (end - begin) / (last - first) * MILLISECONDS

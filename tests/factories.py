@@ -29,7 +29,7 @@ from autograder.results import (
     SubmissionResult,
 )
 from autograder.submission import Submission
-from autograder.submission.files import HandInFile
+from autograder.submission.files import SubmittedFile
 
 MakeCheck = Callable[..., CheckResult]
 MakeSubmission = Callable[..., SubmissionResult]
@@ -340,7 +340,7 @@ SCHEME = "Three points for who names the sum."
 Cell = dict[str, Any]
 WriteLab = Callable[..., None]
 Made = Callable[..., SubmissionResult]
-HandIn = Callable[..., Submission]
+StudentWork = Callable[..., Submission]
 WriteBook = Callable[..., Any]  # a `Written`
 
 
@@ -423,9 +423,9 @@ def write_template(root: Path) -> Path:
     return root
 
 
-def file_of(name: str, data: bytes | None) -> HandInFile | None:
+def file_of(name: str, data: bytes | None) -> SubmittedFile | None:
     """A submitted file that holds *data*."""
-    return data if data is None else HandInFile(
+    return data if data is None else SubmittedFile(
         path=PurePosixPath(name), label=name, read=lambda _limit: data
     )  # fmt: skip
 

@@ -146,7 +146,7 @@ def collect(
     for place in places:
         written, remarks = collection.write(place, again=again)
         output.print_remarks(remarks)
-        book.register(people, [hand_in.student for hand_in in place.hand_ins])
+        book.register(people, [work.student for work in place.works])
         typer.echo(f"{written} submissions of {collection.stage.name} are in submitted/.")
     _require_none_set_aside(places)
 

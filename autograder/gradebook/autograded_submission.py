@@ -21,7 +21,7 @@ from autograder.reports.html import exercise_card, exercise_card_text, render
 from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
 from autograder.submission.assemble import MAX_NOTEBOOK
-from autograder.submission.files import HandInFile, UnusableFile
+from autograder.submission.files import SubmittedFile, UnusableFile
 
 MAX_TEXT = 200  # bytes of nbgrader's timestamp.txt and submission_secret.txt
 NO_NOTEBOOK = "No notebook was handed in, so the written answers count as missing."
@@ -126,7 +126,7 @@ def _plain_output(lines: list[str]) -> CellOutput:
     return CellOutput(render("plain.html", lines=lines), "\n".join(lines))
 
 
-def _text_of(file: HandInFile | None) -> str:
+def _text_of(file: SubmittedFile | None) -> str:
     """Return the text of a file of nbgrader's, or "" if it can't be read."""
     if file is None:
         return ""

@@ -18,7 +18,7 @@ from autograder.submission import Submission
 from autograder.submission.archive import MAX_TOTAL
 from autograder.submission.assemble import STAMP
 from autograder.submission.class_division import FoundSubmissions
-from autograder.submission.files import HandIn, HandInFile, UnusableFile, reason
+from autograder.submission.files import StudentWork, SubmittedFile, UnusableFile, reason
 from autograder.submission.lazy_submissions import SubmissionOutline
 from autograder.submission.roster import Person, Roster, person_of_nbgrader
 
@@ -43,22 +43,22 @@ class Collection:
         """
         remarks = self.remarks(found)
         written = 0
-        for hand_in in found.hand_ins:
-            folder = self.folder(hand_in.student)
+        for work in found.works:
+            folder = self.folder(work.student)
             if folder.exists() and not again:
-                remarks.append(f"{hand_in.student}: collected before, not replaced (--again)")
+                remarks.append(f"{work.student}: collected before, not replaced (--again)")
                 continue
             try:
                 with replacing_folder(folder) as new:
-                    write_hand_in(new, hand_in, self.stamp(hand_in))
+                    write_work(new, work, self.stamp(work))
                 written += 1
             except OSError as error:
-                remarks.append(f"{hand_in.student}: could not be written ({reason(error)})")
+                remarks.append(f"{work.student}: could not be written ({reason(error)})")
         return written, remarks
 
     def remarks(self, found: FoundSubmissions) -> list[str]:
         """Say where marks of late work have no effect."""
-        is_late = any(hand_in.is_late for hand_in in found.hand_ins)
+        is_late = any(work.is_late for work in found.works)
         return [no_due_date(self.stage.name)] if is_late and self._due is None else []
 
     def folder(self, student: str) -> Path:
@@ -67,16 +67,16 @@ class Collection:
         step = coursedir.submitted_directory
         return Path(coursedir.format_path(step, student, self.stage.name))
 
-    def stamp(self, hand_in: HandIn) -> str:
+    def stamp(self, work: StudentWork) -> str:
         """Return the text of ``timestamp.txt``; "" where no time is known."""
-        return late_stamp(self._due) if hand_in.is_late and self._due else ""
+        return late_stamp(self._due) if work.is_late and self._due else ""
 
 
-def write_hand_in(folder: Path, hand_in: HandIn, stamp: str = "") -> None:
-    """Write the files of *hand_in* below *folder*, and why some could not be read."""
-    faults = list(hand_in.missing)  # what is wrong inside an archive, the grading will say
+def write_work(folder: Path, work: StudentWork, stamp: str = "") -> None:
+    """Write the files of *work* below *folder*, and why some could not be read."""
+    faults = list(work.missing)  # what is wrong inside an archive, the grading will say
     left = MAX_TOTAL
-    for file in hand_in.originals:
+    for file in work.originals:
         if file.path.name in _NBGRADERS:
             continue
         try:
@@ -147,7 +147,7 @@ def _stamped(submission: Submission, due: dt.datetime | None) -> Submission:
     if not submission.is_late or due is None:
         return submission
     text = late_stamp(due).encode()
-    stamp = HandInFile(path=PurePosixPath(STAMP), label=STAMP, read=lambda _limit: text)
+    stamp = SubmittedFile(path=PurePosixPath(STAMP), label=STAMP, read=lambda _limit: text)
     return replace(submission, stamp=stamp)
 
 

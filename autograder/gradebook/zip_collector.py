@@ -12,7 +12,7 @@ from traitlets import Bool, List, Unicode
 
 from autograder.course import load
 from autograder.errors import AutograderError, UnclearOwnerError
-from autograder.gradebook.collection import Collection, roster_of_gradebook, write_hand_in
+from autograder.gradebook.collection import Collection, roster_of_gradebook, write_work
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.score_rows import parse_timestamp
 from autograder.submission.assemble import STAMP
@@ -64,11 +64,11 @@ class BoundedExtractor(ExtractorPlugin):
         found = find(archive, course.stages, stage, self._options(setup))
         self._report(found)
         collection = Collection(setup, stage)
-        for hand_in in found.hand_ins:
+        for work in found.works:
             try:
-                write_hand_in(extracted / hand_in.student, hand_in, collection.stamp(hand_in))
+                write_work(extracted / work.student, work, collection.stamp(work))
             except OSError as error:
-                self.log.warning("%s could not be stored (%s)", hand_in.student, reason(error))
+                self.log.warning("%s could not be stored (%s)", work.student, reason(error))
         for remark in collection.remarks(found):
             self.log.warning("%s", remark)
 
@@ -96,11 +96,11 @@ class BoundedExtractor(ExtractorPlugin):
             if is_hidden_or_generated(PurePosixPath(place.name)):
                 continue
             entry = entry_at(place)
-            hand_in = open_entries(place.stem, [entry], lms="")
+            work = open_entries(place.stem, [entry], lms="")
             folder = extracted / place.stem if entry.kind in {"archive", "folder"} else extracted
-            for fault in hand_in.faults:
+            for fault in work.faults:
                 self.log.warning("%s: %s", place.name, fault)
-            for file in hand_in.files:
+            for file in work.files:
                 try:
                     data = file.read(MAX_UNPACKED)
                 except UnusableFile as error:

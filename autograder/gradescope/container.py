@@ -25,7 +25,7 @@ from autograder.submission import Submission, collect_one
 from autograder.submission.assemble import submissions
 from autograder.submission.files import is_hidden_or_generated
 from autograder.submission.names import StageResolver, student_id
-from autograder.submission.place import open_hand_in
+from autograder.submission.place import open_work
 
 _LESS_ISOLATION = "Bundle again without `--isolation full` to grade with less."
 RESULTS = "results"
@@ -137,7 +137,7 @@ def collect_submissions(folder: Path, student: str, stages: Sequence[Stage]) -> 
     place = _only_file(folder) or folder
     if len(stages) == 1:
         return [collect_one(place, student, stages[0], stages)]
-    return list(submissions(open_hand_in(student, [place]), StageResolver(stages=tuple(stages))))
+    return list(submissions(open_work(student, [place]), StageResolver(stages=tuple(stages))))
 
 
 def _only_file(folder: Path) -> Path | None:
@@ -159,8 +159,8 @@ def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
     if len(stages) == 1:
         return results
     found = results.submissions
-    handed_in = {result.stage for result in found}
-    absent = [stage.name for stage in stages if stage.name not in handed_in]
+    submitted = {result.stage for result in found}
+    absent = [stage.name for stage in stages if stage.name not in submitted]
     message = [f"{result.stage or 'All'}: {result.message}" for result in found if result.message]
     message += [f"Not handed in: {', '.join(absent)}."] if absent else []
     scores = [result.score for result in found if result.score is not None]

@@ -22,8 +22,8 @@ from typing import Self
 import msgspec
 
 from autograder.submission.files import (
-    HandInFile,
     Listing,
+    SubmittedFile,
     UnusableFile,
     check_size,
     is_hidden_or_generated,
@@ -59,9 +59,9 @@ class ZipSource(msgspec.Struct, frozen=True):
     max_size: int = MAX_TOTAL  # bytes of an archive that is read into memory
 
     @classmethod
-    def of(cls, file: Path | HandInFile, max_directory: int = MAX_DIRECTORY) -> Self:
+    def of(cls, file: Path | SubmittedFile, max_directory: int = MAX_DIRECTORY) -> Self:
         """Return the archive that *file* is."""
-        if isinstance(file, HandInFile):
+        if isinstance(file, SubmittedFile):
             return cls(file.label, file.read, file.place, max_directory)
         return cls(visible(file.name), partial(read_regular, file), file, max_directory)
 
@@ -100,7 +100,7 @@ class ArchiveBudget(msgspec.Struct):
         self.size -= _size(members)
 
 
-def open_archive(file: Path | HandInFile, budget: ArchiveBudget | None = None) -> Listing:
+def open_archive(file: Path | SubmittedFile, budget: ArchiveBudget | None = None) -> Listing:
     """List the files in a student's zip, within *budget*; reads no member, raises no error."""
     budget = budget or ArchiveBudget()
     source = ZipSource.of(file, budget.directory)
@@ -264,13 +264,13 @@ def _duplicate(members: Sequence[zipfile.ZipInfo]) -> str:
 
 def _files(
     source: ZipSource, members: Sequence[tuple[int, zipfile.ZipInfo]]
-) -> Iterator[HandInFile]:
+) -> Iterator[SubmittedFile]:
     for index, member in members:
         name = _path(member)
         if not member.is_dir() and not is_hidden_or_generated(name):
             # Each read opens the archive again: an open one would have no owner.
             read = partial(_read_member, source, index, member)
-            yield HandInFile(path=name, label=visible(name.name), read=read)
+            yield SubmittedFile(path=name, label=visible(name.name), read=read)
 
 
 def _read_member(source: ZipSource, index: int, seen: zipfile.ZipInfo, limit: int) -> bytes:

@@ -11,8 +11,8 @@ from autograder.course import Stage
 from autograder.submission.files import (
     CODE,
     NOTEBOOK,
-    HandIn,
-    HandInFile,
+    StudentWork,
+    SubmittedFile,
     UnusableFile,
     abbreviated_list,
     visible,
@@ -50,10 +50,12 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
     ignored: tuple[str, ...] = ()  # files that were not used, bounded
     notices: tuple[str, ...] = ()
-    lab: HandInFile | None = None  # the notebook beside the module, or in its place; not read yet
-    stamp: HandInFile | None = None  # nbgrader's timestamp.txt
+    lab: SubmittedFile | None = (
+        None  # the notebook beside the module, or in its place; not read yet
+    )
+    stamp: SubmittedFile | None = None  # nbgrader's timestamp.txt
     is_late: bool = False  # by the LMS's own mark
-    secret: HandInFile | None = None  # nbgrader's submission_secret.txt
+    secret: SubmittedFile | None = None  # nbgrader's submission_secret.txt
 
     @property
     def module(self) -> bytes | None:
@@ -80,38 +82,38 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 class SelectedCode(msgspec.Struct, frozen=True):
     """The code that is graded, the file that it came from, and remarks on the choice."""
 
-    file: HandInFile
+    file: SubmittedFile
     code: Code
     notices: tuple[str, ...] = ()
 
 
-def submissions(hand_in: HandIn, resolver: StageResolver) -> Iterator[Submission]:
-    """Yield one submission for each wanted stage that *hand_in* has files of.
+def submissions(work: StudentWork, resolver: StageResolver) -> Iterator[Submission]:
+    """Yield one submission for each wanted stage that *work* has files of.
 
     Where it has files of no stage at all, one submission says so.
     """
-    by_stage: dict[str, list[HandInFile]] = {}
-    for file in hand_in.files:
+    by_stage: dict[str, list[SubmittedFile]] = {}
+    for file in work.files:
         stage = resolver.stage_of(file.path)
         by_stage.setdefault(stage.name if stage else "", []).append(file)
     unmatched = by_stage.pop("", [])
     made = [
-        _for_stage(stage, hand_in, by_stage.get(stage.name, []), unmatched, resolver)
+        _for_stage(stage, work, by_stage.get(stage.name, []), unmatched, resolver)
         for stage in resolver.wanted
     ]
     if not any(made) and not by_stage:
-        made = [_for_no_stage(hand_in, unmatched, resolver)]
+        made = [_for_no_stage(work, unmatched, resolver)]
     yield from filter(None, made)
 
 
-def without_files_of(stage: Stage, hand_in: HandIn) -> Submission:
-    """Return a submission that says that *hand_in* has no file of *stage*."""
-    problem = next(iter(hand_in.faults), "") or _missing(stage, hand_in.files)
-    return _submission(hand_in, stage.name, hand_in.files, problem)
+def without_files_of(stage: Stage, work: StudentWork) -> Submission:
+    """Return a submission that says that *work* has no file of *stage*."""
+    problem = next(iter(work.faults), "") or _missing(stage, work.files)
+    return _submission(work, stage.name, work.files, problem)
 
 
 def select_code(
-    stage: Stage, files: Sequence[HandInFile], resolver: StageResolver
+    stage: Stage, files: Sequence[SubmittedFile], resolver: StageResolver
 ) -> SelectedCode | None:
     """Choose and read the stage's code; None: there is none; raises ``UnusableFile``.
 
@@ -143,7 +145,9 @@ def select_code(
     return msgspec.structs.replace(other, code=code)
 
 
-def _read_notebook(stage: Stage, notebook: HandInFile, files: Sequence[HandInFile]) -> SelectedCode:
+def _read_notebook(
+    stage: Stage, notebook: SubmittedFile, files: Sequence[SubmittedFile]
+) -> SelectedCode:
     """Read the notebook that is graded in place of a module; raises ``UnusableFile``.
 
     The released lab without a word on the exercises holds nothing that could be graded.
@@ -173,7 +177,7 @@ def _given_cells(stage: Stage, code: Code) -> tuple[int, ...]:
     return tuple(number for number, cell in enumerate(code.cells, 1) if cell.strip() in known)
 
 
-def _may_hold(module: HandInFile, stage: Stage) -> bool:
+def _may_hold(module: SubmittedFile, stage: Stage) -> bool:
     """Return whether *module*, which has another name, defines an exercise of *stage*."""
     try:
         return _defines_exercise(_read(module, ()).code, stage)
@@ -189,9 +193,9 @@ def _mentions_exercise(cells: Sequence[bytes], stage: Stage) -> bool:
 
 def _for_stage(
     stage: Stage,
-    hand_in: HandIn,
-    own: list[HandInFile],
-    unmatched: list[HandInFile],
+    work: StudentWork,
+    own: list[SubmittedFile],
+    unmatched: list[SubmittedFile],
     resolver: StageResolver,
 ) -> Submission | None:
     """Return the submission for *stage*; None where no file of it was handed in."""
@@ -204,23 +208,23 @@ def _for_stage(
     if selected is None and not problem:
         if not own:
             return None
-        closed = [fault for fault in hand_in.faults if fault not in hand_in.missing]
+        closed = [fault for fault in work.faults if fault not in work.missing]
         problem = closed[0] if closed else _missing(stage, own)  # it may be in the archive
-    submission = _submission(hand_in, stage.name, own + unmatched, problem, selected)
+    submission = _submission(work, stage.name, own + unmatched, problem, selected)
     return msgspec.structs.replace(
         submission,
         lab=find_notebook(stage, candidates),
-        stamp=_by_nbgrader(STAMP, stage, hand_in, own, resolver),
-        secret=_by_nbgrader(FEEDBACK_KEY, stage, hand_in, own, resolver),
+        stamp=_by_nbgrader(STAMP, stage, work, own, resolver),
+        secret=_by_nbgrader(FEEDBACK_KEY, stage, work, own, resolver),
     )
 
 
 def _for_no_stage(
-    hand_in: HandIn, unmatched: list[HandInFile], resolver: StageResolver
+    work: StudentWork, unmatched: list[SubmittedFile], resolver: StageResolver
 ) -> Submission:
     """Return a submission that says why no stage can be graded."""
-    if hand_in.faults:
-        problem = hand_in.faults[0]
+    if work.faults:
+        problem = work.faults[0]
     elif resolver.default_stage:
         problem = _missing(resolver.default_stage, unmatched)
     else:
@@ -230,13 +234,13 @@ def _for_no_stage(
             f"{what}: {_contents(unmatched)}. Name the module as its stage does, such as "
             f"{resolver.stages[0].module}.py, or choose a stage with --stage."
         )
-    return _submission(hand_in, resolver.only.name if resolver.only else "", unmatched, problem)
+    return _submission(work, resolver.only.name if resolver.only else "", unmatched, problem)
 
 
 def _submission(
-    hand_in: HandIn,
+    work: StudentWork,
     stage: str,
-    files: Sequence[HandInFile],
+    files: Sequence[SubmittedFile],
     problem: str,
     selected: SelectedCode | None = None,
 ) -> Submission:
@@ -244,24 +248,24 @@ def _submission(
     ignored = sorted(
         str(file.path) for file in files if file is not used and not _is_nbgraders(file)
     )
-    late = ("Canvas marks this submission as late.",) if hand_in.is_late else ()
-    notices = (*(selected.notices if selected else ()), *late, *hand_in.faults)
+    late = ("Canvas marks this submission as late.",) if work.is_late else ()
+    notices = (*(selected.notices if selected else ()), *late, *work.faults)
     return Submission(
-        student=hand_in.student,
+        student=work.student,
         stage=stage,
         code=selected.code if selected else None,
         problem=problem,
         ignored=abbreviated_list(ignored),
         notices=tuple(dict.fromkeys(notice for notice in notices if notice != problem)),
-        is_late=hand_in.is_late,
+        is_late=work.is_late,
     )
 
 
 def _by_nbgrader(
-    name: str, stage: Stage, hand_in: HandIn, own: list[HandInFile], resolver: StageResolver
-) -> HandInFile | None:
+    name: str, stage: Stage, work: StudentWork, own: list[SubmittedFile], resolver: StageResolver
+) -> SubmittedFile | None:
     """Return nbgrader's own file *name*, but none that a student packed or uploaded."""
-    for file in own if not hand_in.by_lms else ():
+    for file in own if not work.by_lms else ():
         folders = file.path.parts[:-1]
         is_on_top = not folders or (len(folders) == 1 and resolver.stage_named(folders[0]) == stage)
         if file.path.name == name and is_on_top and not file.packed:
@@ -269,11 +273,11 @@ def _by_nbgrader(
     return None
 
 
-def _is_nbgraders(file: HandInFile) -> bool:
+def _is_nbgraders(file: SubmittedFile) -> bool:
     return file.path.name in {STAMP, FEEDBACK_KEY}
 
 
-def _read(file: HandInFile, files: Sequence[HandInFile], *notices: str) -> SelectedCode:
+def _read(file: SubmittedFile, files: Sequence[SubmittedFile], *notices: str) -> SelectedCode:
     if file.suffix == NOTEBOOK:
         cells = code_cells(file.read(MAX_NOTEBOOK), file.label)
         code = Code(kind="notebook", cells=cells, label=file.label)
@@ -297,7 +301,7 @@ def _defines_exercise(code: Code, stage: Stage) -> bool:
     return any(re.search(definition, cell, re.MULTILINE) for cell in code.cells)
 
 
-def _same_name(selected: HandInFile, files: Sequence[HandInFile]) -> tuple[str, ...]:
+def _same_name(selected: SubmittedFile, files: Sequence[SubmittedFile]) -> tuple[str, ...]:
     """Report that other files were equally good; so a zip of a whole class is noticed, too."""
     depth, name = len(selected.path.parts), selected.path.name
     number = sum(len(file.path.parts) == depth and file.path.name == name for file in files)
@@ -307,14 +311,14 @@ def _same_name(selected: HandInFile, files: Sequence[HandInFile]) -> tuple[str, 
     return (f"{number} files are named {selected.label}; {chosen} was graded. Hand in one.",)
 
 
-def _missing(stage: Stage, files: Sequence[HandInFile]) -> str:
+def _missing(stage: Stage, files: Sequence[SubmittedFile]) -> str:
     return (
         f"No {stage.module}.py was handed in: {_contents(files)}. "
         f"Hand in {stage.module}.py, or a notebook named {stage.module}.ipynb."
     )
 
 
-def _contents(files: Sequence[HandInFile]) -> str:
+def _contents(files: Sequence[SubmittedFile]) -> str:
     names = [file.label for file in files if not _is_nbgraders(file)]
     if not names:
         return "it is empty"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from autograder.errors import UsageError
 from autograder.submission.assemble import Submission, submissions, without_files_of
 from autograder.submission.entries import Entries, class_inside, holds_several
-from autograder.submission.files import HandIn, abbreviated_list, visible
+from autograder.submission.files import StudentWork, abbreviated_list, visible
 from autograder.submission.names import ParsedName, StageResolver, find_lms, parse_download_name
 from autograder.submission.place import Entry, open_entries
 from autograder.submission.roster import Roster
@@ -43,7 +43,7 @@ class FindOptions(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING_SAID = FindOptions()
 
 
-class LazyHandIns(Sequence[HandIn]):
+class LazyWorks(Sequence[StudentWork]):
     """The hand-ins of a class; each is opened when its turn comes, and not kept."""
 
     def __init__(self, entries: Entries, lms: str) -> None:
@@ -63,12 +63,12 @@ class LazyHandIns(Sequence[HandIn]):
         return len(self._students)
 
     @overload
-    def __getitem__(self, index: int) -> HandIn: ...
+    def __getitem__(self, index: int) -> StudentWork: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Sequence[HandIn]: ...
+    def __getitem__(self, index: slice) -> Sequence[StudentWork]: ...
 
-    def __getitem__(self, index: int | slice) -> HandIn | Sequence[HandIn]:
+    def __getitem__(self, index: int | slice) -> StudentWork | Sequence[StudentWork]:
         """Open a hand-in: list its files."""
         at = range(len(self))[index]
         if isinstance(at, range):
@@ -81,7 +81,7 @@ class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
     """What was found at a path: each student's hand-in, and what was set aside."""
 
     what: str  # what the path was recognized as, in one line
-    hand_ins: Sequence[HandIn]
+    works: Sequence[StudentWork]
     resolver: StageResolver
     is_class: bool = False
     set_aside: tuple[str, ...] = ()  # sentences on hand-ins that are nobody's or two people's
@@ -89,18 +89,18 @@ class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
 
     def submissions(self) -> Iterator[Submission]:
         """Yield the submissions, sorted by student, then in the order of the stages."""
-        for hand_in in self.hand_ins:
-            yield from self.submissions_of(hand_in)
+        for work in self.works:
+            yield from self.submissions_of(work)
 
-    def submissions_of(self, hand_in: HandIn) -> Iterator[Submission]:
+    def submissions_of(self, work: StudentWork) -> Iterator[Submission]:
         """Read the submissions of one of the hand-ins."""
         stage = self.resolver.only or self.resolver.enclosing
-        if stage is None or not hand_in.by_lms:
-            yield from submissions(hand_in, self.resolver)
+        if stage is None or not work.by_lms:
+            yield from submissions(work, self.resolver)
             return
         # All that was handed in for one assignment is of one stage, whatever its name.
         resolver = replace(self.resolver, only=stage, enclosing=stage)
-        yield next(submissions(hand_in, resolver), None) or without_files_of(stage, hand_in)
+        yield next(submissions(work, resolver), None) or without_files_of(stage, work)
 
 
 class ClassDivision:
@@ -121,7 +121,7 @@ class ClassDivision:
         """Return the hand-ins."""
         self._require_right_worksheet()
         claims = self._claims()
-        hand_ins = LazyHandIns(self._entries, self._lms)
+        works = LazyWorks(self._entries, self._lms)
         late = 0
         for student in sorted(claims):
             names = claims.pop(student)
@@ -129,13 +129,13 @@ class ClassDivision:
                 shown = ", ".join(abbreviated_list(names, _MAX_NAMED))
                 self._set_aside.append(f"{student}: {shown} claim one student. {_LOOK}")
                 continue
-            hand_ins.append(student, names)
+            works.append(student, names)
             late += any(parse_download_name(name, self._lms).is_late for name in names)
-        number = f"{len(hand_ins)} student{'s' * (len(hand_ins) != 1)}"
+        number = f"{len(works)} student{'s' * (len(works) != 1)}"
         origin = f"a download from {self._lms}" if self._lms else "a class"
         return FoundSubmissions(
             what=f"{visible(self._path.name)}: {origin}, {number}" + f", {late} late" * bool(late),
-            hand_ins=hand_ins,
+            works=works,
             resolver=self._resolver,
             is_class=True,
             set_aside=tuple(self._set_aside),
@@ -150,7 +150,7 @@ class ClassDivision:
         found_by_name = False
         for entry in self._entries:
             parsed = entry.parse_name(self._lms)
-            if not is_hand_in(entry, parsed):
+            if not is_work(entry, parsed):
                 nobodys.append(entry.name)
                 continue
             person = roster.find(parsed) if roster else None
@@ -205,7 +205,7 @@ class ClassDivision:
             raise UsageError(msg)
 
 
-def is_hand_in(entry: Entry, parsed: ParsedName) -> bool:
+def is_work(entry: Entry, parsed: ParsedName) -> bool:
     """Return whether *entry* is a hand-in; a list of marks is not, unless an LMS named it."""
     return parsed.by_lms or entry.kind != "other"
 

@@ -15,7 +15,7 @@ from autograder.submission.class_division import (
     ClassDivision,
     FindOptions,
     FoundSubmissions,
-    is_hand_in,
+    is_work,
     not_in_roster,
 )
 from autograder.submission.entries import (
@@ -42,7 +42,7 @@ from autograder.submission.place import (
     is_archive,
     is_code,
     is_folder,
-    open_hand_in,
+    open_work,
     repack,
 )
 from autograder.submission.roster import Roster
@@ -153,8 +153,8 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
         )
         raise UsageError(msg)
     resolver = StageResolver(stages=tuple(stages), only=stage, enclosing=stage)
-    hand_in = open_hand_in(student, [Path(os.path.abspath(folder))])  # noqa: PTH100 - `resolve` would follow links
-    return next(submissions(hand_in, resolver), None) or without_files_of(stage, hand_in)
+    work = open_work(student, [Path(os.path.abspath(folder))])  # noqa: PTH100 - `resolve` would follow links
+    return next(submissions(work, resolver), None) or without_files_of(stage, work)
 
 
 def _one(
@@ -172,7 +172,7 @@ def _one(
     student = person.student if person else parsed.student
     return FoundSubmissions(
         what=f"{visible(path.name)}: one submission, of {student}",
-        hand_ins=(open_hand_in(student, [path]),),
+        works=(open_work(student, [path]),),
         resolver=resolver,
         remarks=not_in_roster([parsed] if roster and not person else []),
     )
@@ -249,7 +249,7 @@ def _is_confirmed(place: Path, own: ParsedName, inner: Entries, options: FindOpt
         return False
     lms = find_lms(inner.names)
     names = [(entry, entry.parse_name(lms)) for entry in inner]
-    parsed = [name for entry, name in names if is_hand_in(entry, name)]
+    parsed = [name for entry, name in names if is_work(entry, name)]
     if roster and people and parsed and all(map(roster.find, parsed)):
         return True
     known = ", and the roster does not know everybody in it" if people else ""

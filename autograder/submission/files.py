@@ -30,7 +30,7 @@ class UnusableFile(Exception):  # noqa: N818 - not our error: its text is a mess
     """A file that can't be graded; its text says what happened, where, and what to do next."""
 
 
-class HandInFile(msgspec.Struct, frozen=True, kw_only=True):
+class SubmittedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of a hand-in; ``read(limit)`` returns its bytes or raises ``UnusableFile``."""
 
     path: PurePosixPath  # relative to the hand-in
@@ -45,19 +45,19 @@ class HandInFile(msgspec.Struct, frozen=True, kw_only=True):
         return self.path.suffix.lower()
 
 
-class HandIn(msgspec.Struct, frozen=True, kw_only=True):
+class StudentWork(msgspec.Struct, frozen=True, kw_only=True):
     """All files of one student; their names are listed, their bytes are not read yet."""
 
     student: str
-    files: tuple[HandInFile, ...] = ()
+    files: tuple[SubmittedFile, ...] = ()
     faults: tuple[str, ...] = ()  # sentences on what could not be opened
-    originals: tuple[HandInFile, ...] = ()  # as handed in: an archive is one file
+    originals: tuple[SubmittedFile, ...] = ()  # as handed in: an archive is one file
     missing: tuple[str, ...] = ()  # those of the faults that cost an original
     by_lms: bool = False  # downloaded from an LMS
     is_late: bool = False  # by the LMS's own mark
 
 
-Listing = tuple[list[HandInFile], list[str]]  # files, and sentences on what could not be opened
+Listing = tuple[list[SubmittedFile], list[str]]  # files, and sentences on what could not be opened
 
 
 def is_hidden_or_generated(path: PurePosixPath) -> bool:

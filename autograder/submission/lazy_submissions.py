@@ -30,15 +30,15 @@ class _Rows:
 
     def __init__(self, places: Iterable[FoundSubmissions]) -> None:
         self._places = tuple(places)
-        self._hand_ins = array("L")  # number of the place and of the hand-in, one after the other
+        self._works = array("L")  # number of the place and of the hand-in, one after the other
         self._students: list[str] = []
         self._stages: list[str] = []
         self._digests = bytearray()
         self._flags = bytearray()
         for at, place in enumerate(self._places):
-            for number, hand_in in enumerate(place.hand_ins):
-                for submission in place.submissions_of(hand_in):
-                    self._hand_ins.extend((at, number))
+            for number, work in enumerate(place.works):
+                for submission in place.submissions_of(work):
+                    self._works.extend((at, number))
                     self._add(submission)
 
     def __len__(self) -> int:
@@ -60,9 +60,9 @@ class _Rows:
             is_late=bool(self._flags[row] & ~_HAS_CODE),
         )
 
-    def hand_in(self, row: int) -> tuple[FoundSubmissions, int]:
+    def work(self, row: int) -> tuple[FoundSubmissions, int]:
         """Return where it lies, and the number of the hand-in there."""
-        return self._places[self._hand_ins[2 * row]], self._hand_ins[2 * row + 1]
+        return self._places[self._works[2 * row]], self._works[2 * row + 1]
 
 
 class LazySubmissions(Sequence[Submission]):
@@ -122,10 +122,10 @@ class LazySubmissions(Sequence[Submission]):
 
     def _read(self, row: int) -> list[Submission]:
         """Read the hand-in of *row*; the last one is kept, as it may have many stages."""
-        place, number = self._rows.hand_in(row)
+        place, number = self._rows.work(row)
         last = self._last
         if last is None or last[0][0] is not place or last[0][1] != number:
-            found = list(place.submissions_of(place.hand_ins[number]))
+            found = list(place.submissions_of(place.works[number]))
             self._last = last = (place, number), found
         return last[1]
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from autograder.course import LAB, PUBLIC_SUITE, Stage
-from autograder.submission.files import MODULE, NOTEBOOK, HandInFile
+from autograder.submission.files import MODULE, NOTEBOOK, SubmittedFile
 
 MAX_STUDENT = 80  # characters of an id: it becomes a file name with a suffix in reports
 
@@ -161,24 +161,24 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
-def find_module(stage: Stage, files: Sequence[HandInFile]) -> HandInFile | None:
+def find_module(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
     """Return the module by its name, else a copy of it."""
     return _find_named([file for file in files if file.suffix == MODULE], (stage.module,))
 
 
-def find_only_module(files: Sequence[HandInFile], others: StageResolver) -> HandInFile | None:
+def find_only_module(files: Sequence[SubmittedFile], others: StageResolver) -> SubmittedFile | None:
     """Return the only module, whatever its name; those of other stages and suites do not count."""
     modules = [file for file in files if file.suffix == MODULE]
     return _only_one([file for file in modules if not others.is_released(file.path)])
 
 
-def find_notebook(stage: Stage, files: Sequence[HandInFile]) -> HandInFile | None:
+def find_notebook(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
     """Return the notebook by one of its names, else a copy of it, else the only notebook."""
     notebooks = [file for file in files if file.suffix == NOTEBOOK]
     return _find_named(notebooks, (stage.module, stage.name, _LAB)) or _only_one(notebooks)
 
 
-def _find_named(files: Sequence[HandInFile], stems: Iterable[str]) -> HandInFile | None:
+def _find_named(files: Sequence[SubmittedFile], stems: Iterable[str]) -> SubmittedFile | None:
     loose = [file for file in files if not file.packed]
     for batch in (loose, files):  # an archive beside the file itself is an older copy of it
         for is_match in (_is_exact, _is_copy):
@@ -201,10 +201,10 @@ def _is_copy(path: PurePosixPath, stem: str) -> bool:
     return original_stem(path.stem)[0] == comparison_key(stem)
 
 
-def _by_depth(file: HandInFile) -> tuple[int, int, str]:
+def _by_depth(file: SubmittedFile) -> tuple[int, int, str]:
     """Sort the nearest to the top first; of several copies the last one, as browsers count."""
     return len(file.path.parts), -original_stem(file.path.stem)[1], str(file.path)
 
 
-def _only_one(files: Sequence[HandInFile]) -> HandInFile | None:
+def _only_one(files: Sequence[SubmittedFile]) -> SubmittedFile | None:
     return files[0] if len(files) == 1 else None

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from autograder.submission.archive import ArchiveBudget, open_archive
 from autograder.submission.files import (
     CODE,
-    HandIn,
-    HandInFile,
     Listing,
+    StudentWork,
+    SubmittedFile,
     is_hidden_or_generated,
     not_regular,
     read_regular,
@@ -69,12 +69,12 @@ def packed_entry(name: str, listing: Listing) -> Entry:
     return Entry(name=name, kind=_kind_of_file(name), list_files=lambda: (files, faults))
 
 
-def open_hand_in(student: str, places: Iterable[Path]) -> HandIn:
+def open_work(student: str, places: Iterable[Path]) -> StudentWork:
     """List the files at *places*; reads no file and raises no error."""
     return open_entries(student, map(entry_at, places))
 
 
-def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None) -> HandIn:
+def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None) -> StudentWork:
     """List the files of *entries*, of one student in a download from *lms*."""
     entries = tuple(entries)
     names = [entry.parse_name(lms) for entry in entries]
@@ -87,7 +87,7 @@ def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None)
         originals += files
         faults += more
     files, more = _open_archives(originals)
-    return HandIn(
+    return StudentWork(
         student=student,
         files=tuple(files),
         faults=(*faults, *more),
@@ -98,7 +98,7 @@ def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None)
     )
 
 
-def _open_archives(originals: list[HandInFile]) -> Listing:
+def _open_archives(originals: list[SubmittedFile]) -> Listing:
     """Put the files of each zip in its place, after all that lie beside it.
 
     One limit holds for the loose files and for those of all zips. An archive of another kind is
@@ -122,7 +122,7 @@ def _open_archives(originals: list[HandInFile]) -> Listing:
 
 def open_folder(root: Path) -> Listing:
     """List the files below *root*, nearest to the top first; no link is followed."""
-    files: list[HandInFile] = []
+    files: list[SubmittedFile] = []
     faults: list[str] = []
     left = MAX_ENTRIES
     waiting = deque([PurePosixPath()])
@@ -196,9 +196,9 @@ def _list_place(place: Path) -> Listing:
     return [_file_at(place, PurePosixPath(place.name))], []
 
 
-def _file_at(place: Path, path: PurePosixPath) -> HandInFile:
+def _file_at(place: Path, path: PurePosixPath) -> SubmittedFile:
     label = visible(place.name)
-    return HandInFile(path=path, label=label, read=partial(read_regular, place), place=place)
+    return SubmittedFile(path=path, label=label, read=partial(read_regular, place), place=place)
 
 
 def _entries(folder: Path, faults: list[str]) -> list[os.DirEntry[str]]:

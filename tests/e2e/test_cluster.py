@@ -59,11 +59,11 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     for folder in (home, *home.parents[:3]):  # a worker of the sandbox passes through them
         folder.chmod(folder.stat().st_mode | 0o011)
     write_files(home / "course", course_files((STAGE,)))
-    hand_ins = {
+    works = {
         f"s{number:02}/{STAGE}/tiny.py": f"{SLOW}{TEXTS[number % len(TEXTS)]}\n# {number}\n"
         for number in range(STUDENTS - 1)
     }
-    write_files(home / "class", hand_ins | {"unread/notes.txt": "no code"})
+    write_files(home / "class", works | {"unread/notes.txt": "no code"})
     with forget_suites(), DaskCluster(home, workers=2) as dask:
         yield Scene(courses.load(home / "course"), home, dask)
 

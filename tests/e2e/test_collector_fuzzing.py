@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 from autograder import course as courses
 from autograder.cli import app
 from autograder.errors import UnclearOwnerError, UsageError
-from autograder.gradebook.collection import write_hand_in
+from autograder.gradebook.collection import write_work
 from autograder.results import from_json
 from autograder.submission.class_division import FindOptions, FoundSubmissions
 from autograder.submission.collect import find
@@ -163,7 +163,7 @@ def examples(part: int) -> Iterator[Iterator[tuple[int, random.Random, Path, Pat
         shutil.rmtree(root)
 
 
-def who_handed_in(class_: Path) -> set[str]:
+def submitters(class_: Path) -> set[str]:
     """The ids that the names of the class's entries give, and that of a class of one."""
     return {"class"}.union(*(ids_of(name, class_) for name in shown(class_)))
 
@@ -220,7 +220,7 @@ def test_no_record_names_another_student(part: int):
             named = {comparison_key(name.removeprefix("known ")) for name in students(found)}
             text = "".join(map(repr, LazySubmissions.of([found])))
 
-            assert named <= who_handed_in(class_), f"seed {seed}"
+            assert named <= submitters(class_), f"seed {seed}"
             assert OUTSIDE.decode() not in text, f"seed {seed}"
             assert tree(class_.parent) == before, f"seed {seed}"
 
@@ -250,7 +250,7 @@ def test_every_entry_has_a_record_or_a_line(part: int):
 
             assert lost == [] or not found.is_class, f"seed {seed}"
             assert set(twice.values()) <= {1}, f"seed {seed}"
-            assert {one.student for one in outlines} == {one.student for one in found.hand_ins}
+            assert {one.student for one in outlines} == {one.student for one in found.works}
             said = (*found.set_aside, *found.remarks, found.what)
             assert all(line.isprintable() for line in said), f"seed {seed}"
 
@@ -264,8 +264,8 @@ def test_nothing_is_collected_outside_of_a_students_folder(part: int):
             target = class_.parent / "submitted"
             target.mkdir()
             before = [item for item in tree(class_.parent) if str(target) not in item[0]]
-            for hand_in in found.hand_ins if found else ():
-                write_hand_in(target / hand_in.student, hand_in)
+            for work in found.works if found else ():
+                write_work(target / work.student, work)
             after = [item for item in tree(class_.parent) if str(target) not in item[0]]
             written = [path for path in target.rglob("*") if path.is_file()]
 

@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 HALF = b"def double(x):\n    return x + x\n"
-HANDED_IN = {
+SUBMITTED = {
     "Ada": ("tiny.py", SOLUTION.encode(), 10.0),
     "Bob": ("tiny-1.py", HALF, 5.0),  # late in Canvas, which also numbers copies
     "Eve": ("hw.zip", b"PK\x03\x04 broken", 0.0),
@@ -58,7 +58,7 @@ class Downloads(NamedTuple):
 def download(route: str) -> Iterator[tuple[str, bytes]]:
     """Yield names and contents as *route* gives them."""
     first = (CANVAS | MOODLE).get(route, 0)
-    for number, (name, (file, content, _)) in enumerate(HANDED_IN.items(), first):
+    for number, (name, (file, content, _)) in enumerate(SUBMITTED.items(), first):
         late = "_LATE" * (name == LATE)
         called = FORMS[route].format(
             low=name.lower(), name=name, number=number, file=file, late=late
@@ -84,11 +84,11 @@ def write_downloads(root: Path) -> None:
         for name, content in download(route):
             (root / route / name).parent.mkdir(parents=True, exist_ok=True)
             (root / route / name).write_bytes(content)
-    people = [(name, first + i) for first in CANVAS.values() for i, name in enumerate(HANDED_IN)]
+    people = [(name, first + i) for first in CANVAS.values() for i, name in enumerate(SUBMITTED)]
     rows = "".join(f'"Doe, {name}",{number},,s{number},A,\n' for name, number in people)
     head = "Student,ID,SIS User ID,SIS Login ID,Section,Tiny things (7)\n    Points Possible"
     (root / "canvas.csv").write_text(f"{head},,,,,15\n{rows}")
-    people = [(name, first + i) for first in MOODLE.values() for i, name in enumerate(HANDED_IN)]
+    people = [(name, first + i) for first in MOODLE.values() for i, name in enumerate(SUBMITTED)]
     rows = "".join(
         f"Participant {number},{name} Doe,Submitted,,15.00,Yes,-,-,\n" for name, number in people
     )
@@ -140,17 +140,17 @@ def test_equal_files_earn_equal_points(downloads: Downloads):
     """Whatever the route, the names around the file, and the name of the file."""
     graded = from_json((downloads.root / "results.json").read_bytes()).submissions
     scores = {result.student: result.score for result in graded}
-    expected = dict(zip(HANDED_IN, [points for *_, points in HANDED_IN.values()], strict=True))
+    expected = dict(zip(SUBMITTED, [points for *_, points in SUBMITTED.values()], strict=True))
     by_route = [
-        *({name: scores[f"s{first + i}"] for i, name in enumerate(HANDED_IN)}
+        *({name: scores[f"s{first + i}"] for i, name in enumerate(SUBMITTED)}
           for first in CANVAS.values()),
-        *({name: scores[f"{name} Doe_{first + i}"] for i, name in enumerate(HANDED_IN)}
+        *({name: scores[f"{name} Doe_{first + i}"] for i, name in enumerate(SUBMITTED)}
           for first in MOODLE.values()),
-        {name: scores[name.lower()] for name in HANDED_IN},
+        {name: scores[name.lower()] for name in SUBMITTED},
     ]  # fmt: skip
 
     assert by_route == [expected] * len(FORMS)
-    assert len(scores) == len(FORMS) * len(HANDED_IN)
+    assert len(scores) == len(FORMS) * len(SUBMITTED)
 
 
 def test_who_was_late_in_canvas_is_late_in_the_gradebook(downloads: Downloads):
@@ -168,12 +168,12 @@ def test_who_was_late_in_canvas_is_late_in_the_gradebook(downloads: Downloads):
 def test_canvas_takes_the_grades_and_the_pages(downloads: Downloads):
     """Each student has a cell, and a page named after the file that Canvas handed out."""
     rows = cells((downloads.root / "canvas-grades.csv").read_bytes())[2:]
-    points = [f"{points:g}" for *_, points in HANDED_IN.values()]
+    points = [f"{points:g}" for *_, points in SUBMITTED.values()]
 
     assert [row[5] for row in rows] == points * 2
     for route, first in CANVAS.items():
         found = sorted(map(canvas_reads, downloads.pages(route)))
-        assert found == [(f"{first + i}", f"9{first + i}") for i in range(len(HANDED_IN))]
+        assert found == [(f"{first + i}", f"9{first + i}") for i in range(len(SUBMITTED))]
 
 
 def test_moodle_takes_the_grades_and_the_pages(downloads: Downloads):
@@ -182,7 +182,7 @@ def test_moodle_takes_the_grades_and_the_pages(downloads: Downloads):
     points = {
         f"{first + i}": points
         for first in MOODLE.values()
-        for i, (*_, points) in enumerate(HANDED_IN.values())
+        for i, (*_, points) in enumerate(SUBMITTED.values())
     }
 
     assert given == points

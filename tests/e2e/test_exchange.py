@@ -56,7 +56,7 @@ def exchanged(tmp_path_factory: pytest.TempPathFactory) -> Exchanged:
         shared = f"--Exchange.root={exchange}"
         output = {"release": run(root, "nbgrader", "release_assignment", STAGE, shared)}
         for student, code in STUDENTS.items():
-            hand_in(homes[student], student, code, shared, output)
+            work(homes[student], student, code, shared, output)
         output["collect"] = run(root, "nbgrader", "collect", STAGE, shared)
         mailed = root / "submitted" / "Eve, by mail" / STAGE / "tiny.py"
         mailed.parent.mkdir(parents=True)
@@ -81,7 +81,7 @@ def as_student(folder: Path, student: str, shared: str) -> tuple[str, ...]:
     )
 
 
-def hand_in(folder: Path, student: str, code: str, shared: str, output: dict[str, str]) -> None:
+def work(folder: Path, student: str, code: str, shared: str, output: dict[str, str]) -> None:
     """List and fetch what was released, write *code* into the module, hand it in."""
     folder.mkdir()
     words = as_student(folder, student, shared)
@@ -181,13 +181,13 @@ def test_another_user_of_the_system_gets_the_feedback(
         run(student, "nbgrader", "fetch_feedback", STAGE, *course, shared)
 
     run(root, "nbgrader", "release_assignment", STAGE, shared)
-    handed_in = by_another_user(student, fetch_and_submit)
+    submitted = by_another_user(student, fetch_and_submit)
     run(root, "nbgrader", "collect", STAGE, shared)
     for command in ("autograde", "generate_feedback", "release_feedback"):
         run(root, "nbgrader", command, STAGE, *([shared] * (command == "release_feedback")))
     fetched = by_another_user(student, fetch_feedback)
     [page] = (student / STAGE / "feedback").glob("*/lab.html")
 
-    assert (handed_in, fetched) == (0, 0)
+    assert (submitted, fetched) == (0, 0)
     assert page.stat().st_uid == NOBODY
     assert "10.0 / 15.0" in page.read_text("utf-8")

@@ -26,7 +26,7 @@ from autograder.sandbox import protocol
 from autograder.sandbox.protocol import BadMessageError, Batch, Problem, Reply, Request, TensorValue
 from autograder.sandbox.tensors import DTYPES, decode, decode_tensor
 from autograder.submission.archive import open_archive, open_class_archive
-from autograder.submission.files import HandInFile, UnusableFile
+from autograder.submission.files import SubmittedFile, UnusableFile
 from autograder.submission.names import (
     MAX_STUDENT,
     StageResolver,
@@ -200,7 +200,7 @@ archives = damaged(st.lists(st.tuples(names, contents), max_size=5).map(zipped))
 @given(archives)
 def test_an_archive_is_read_or_refused(data: bytes):
     """No member is larger than the limit, points out of the archive, or raises another error."""
-    file = HandInFile(path=PurePosixPath("a.zip"), label="a.zip", read=lambda _limit: data)
+    file = SubmittedFile(path=PurePosixPath("a.zip"), label="a.zip", read=lambda _limit: data)
     with budget():
         files, faults = open_archive(file)
         for member in files:

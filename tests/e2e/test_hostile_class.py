@@ -70,10 +70,10 @@ def everybody(root: Path) -> list[str]:
 
 def test_everybody_has_a_grade(hostile: HostileClass):
     """No attack prevents the grading of its own student or of another."""
-    handed_in = {path.name for path in (hostile.root / "submitted").iterdir()}
+    submitted = {path.name for path in (hostile.root / "submitted").iterdir()}
 
-    assert set(everybody(hostile.root)) == handed_in | {"zip", "bea"}
-    assert {result.student for result in hostile.results.submissions} == handed_in | {"zip"}
+    assert set(everybody(hostile.root)) == submitted | {"zip", "bea"}
+    assert {result.student for result in hostile.results.submissions} == submitted | {"zip"}
 
 
 def test_nobody_earns_what_is_not_theirs(hostile: HostileClass):

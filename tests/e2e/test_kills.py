@@ -26,11 +26,11 @@ def scene(tmp_path: Path) -> Scene:
     """A class of the tiny course: right, wrong and crashing submissions."""
     write_files(tmp_path / "course", course_files((STAGE,)))
     texts = (SOLUTION, "def double(x):\n    return x + x\n", "import os\nos._exit(3)\n")
-    hand_ins = {
+    works = {
         f"s{number}/{STAGE}/tiny.py": f"{SLOW}{texts[number % len(texts)]}\n# {number}\n"
         for number in range(STUDENTS)
     }
-    write_files(tmp_path / "class", hand_ins)
+    write_files(tmp_path / "class", works)
     home = tmp_path / "home"
     home.mkdir()
     for folder in (home, *home.parents[:3]):  # a worker passes through them

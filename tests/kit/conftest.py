@@ -60,12 +60,12 @@ def tiny(write_course: WriteCourse) -> Course:
 def submit() -> Submit:
     """Hand in text as a student's module, or several texts as the cells of a notebook."""
 
-    def hand_in(*cells: str, student: str = "alice", stage: str = "01_tiny") -> Submission:
+    def work(*cells: str, student: str = "alice", stage: str = "01_tiny") -> Submission:
         kind = "module" if len(cells) == 1 else "notebook"
         code = Code(kind=kind, cells=tuple(cell.encode() for cell in cells), label="tiny.py")
         return Submission(student=student, stage=stage, code=code)
 
-    return hand_in
+    return work
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from tests.factories import (
     POINTS,
     SOLUTION,
     STAGE,
-    HandIn,
     Made,
+    StudentWork,
     WriteBook,
     WriteLab,
     ask_alembic_once,
@@ -101,7 +101,7 @@ def answered(released: dict[str, Any]) -> Callable[..., bytes]:
 
 
 @pytest.fixture
-def hand_in() -> HandIn:
+def work() -> StudentWork:
     """Hand in a module, a lab and a timestamp, each as bytes or not at all."""
 
     def make(
@@ -131,11 +131,11 @@ def graded() -> Made:
 
 
 @pytest.fixture
-def write(course: Course, hand_in: HandIn) -> WriteBook:
+def write(course: Course, work: StudentWork) -> WriteBook:
     """Write results into the gradebook; every submission that is not given is the solution."""
 
     def write_all(*results: SubmissionResult, **given: Submission) -> Written:
-        submissions = [given.get(item.student) or hand_in(item.student) for item in results]
+        submissions = [given.get(item.student) or work(item.student) for item in results]
         return Writer(course, submissions).write(submissions, results)
 
     return write_all

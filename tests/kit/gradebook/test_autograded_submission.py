@@ -10,16 +10,16 @@ import pytest
 from autograder.course import Course
 from autograder.results import Status
 from autograder.submission import Submission
-from autograder.submission.files import HandInFile, UnusableFile
+from autograder.submission.files import SubmittedFile, UnusableFile
 from tests.factories import (
     CELLS,
     POINTS,
     SCHEME,
     STAGE,
     TASK,
-    HandIn,
     Made,
     Row,
+    StudentWork,
     WriteBook,
     WriteLab,
     autograded,
@@ -80,10 +80,10 @@ def test_a_failure_of_the_grader_keeps_the_older_grade(
     assert (dump(course.root), autograded(course.root)) == before
 
 
-def test_nothing_to_grade_is_0_everywhere(course: Course, write: WriteBook, hand_in: HandIn):
+def test_nothing_to_grade_is_0_everywhere(course: Course, write: WriteBook, work: StudentWork):
     """The lab says why."""
     message = "No tiny.py was handed in: it is empty."
-    empty = hand_in(module=None, problem=message)
+    empty = work(module=None, problem=message)
     result = record("ada", (), status=Status.UNREADABLE, message=message)
     write(result, ada=empty)
 
@@ -100,10 +100,10 @@ def test_nothing_to_grade_is_0_everywhere(course: Course, write: WriteBook, hand
     ],
 )
 def test_a_module_counts_without_a_readable_lab(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, data: bytes | None, says: str
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, data: bytes | None, says: str
 ):
     """Its points count; written answers are missing, and the lab says so."""
-    write(graded(double=2.5), ada=hand_in(lab=data))
+    write(graded(double=2.5), ada=work(lab=data))
     lab = lab_of(course.root)
 
     assert {name: row.auto for name, row in rows(course.root).items()} == {
@@ -114,7 +114,7 @@ def test_a_module_counts_without_a_readable_lab(
 
 
 def test_a_lab_that_can_not_be_opened_is_missing(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn
+    course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
     """For a link, a device, or a file without rights, the lab shows the reason."""
 
@@ -122,8 +122,8 @@ def test_a_lab_that_can_not_be_opened_is_missing(
         msg = "lab.ipynb is a link and was not opened."
         raise UnusableFile(msg)
 
-    linked = HandInFile(path=Path("lab.ipynb"), label="lab.ipynb", read=refuse)
-    written = write(graded(), ada=hand_in().__class__(**fields_of(hand_in(), lab=linked)))
+    linked = SubmittedFile(path=Path("lab.ipynb"), label="lab.ipynb", read=refuse)
+    written = write(graded(), ada=work().__class__(**fields_of(work(), lab=linked)))
 
     assert written.faults == ()
     assert "lab.ipynb is a link and was not opened." in output_texts(lab_of(course.root))
@@ -135,11 +135,11 @@ def fields_of(submission: Submission, **changed: object) -> dict:
 
 
 def test_only_the_instructor_sees_the_mark_scheme(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable
 ):
     """Formgrader shows it with the answer; the student's lab does not have it."""
     handed = answered(why="x")
-    write(graded(), ada=hand_in(lab=handed))
+    write(graded(), ada=work(lab=handed))
 
     assert SCHEME in json.dumps(lab_of(course.root))
     assert SCHEME.encode() not in handed
@@ -160,12 +160,12 @@ def test_a_suite_that_changed_under_its_lab_says_what_to_do(write: WriteBook, gr
     ],
 )
 def test_a_task_waits_if_there_is_a_notebook(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, write_lab: WriteLab,
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, write_lab: WriteLab,
     answered: Callable, *, with_lab: bool, row: Row,
 ):  # fmt: skip
     """Its answer may be in any cell; without a notebook there is none."""
     write_lab(*CELLS, TASK)
-    write(graded(), ada=hand_in(lab=answered() if with_lab else None))
+    write(graded(), ada=work(lab=answered() if with_lab else None))
 
     assert rows(course.root)["draw"] == row
 
@@ -181,11 +181,11 @@ def test_a_task_waits_if_there_is_a_notebook(
     ],
 )
 def test_the_time_of_submission_is_kept(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn,
+    course: Course, write: WriteBook, graded: Made, work: StudentWork,
     stamp: bytes | None, kept: str | None,
 ):  # fmt: skip
     """A time that can't be read is ignored, and the submission is graded."""
-    written = write(graded(), ada=hand_in(stamp=stamp))
+    written = write(graded(), ada=work(stamp=stamp))
 
     assert written.faults == ()
     assert query(course.root, "select timestamp from submitted_assignment") == [(kept,)]
@@ -200,10 +200,10 @@ def test_the_time_of_submission_is_kept(
     ],
 )
 def test_the_secret_of_a_submission_is_carried(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn,
+    course: Course, write: WriteBook, graded: Made, work: StudentWork,
     secret: bytes | None, kept: bytes | None,
 ):  # fmt: skip
     """`nbgrader release_feedback` reads it as text."""
-    write(graded(), ada=hand_in(secret=file_of("submission_secret.txt", secret)))
+    write(graded(), ada=work(secret=file_of("submission_secret.txt", secret)))
 
     assert autograded(course.root).get("submission_secret.txt") == kept

@@ -125,7 +125,7 @@ def test_a_hand_in_that_two_claim_is_exit_code_1(packed: Packed, course: Course)
 
 @pytest.mark.usefixtures("lent_fork_server")
 @pytest.mark.parametrize("due", ["2026-11-20 23:00:00 UTC", None])
-def test_canvas_marks_become_late_hand_ins(packed: Packed, course: Course, due: str | None):
+def test_canvas_marks_become_late_submissions(packed: Packed, course: Course, due: str | None):
     """Straight from the download, too; without a due date the command says what to do."""
     with NbgraderSetup.of_course(course).gradebook() as book:
         book.update_or_create_assignment(STAGE, duedate=due)

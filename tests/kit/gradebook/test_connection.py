@@ -25,8 +25,8 @@ from tests.factories import (
     ROOT,
     SOLUTION,
     STAGE,
-    HandIn,
     Made,
+    StudentWork,
     WriteBook,
     add_settings,
     rows,
@@ -73,12 +73,12 @@ def test_a_file_that_is_no_gradebook_is_reported(
         pytest.param('c.AssignLatePenalties.plugin_class = "pathlib.Path"\n', id="no-plugin"),
     ],
 )
-def test_unusable_settings_are_reported(course: Course, hand_in: HandIn, more: str):
+def test_unusable_settings_are_reported(course: Course, work: StudentWork, more: str):
     """The message names the file, before anything is graded."""
     add_settings(course, more)
 
     with pytest.raises(UsageError, match=r"nbgrader_config\.py can't be used: "):
-        Writer(course, [hand_in()])
+        Writer(course, [work()])
 
 
 def test_a_course_without_settings_has_ours(course: Course, write: WriteBook, graded: Made):
@@ -91,11 +91,11 @@ def test_a_course_without_settings_has_ours(course: Course, write: WriteBook, gr
 
 def test_an_instructors_settings_win(course: Course):
     """They follow ours in nbgrader_config.py."""
-    more = "c.CourseDirectory.submitted_directory = 'handed_in'\nc.Autograde.force = True\n"
+    more = "c.CourseDirectory.submitted_directory = 'submitted'\nc.Autograde.force = True\n"
     add_settings(course, more)
     setup = NbgraderSetup.of_course(course)
 
-    assert setup.coursedir.submitted_directory == "handed_in"
+    assert setup.coursedir.submitted_directory == "submitted"
     assert setup.config.Autograde.force is True
     assert setup.autograded("ada", "01_tiny") == course.root / "autograded/ada/01_tiny"
 

@@ -9,17 +9,17 @@ import pytest
 from autograder.course import Course
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.feedback_cells import ShortenFeedback
-from tests.factories import SOLUTION, STAGE, TOUR, HandIn, Made, WriteBook, cell
+from tests.factories import SOLUTION, STAGE, TOUR, Made, StudentWork, WriteBook, cell
 
 Shorten = Callable[..., list[str]]
 
 
 @pytest.fixture
-def shorten(course: Course, graded: Made, hand_in: HandIn, write: WriteBook) -> Shorten:
+def shorten(course: Course, graded: Made, work: StudentWork, write: WriteBook) -> Shorten:
     """Grade ada with a lab; return the texts of the cells that her page keeps."""
 
     def run(lab: bytes, stage: str = STAGE) -> list[str]:
-        write(graded(), ada=hand_in(lab=lab))
+        write(graded(), ada=work(lab=lab))
         setup = NbgraderSetup.of_course(course)
         notebook = nbformat.read(setup.autograded("ada", STAGE) / "lab.ipynb", as_version=4)
         step = ShortenFeedback(config=setup.config)

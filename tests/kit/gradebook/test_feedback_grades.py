@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from tests.factories import CONFIG, STAGE, HandIn, Made, WriteBook, WriteLab, query
+from tests.factories import CONFIG, STAGE, Made, StudentWork, WriteBook, WriteLab, query
 from tests.kit.commands import run
 
 
@@ -22,10 +22,10 @@ def generate(root: Path) -> list[str]:
 
 
 def test_answers_that_wait_are_named(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, answered
 ):
     """The page shows them without points, until they are graded by hand."""
-    write(graded("ada"), graded("bob"), ada=hand_in(lab=answered(why="Since x + x.")))
+    write(graded("ada"), graded("bob"), ada=work(lab=answered(why="Since x + x.")))
     early = generate(course.root)
     query(course.root, "update grade set manual_score = 2 where auto_score is null")
 

@@ -16,7 +16,7 @@ from autograder.gradebook.grade_export import (
     names_of_gradebook,
     with_zeros,
 )
-from tests.factories import STAGE, HandIn, Made, WriteBook, query
+from tests.factories import STAGE, Made, StudentWork, WriteBook, query
 from tests.kit.commands import run
 
 Exported = Callable[..., list[dict[str, str]]]
@@ -53,14 +53,14 @@ def exported(course: Course, tmp_path: Path) -> Exported:
 
 
 @pytest.fixture
-def class_(course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable):
+def class_(course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable):
     """Four students: late and by hand, waiting, without a notebook, and without anything."""
     query(course.root, "update assignment set duedate = '2026-11-01 10:00:00.000000'")
     more = "c.LateSubmissionPlugin.penalty_method = 'zero'\n"
     with (course.root / "nbgrader_config.py").open("a", encoding="utf-8") as settings:
         settings.write(more)
-    late = hand_in("ada", stamp=b"2026-11-01 12:00:00 UTC")
-    waiting = hand_in("bob", lab=answered(why="Because.", sketch="x = 1"))
+    late = work("ada", stamp=b"2026-11-01 12:00:00 UTC")
+    waiting = work("bob", lab=answered(why="Because.", sketch="x = 1"))
     write(graded("ada", double=2.5), graded("bob", Scale=0.1), graded("cy"), ada=late, bob=waiting)
     query(course.root, "update grade set manual_score = 3.3, extra_credit = 0.2 where auto_score=0")
     query(course.root, "insert into student (id, lms_user_id) values ('dora', '7')")

@@ -14,9 +14,9 @@ from tests.factories import (
     POINTS,
     STAGE,
     TASK,
-    HandIn,
     Made,
     Row,
+    StudentWork,
     WriteBook,
     WriteLab,
     cell,
@@ -110,10 +110,10 @@ def test_other_cells_are_accepted_without_submissions(
     assert set(rows(course.root)) == {"double", "Scale", "why", "how"}
 
 
-def test_stages_are_registered_in_a_new_gradebook(course: Course, hand_in: HandIn):
+def test_stages_are_registered_in_a_new_gradebook(course: Course, work: StudentWork):
     """The writer reports once which ones are new."""
     (course.root / "gradebook.db").unlink()
-    first, again = Writer(course, [hand_in()]), Writer(course, [hand_in()])
+    first, again = Writer(course, [work()]), Writer(course, [work()])
 
     assert (first.registered, again.registered) == ((STAGE,), ())
     assert max_scores(course.root) == {**POINTS, "why": 3.0, "sketch": 2.0}

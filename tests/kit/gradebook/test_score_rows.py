@@ -13,7 +13,17 @@ from nbgrader.preprocessors import AssignLatePenalties, SaveAutoGrades
 
 from autograder.course import Course
 from autograder.gradebook.score_rows import parse_timestamp
-from tests.factories import LATE, STAGE, HandIn, Made, Row, WriteBook, add_settings, query, rows
+from tests.factories import (
+    LATE,
+    STAGE,
+    Made,
+    Row,
+    StudentWork,
+    WriteBook,
+    add_settings,
+    query,
+    rows,
+)
 
 GIVEN_BY_HAND = "update grade set manual_score = ?, extra_credit = ? where cell_id = ?"
 
@@ -32,11 +42,11 @@ def cell_id(root: Path, name: str, kind: str = "GradeCell") -> str:
 
 
 def test_checks_have_their_points_and_answers_wait(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable
 ):
     """As in nbgrader, an answer without an automatic score waits to be graded by hand."""
     lab = answered(why="Since x + x.", sketch="x = 1")
-    written = write(graded(double=2.5), ada=hand_in(lab=lab))
+    written = write(graded(double=2.5), ada=work(lab=lab))
 
     assert (written.submissions, written.faults) == (1, ())
     assert rows(course.root) == {
@@ -48,10 +58,10 @@ def test_checks_have_their_points_and_answers_wait(
 
 
 def test_a_blank_answer_is_0_and_does_not_wait(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable
 ):
     """Its comment is nbgrader's."""
-    write(graded(), ada=hand_in(lab=answered(sketch="x = 1")))
+    write(graded(), ada=work(lab=answered(sketch="x = 1")))
     comments = query(
         course.root,
         "select base_cell.name, auto_comment from comment join base_cell"
@@ -63,10 +73,10 @@ def test_a_blank_answer_is_0_and_does_not_wait(
 
 
 def test_answers_are_graded_as_nbgrader_grades_them(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable, book
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable, book
 ):
     """The step of nbgrader itself, run on the written notebook, changes no row of an answer."""
-    write(graded(), ada=hand_in(lab=answered(sketch="x = 1")))
+    write(graded(), ada=work(lab=answered(sketch="x = 1")))
     before = rows(course.root)
     path = course.root / "autograded" / "ada" / STAGE / "lab.ipynb"
     facts = {"notebook": "lab", "assignment": STAGE, "student": "ada"}
@@ -164,10 +174,10 @@ def test_a_timestamp_with_an_unknown_zone_gives_no_warning():
     assert parse_timestamp("2026-11-01 10:00:00 B") == expected
 
 
-def test_an_earlier_time_stays(course: Course, write: WriteBook, graded: Made, hand_in: HandIn):
+def test_an_earlier_time_stays(course: Course, write: WriteBook, graded: Made, work: StudentWork):
     """It does so if the next submission has none."""
-    write(graded(), ada=hand_in(stamp=LATE))
-    write(graded(), ada=hand_in(stamp=b"soon"))
+    write(graded(), ada=work(stamp=LATE))
+    write(graded(), ada=work(stamp=b"soon"))
 
     assert query(course.root, "select timestamp from submitted_assignment") == [
         ("2026-11-01 12:00:00.000000",)
@@ -222,12 +232,12 @@ def penalties(root: Path) -> dict[str, float | None]:
     ],
 )
 def test_lateness_costs_what_the_plugin_says(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn,
+    course: Course, write: WriteBook, graded: Made, work: StudentWork,
     more: str, stamp: bytes | None, penalty: float | None,
 ):  # fmt: skip
     """The plugin is nbgrader's or one of nbgrader_config.py; points limit the penalty."""
     add_settings(course, more)
-    write(graded(double=2.5), ada=hand_in(stamp=stamp))
+    write(graded(double=2.5), ada=work(stamp=stamp))
 
     assert penalties(course.root) == {"ada": penalty}
 
@@ -237,11 +247,11 @@ def test_lateness_costs_what_the_plugin_says(
     "body", ["raise KeyError(student_id)", "return 'all of it'", "return [1]", "1 / 0"]
 )
 def test_a_failing_plugin_is_reported(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, body: str
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, body: str
 ):
     """Nothing is written for the late student; the other is written."""
     add_settings(course, PLUGIN.format(body=body))
-    written = write(graded("ada"), graded("bob"), ada=hand_in("ada", stamp=LATE))
+    written = write(graded("ada"), graded("bob"), ada=work("ada", stamp=LATE))
 
     assert written.submissions == 1
     assert "The late plugin Late failed: " in written.faults[0]
@@ -250,26 +260,28 @@ def test_a_failing_plugin_is_reported(
 
 @pytest.mark.usefixtures("due")
 def test_an_extension_removes_the_penalty(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn
+    course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
     """It does so at the next grading, as in nbgrader."""
     add_settings(course, ZERO)
-    write(graded(), ada=hand_in(stamp=LATE))
+    write(graded(), ada=work(stamp=LATE))
     before = penalties(course.root)
     with Gradebook(f"sqlite:///{course.root / 'gradebook.db'}", course.id) as book:
         book.grant_extension(STAGE, "ada", hours=3)
-    write(graded(), ada=hand_in(stamp=LATE))
+    write(graded(), ada=work(stamp=LATE))
 
     assert (before, penalties(course.root)) == ({"ada": 10.0}, {"ada": None})
 
 
 @pytest.mark.usefixtures("due")
-def test_the_penalty_is_nbgraders(course: Course, write: WriteBook, graded: Made, hand_in: HandIn):
+def test_the_penalty_is_nbgraders(
+    course: Course, write: WriteBook, graded: Made, work: StudentWork
+):
     """The step of nbgrader itself finds the same; manual scores and extra credit count."""
     add_settings(course, ZERO)
-    write(graded(double=2.5), ada=hand_in(stamp=LATE))
+    write(graded(double=2.5), ada=work(stamp=LATE))
     query(course.root, "update grade set manual_score = 1, extra_credit = 0.5")
-    write(graded(double=2.5), ada=hand_in(stamp=LATE))
+    write(graded(double=2.5), ada=work(stamp=LATE))
     ours = penalties(course.root)
     facts = {"notebook": "lab", "assignment": STAGE, "student": "ada"}
     url = f"sqlite:///{course.root / 'gradebook.db'}"
@@ -290,37 +302,44 @@ def test_the_penalty_is_nbgraders(course: Course, write: WriteBook, graded: Made
     ],
 )
 def test_a_manual_score_is_reviewed_again_if_the_answer_changed(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered, again, *, waits: bool
+    course: Course,
+    write: WriteBook,
+    graded: Made,
+    work: StudentWork,
+    answered,
+    again,
+    *,
+    waits: bool,
 ):
     """A new grade for the code is no reason to read the same words once more."""
-    write(graded(double=0), ada=hand_in(lab=answered(why="Since x + x.")))
+    write(graded(double=0), ada=work(lab=answered(why="Since x + x.")))
     by_hand = "update grade set manual_score = 2, needs_manual_grade = 0 where cell_id = ?"
     query(course.root, by_hand, cell_id(course.root, "why"))
-    write(graded(double=5), ada=hand_in(lab=answered(**again)))
+    write(graded(double=5), ada=work(lab=answered(**again)))
 
     assert rows(course.root)["why"] == Row(None, 2.0, None, waits=waits)
 
 
 def test_a_review_that_is_due_stays_due(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, answered
 ):
     """Grading once more does not forget that the text has changed."""
-    write(graded(), ada=hand_in(lab=answered(why="Since x + x.")))
+    write(graded(), ada=work(lab=answered(why="Since x + x.")))
     by_hand = "update grade set manual_score = 2, needs_manual_grade = 1 where cell_id = ?"
     query(course.root, by_hand, cell_id(course.root, "why"))
-    write(graded(), ada=hand_in(lab=answered(why="Since x + x.")))
+    write(graded(), ada=work(lab=answered(why="Since x + x.")))
 
     assert rows(course.root)["why"].waits
 
 
 def test_other_code_is_reviewed_although_it_earns_the_same(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn
+    course: Course, write: WriteBook, graded: Made, work: StudentWork
 ):
     """A manual score of an exercise was given to the code that was read."""
     write(graded())
     query(course.root, "update grade set manual_score = 4, needs_manual_grade = 0")
     write(graded())
     before = rows(course.root)["double"].waits
-    write(graded(), ada=hand_in(module=b"def double(x):\n    return x + x\n"))
+    write(graded(), ada=work(module=b"def double(x):\n    return x + x\n"))
 
     assert (before, rows(course.root)["double"].waits) == (False, True)

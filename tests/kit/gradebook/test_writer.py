@@ -16,8 +16,8 @@ from tests.factories import (
     LATE,
     SOLUTION,
     STAGE,
-    HandIn,
     Made,
+    StudentWork,
     WriteBook,
     WriteLab,
     add_settings,
@@ -60,10 +60,10 @@ def test_each_student_is_one_commit(write: WriteBook, graded: Made, commits: lis
 
 
 def test_formgrader_gets_feedback_module_and_time(
-    course: Course, write: WriteBook, graded: Made, hand_in: HandIn, answered: Callable
+    course: Course, write: WriteBook, graded: Made, work: StudentWork, answered: Callable
 ):
     """It gets a valid notebook in read-only files, and nothing else."""
-    handed = hand_in(lab=answered(why="Since x + x."), stamp=LATE + b"\n")
+    handed = work(lab=answered(why="Since x + x."), stamp=LATE + b"\n")
     write(graded(double=2.5), ada=handed)
     files, lab = autograded(course.root), lab_of(course.root)
 
@@ -96,9 +96,9 @@ def test_grading_again_changes_nothing(course: Course, write: WriteBook, graded:
     assert (dump(course.root), autograded(course.root)) == before
 
 
-def test_a_submission_of_no_stage_is_a_fault(write: WriteBook, hand_in: HandIn, graded: Made):
+def test_a_submission_of_no_stage_is_a_fault(write: WriteBook, work: StudentWork, graded: Made):
     """Its problem is reported, and others are written."""
-    lost = hand_in(stage="", module=None, problem="Nothing to grade: it is empty.")
+    lost = work(stage="", module=None, problem="Nothing to grade: it is empty.")
     nothing = record("ada", (), stage="", status=Status.UNREADABLE)
 
     assert write(nothing, graded("bob"), ada=lost).faults == (
@@ -115,12 +115,12 @@ def test_duplicates_are_rejected(course: Course, graded: Made, write: WriteBook)
     assert rows(course.root) == {}
 
 
-def test_a_stage_without_a_lab_is_refused_before_the_grading(course: Course, hand_in: HandIn):
+def test_a_stage_without_a_lab_is_refused_before_the_grading(course: Course, work: StudentWork):
     """Its points would have no cells."""
     course.stage(STAGE).lab.unlink()
 
     with pytest.raises(CourseError, match="is missing; nbgrader keeps the points"):
-        Writer(course, [hand_in()])
+        Writer(course, [work()])
 
 
 def test_the_gradebook_has_one_course(course: Course, write: WriteBook, graded: Made):
@@ -191,22 +191,22 @@ def test_grades_by_other_points_are_named(write: WriteBook, graded: Made, write_
 
 
 def test_a_gradebook_that_can_not_be_written_is_refused_before_grading(
-    course: Course, hand_in: HandIn
+    course: Course, work: StudentWork
 ):
     """The message names it; a grade would be lost."""
     address = f"sqlite:///file:{course.root / 'gradebook.db'}?mode=ro&uri=true"
     add_settings(course, f"c.CourseDirectory.db_url = {address!r}\n")
 
     with pytest.raises(UsageError, match="readonly database"):
-        Writer(course, [hand_in()])
+        Writer(course, [work()])
 
 
 def test_a_folder_that_can_not_be_written_is_refused_before_grading(
-    course: Course, hand_in: HandIn
+    course: Course, work: StudentWork
 ):
     """A file is where the folder of autograded notebooks should be."""
     (course.root / "autograded").rmdir()
     (course.root / "autograded").write_text("", "utf-8")
 
     with pytest.raises(UsageError, match=r"autograded can't be written: .* Nothing was graded"):
-        Writer(course, [hand_in()])
+        Writer(course, [work()])

@@ -99,7 +99,7 @@ def test_an_only_entry_that_nothing_confirms_is_not_collected(download: Download
     assert submitted(course) == {}
 
 
-def test_an_only_entry_may_be_what_one_student_handed_in(download: Download, course: Course):
+def test_an_only_entry_may_be_what_one_student_submitted(download: Download, course: Course):
     """The option says so."""
     packed = archive({"a" + MODULE: b"1", "b_1202_89_tiny.py": b"2"})
     download({"mallory.zip": packed}, "--BoundedExtractor.unwrap=False")

@@ -67,7 +67,7 @@ def test_a_stage_that_is_not_built_says_so(tiny: Course):
         find_target("1", tiny.root)
 
 
-def hand_in(folder: Path, text: str) -> None:
+def work(folder: Path, text: str) -> None:
     """Write *text* as the student's module."""
     (folder / "self_attention.py").write_text(text, "utf-8")
 
@@ -89,7 +89,7 @@ def test_an_untouched_stub_has_everything_left_to_do(check, handed_out):
 
 def test_right_answers_complete_the_stage(check, handed_out, solution):
     """Exit code 0, and it is said which suite ran and which did not."""
-    hand_in(handed_out, solution)
+    work(handed_out, solution)
     result = check(handed_out)
 
     assert result.exit_code == 0, result.output
@@ -103,7 +103,7 @@ def test_right_answers_complete_the_stage(check, handed_out, solution):
 def test_a_kind_of_mistake_is_named_without_the_course(check, handed_out, solution):
     """No misconception of the stage draws narrow weights; the kit's own kinds of mistake do."""
     narrow = solution.replace("torch.randn(shape)", "torch.randn(*shape).mul(0.02)")
-    hand_in(handed_out, narrow)
+    work(handed_out, narrow)
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
@@ -113,7 +113,7 @@ def test_a_kind_of_mistake_is_named_without_the_course(check, handed_out, soluti
 
 def test_an_exception_of_a_kind_is_named_without_the_course(check, handed_out, solution):
     """What it means comes first, then the kinds of mistake that end in it."""
-    hand_in(handed_out, solution.replace("queries @ keys.T", "queries @ keys"))
+    work(handed_out, solution.replace("queries @ keys.T", "queries @ keys"))
     result = check(handed_out)
 
     said = " ".join(result.output.split())
@@ -130,7 +130,7 @@ def test_a_clone_offers_its_hidden_suite(check, pytestconfig):
 
 def test_a_known_mistake_is_named_without_the_bank(check, handed_out, solution, pytestconfig):
     """Fingerprints identify it: sentence, message, name, explanation, question, numbers."""
-    hand_in(handed_out, not_scaled(pytestconfig.rootpath, solution))
+    work(handed_out, not_scaled(pytestconfig.rootpath, solution))
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
@@ -145,7 +145,7 @@ def test_what_the_code_printed_and_raised_is_shown(check, handed_out, solution):
     """What it printed stands below the check that did not pass, the import's once above all."""
     wrong = solution.replace("import torch\n", "import torch\nprint('imported')\n", 1)
     wrong = wrong.replace("return weights @ values", "print('w', 7)\n        1 / 0", 1)
-    hand_in(handed_out, wrong)
+    work(handed_out, wrong)
     result = check(handed_out)
 
     assert result.output.count("Printed when your file was imported:\n  imported\n") == 1
@@ -156,7 +156,7 @@ def test_what_the_code_printed_and_raised_is_shown(check, handed_out, solution):
 
 def test_what_right_code_printed_is_not_shown(check, handed_out, solution):
     """There is nothing to look for."""
-    hand_in(handed_out, solution + "\nprint('imported')\n")
+    work(handed_out, solution + "\nprint('imported')\n")
     result = check(handed_out)
 
     assert result.exit_code == 0, result.output
@@ -165,7 +165,7 @@ def test_what_right_code_printed_is_not_shown(check, handed_out, solution):
 
 def test_without_fingerprints_the_mistake_has_no_name(check, handed_out, solution, pytestconfig):
     """Nothing else is lost with a missing or broken file."""
-    hand_in(handed_out, not_scaled(pytestconfig.rootpath, solution))
+    work(handed_out, not_scaled(pytestconfig.rootpath, solution))
     (handed_out / "fingerprints.json").write_text('{"format_version": 2}')
     result = check(handed_out)
 
@@ -176,7 +176,7 @@ def test_without_fingerprints_the_mistake_has_no_name(check, handed_out, solutio
 
 def test_a_syntax_error_is_shown_once(check, handed_out):
     """The line is named, and no exercise could be checked."""
-    hand_in(handed_out, "def broken(\n")
+    work(handed_out, "def broken(\n")
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
@@ -186,7 +186,7 @@ def test_a_syntax_error_is_shown_once(check, handed_out):
 
 def test_what_is_missing_is_not_defined_yet(check, handed_out, solution):
     """A file that ends early lacks an exercise."""
-    hand_in(handed_out, solution.partition("class SelfAttention_v2")[0])
+    work(handed_out, solution.partition("class SelfAttention_v2")[0])
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
@@ -197,7 +197,7 @@ def test_what_is_missing_is_not_defined_yet(check, handed_out, solution):
 def test_an_answer_that_breaks_a_check_is_the_answers_fault(check, handed_out):
     """There is no solution to compare with; the answer is reported as unusable."""
     stub = (handed_out / "self_attention.py").read_text()
-    hand_in(handed_out, stub + "\nclass SelfAttentionV1:\n    def __init__(self, *a): ...\n")
+    work(handed_out, stub + "\nclass SelfAttentionV1:\n    def __init__(self, *a): ...\n")
     result = check(handed_out)
 
     assert result.exit_code == 1, result.output
@@ -208,7 +208,7 @@ def test_an_answer_that_breaks_a_check_is_the_answers_fault(check, handed_out):
 @pytest.mark.parametrize("columns", [24, 40, 200])
 def test_no_line_is_wider_than_the_terminal(check, handed_out, solution, monkeypatch, columns):
     """Tables that are too wide continue below; no number is cut."""
-    hand_in(handed_out, solution.replace(" / keys.shape[-1] ** 0.5", ""))
+    work(handed_out, solution.replace(" / keys.shape[-1] ** 0.5", ""))
     monkeypatch.setenv("COLUMNS", str(columns))
     result = check(handed_out)
 

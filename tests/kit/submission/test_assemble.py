@@ -23,7 +23,7 @@ def _submission(kind, *cells):
         pytest.param(_submission("module"), None, id="no-code"),
     ],
 )
-def test_has_a_module_where_one_was_handed_in(submission, module):
+def test_has_a_module_where_one_was_submitted(submission, module):
     """The cells of a notebook are no module."""
     assert submission.module == module
 
@@ -255,7 +255,7 @@ def lab(attention, notebook):
 
 
 @pytest.mark.parametrize("cell", ["", "x = 1", "print('hello')"])
-def test_says_first_that_the_lab_was_handed_in(collected, write, lab, class_, attention, cell):
+def test_says_first_that_the_lab_was_submitted(collected, write, lab, class_, attention, cell):
     """The likeliest slip: none of it is run, and the notebook is kept for its written answers."""
     write("alice/lab.ipynb", lab(cell))
 

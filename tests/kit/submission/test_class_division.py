@@ -38,7 +38,7 @@ def test_whoever_takes_anothers_name_is_set_aside(moodle):
     rows = [("11", "Ada Lovelace"), ("12", "Ada Lovelace"), ("13", "Eve Adams")]
     found = moodle(["Ada Lovelace_12", "Eve Adams_13"], rows, [ADA, EVE])
 
-    assert [one.student for one in found.hand_ins] == ["s2"]
+    assert [one.student for one in found.works] == ["s2"]
     assert found.set_aside[0].startswith(
         f"Ada Lovelace_12{FILE}: the worksheet has this name twice"
     )
@@ -49,7 +49,7 @@ def test_whoever_renames_between_two_downloads_is_set_aside(moodle):
     rows = [("11", "Ada Lovelace"), ("12", "Mallory")]
     found = moodle(["Ada Lovelace_12"], rows, [ADA])
 
-    assert len(found.hand_ins) == 0
+    assert len(found.works) == 0
     assert "participant 12 has another name in the worksheet" in found.set_aside[0]
 
 
@@ -57,7 +57,7 @@ def test_two_of_one_name_in_a_download_are_set_aside(moodle):
     """The roster knows one of them, and not which."""
     found = moodle(["Ada Lovelace_11", "Ada  LOVELACE_12", "Eve Adams_13"], (), [ADA, EVE])
 
-    assert [one.student for one in found.hand_ins] == ["s2"]
+    assert [one.student for one in found.works] == ["s2"]
     assert found.set_aside[0].startswith("s1: Ada  LOVELACE_12")
 
 
@@ -65,7 +65,7 @@ def test_two_of_one_name_keep_their_numbers_without_a_roster(moodle):
     """They are two students, and their ids say so."""
     found = moodle(["Ada L_11", "Ada L_12"], [("11", "Ada L"), ("12", "Ada L")])
 
-    assert [one.student for one in found.hand_ins] == ["Ada L_11", "Ada L_12"]
+    assert [one.student for one in found.works] == ["Ada L_11", "Ada L_12"]
     assert found.set_aside == ()
 
 
@@ -86,4 +86,4 @@ def test_the_list_of_hand_ins_can_be_cut(stages, write, class_):
     for name in ("a", "b", "c"):
         write(f"{name}/{MODULE}")
 
-    assert [one.student for one in find(class_, stages).hand_ins[1:]] == ["b", "c"]
+    assert [one.student for one in find(class_, stages).works[1:]] == ["b", "c"]

@@ -285,7 +285,7 @@ def test_the_first_marker_of_an_lms_counts(collected, write, class_, attention):
         pytest.param(["A_1_assignsubmission_file_x_2_assignsubmission_file_/a.py"], id="folder"),
     ],
 )
-def test_sets_aside_what_two_may_have_handed_in(stages, write, class_, names):
+def test_sets_aside_what_two_may_have_submitted(stages, write, class_, names):
     """Neither is graded, and both are named."""
     for name in [*names, names[0].replace("1", "3").replace("alice", "carol")]:
         write(name)
@@ -294,7 +294,7 @@ def test_sets_aside_what_two_may_have_handed_in(stages, write, class_, names):
 
     assert len(found.set_aside) >= 1
     assert all("Set aside, not graded" in sentence for sentence in found.set_aside)
-    assert not {"doe_1", "eve_1", "alice", "A_1"} & {item.student for item in found.hand_ins}
+    assert not {"doe_1", "eve_1", "alice", "A_1"} & {item.student for item in found.works}
 
 
 def test_a_roster_joins_a_download_with_the_course(stages, write, class_):
@@ -306,7 +306,7 @@ def test_a_roster_joins_a_download_with_the_course(stages, write, class_):
         class_, stages, options=FindOptions(roster=Roster((Person(student="s101", number="101"),)))
     )
 
-    assert [item.student for item in found.hand_ins] == ["roejohn_102", "s101"]
+    assert [item.student for item in found.works] == ["roejohn_102", "s101"]
     assert found.remarks == ("roejohn_102: not in the roster, so this id is used",)
 
 
@@ -330,7 +330,7 @@ def test_a_zip_that_is_named_itself_may_be_a_class(stages, write_zip, name, memb
     path = write_zip(name, dict.fromkeys(members, b"x"))
     students = [path.stem] if students == ["work"] else students
 
-    assert [item.student for item in find(path, stages).hand_ins] == students
+    assert [item.student for item in find(path, stages).works] == students
 
 
 CLASSES = [
@@ -362,7 +362,7 @@ def test_an_option_says_what_an_only_entry_is(stages, write_zip, class_, members
     """The class's download, or what the student handed in whose name it has."""
     write_zip("mallory.zip", dict.fromkeys(members, b"x"))
     found = find(class_, stages, options=FindOptions(unwrap=unwrap))
-    students = {item.student.partition("_")[0] for item in found.hand_ins}
+    students = {item.student.partition("_")[0] for item in found.works}
 
     assert ("mallory" in students) is not unwrap
     assert (students <= {"ada", "bob"}) is unwrap
@@ -389,7 +389,7 @@ def test_a_roster_says_what_an_only_entry_is(stages, write_zip, class_, members,
             find(class_, stages, options=options)
         return
 
-    assert {item.student for item in find(class_, stages, options=options).hand_ins} <= {*names}
+    assert {item.student for item in find(class_, stages, options=options).works} <= {*names}
 
 
 def test_an_only_folder_is_not_taken_for_the_class(stages, write, class_):
@@ -398,8 +398,8 @@ def test_an_only_folder_is_not_taken_for_the_class(stages, write, class_):
 
     with pytest.raises(UnclearOwnerError, match="mallory, the only entry of class"):
         find(class_, stages)
-    [hand_in] = find(class_, stages, options=FindOptions(unwrap=False)).hand_ins
-    assert hand_in.student == "mallory"
+    [work] = find(class_, stages, options=FindOptions(unwrap=False)).works
+    assert work.student == "mallory"
 
 
 def test_a_folder_around_everything_in_a_zip_is_an_only_entry(stages, write_zip):
@@ -408,8 +408,8 @@ def test_a_folder_around_everything_in_a_zip_is_an_only_entry(stages, write_zip)
 
     with pytest.raises(UnclearOwnerError, match=r"mallory, the only entry of all\.zip"):
         find(path, stages)
-    [hand_in] = find(path, stages, options=FindOptions(unwrap=False)).hand_ins
-    assert hand_in.student == "all"
+    [work] = find(path, stages, options=FindOptions(unwrap=False)).works
+    assert work.student == "all"
 
 
 def test_unwrapping_opens_whatever_the_only_entry_is(stages, write, write_zip, class_):
@@ -418,9 +418,9 @@ def test_unwrapping_opens_whatever_the_only_entry_is(stages, write, write_zip, c
     write("inner/bob/notes.txt")
     unwrap = FindOptions(unwrap=True)
 
-    assert [one.student for one in find(class_, stages, options=unwrap).hand_ins] == ["ada", "bob"]
+    assert [one.student for one in find(class_, stages, options=unwrap).works] == ["ada", "bob"]
     path = write_zip("z.zip", {"ada.zip": b""})
-    assert [one.student for one in find(path, stages, options=unwrap).hand_ins] == ["ada"]
+    assert [one.student for one in find(path, stages, options=unwrap).works] == ["ada"]
 
 
 def test_unwrapping_follows_no_link(stages, class_, tmp_path):
@@ -440,8 +440,8 @@ def test_a_zip_beside_those_of_others_is_no_class(stages, write_zip):
     with pytest.raises(UnclearOwnerError, match=r"mallory\.zip: a class, 2 students, and another"):
         find_all([ada, mallory], stages)
     places = find_all([ada, mallory], stages, options=FindOptions(unwrap=False))
-    assert [one.student for place in places for one in place.hand_ins] == ["ada", "mallory"]
-    assert [len(place.hand_ins) for place in find_all([mallory, mallory], stages)] == [2, 2]
+    assert [one.student for place in places for one in place.works] == ["ada", "mallory"]
+    assert [len(place.works) for place in find_all([mallory, mallory], stages)] == [2, 2]
 
 
 @pytest.mark.parametrize("below", ["", "02_self_attention"])
@@ -452,7 +452,7 @@ def test_all_in_a_folder_of_submitted_is_one_students(stages, write_zip, names, 
     for name in names:
         write_zip(str(folder / name), {MODULE: b""})
 
-    assert [one.student for one in find(folder, stages).hand_ins] == ["mallory"]
+    assert [one.student for one in find(folder, stages).works] == ["mallory"]
 
 
 def test_a_folder_or_zip_of_a_known_student_is_one_students(stages, write, write_zip, class_):
@@ -464,7 +464,7 @@ def test_a_folder_or_zip_of_a_known_student_is_one_students(stages, write, write
     options = FindOptions(roster=known)
 
     for path in (class_ / "mallory", class_ / "zips" / "mallory.zip", class_ / "zips"):
-        assert [one.student for one in find(path, stages, options=options).hand_ins] == ["s7"]
+        assert [one.student for one in find(path, stages, options=options).works] == ["s7"]
 
 
 def test_one_name_of_an_lms_joins_nobody_with_another(stages, write, write_zip, class_):
@@ -474,7 +474,7 @@ def test_one_name_of_an_lms_joins_nobody_with_another(stages, write, write_zip, 
     write("mallory_1_7_x.py")
     found = find(class_, stages)
 
-    assert [one.student for one in found.hand_ins] == ["mallory_1"]
+    assert [one.student for one in found.works] == ["mallory_1"]
     assert found.set_aside[0].startswith("ada: ada.py, ada.zip claim one student.")
 
 
@@ -506,7 +506,7 @@ def test_sets_a_class_within_a_class_aside(stages, write, write_zip, class_):
 
     found = find(class_, stages)
 
-    assert [item.student for item in found.hand_ins] == ["ada"]
+    assert [item.student for item in found.works] == ["ada"]
     assert found.set_aside[0].startswith("section.zip: this is a class of its own.")
 
 
@@ -517,7 +517,7 @@ def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
 
     found = find(class_ / "downloaded" / "02_self_attention", stages)
 
-    assert [item.student for item in found.hand_ins] == ["a_1"]
+    assert [item.student for item in found.works] == ["a_1"]
     assert found.what == "archive: a download from Canvas, 1 student"
 
 
@@ -529,7 +529,7 @@ def test_a_folder_that_a_student_names_archive_is_no_download(stages, write, cla
         find(class_, stages)
     for unwrap, student in ((True, "ada_1"), (False, "archive")):
         found = find(class_, stages, options=FindOptions(unwrap=unwrap))
-        assert [one.student for one in found.hand_ins] == [student]
+        assert [one.student for one in found.works] == [student]
 
 
 def test_refuses_several_downloads(stages, write, class_):
@@ -613,9 +613,9 @@ def test_no_name_of_a_download_is_a_path(stages, write, class_, attention, name)
     """It would lead out of the folder into which the files are collected."""
     write(name)
 
-    [hand_in] = find(class_, stages, attention).hand_ins
+    [work] = find(class_, stages, attention).works
 
-    assert [str(file.path) for file in hand_in.originals] == [name]
+    assert [str(file.path) for file in work.originals] == [name]
 
 
 def test_follows_no_link_to_another_class(stages, class_, tmp_path):
@@ -624,9 +624,9 @@ def test_follows_no_link_to_another_class(stages, class_, tmp_path):
     (tmp_path / "other" / "a_1_7_self_attention.py").write_bytes(b"x")
     (class_ / "eve").symlink_to(tmp_path / "other")
 
-    [hand_in] = find(class_, stages).hand_ins
+    [work] = find(class_, stages).works
 
-    assert (hand_in.student, hand_in.files) == ("eve", ())
+    assert (work.student, work.files) == ("eve", ())
 
 
 def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attention):
@@ -646,7 +646,7 @@ def test_a_hand_in_is_opened_when_its_turn_comes(stages, write, class_, attentio
     found = find(class_, stages, attention)
     write("bob/notes.txt")
 
-    [bob] = found.hand_ins[1:]
+    [bob] = found.works[1:]
 
     assert [str(file.path) for file in bob.files] == [MODULE, "notes.txt"]
-    assert [item.student for item in found.hand_ins] == ["alice", "bob"]
+    assert [item.student for item in found.works] == ["alice", "bob"]

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from autograder.submission.archive import MAX_TOTAL, ArchiveBudget, open_archive
-from autograder.submission.files import HandInFile
+from autograder.submission.files import SubmittedFile
 from autograder.submission.place import MAX_DEPTH, MAX_ENTRIES, MAX_FAULTS, open_folder
 from tests.kit.submission.conftest import LINK
 
@@ -100,7 +100,7 @@ def test_what_an_archive_costs_is_subtracted_even_if_it_is_refused(write_zip):
 def test_archives_in_an_archive_are_bounded_together(write_zip):
     """Those of a packed class are read into memory, each of them."""
     data = write_zip("inner.zip", {"a.bin": bytes(1000)}).read_bytes()
-    file = HandInFile(path=PurePosixPath("a.zip"), label="a.zip", read=lambda _limit: data)
+    file = SubmittedFile(path=PurePosixPath("a.zip"), label="a.zip", read=lambda _limit: data)
     budget = ArchiveBudget()
     open_archive(file, budget)
 
