@@ -313,7 +313,7 @@ def read_toml(path: Path, kind: type[_Record]) -> _Record:
 
 
 def _read_stage_file(folder: Path) -> StageFile:
-    """Read ``stage.toml`` in *folder*, and the hints beside it."""
+    """Read ``stage.toml`` in *folder*, and the hints next to it."""
     file = read_toml(folder / STAGE_FILE, StageFile)
     path = folder / HINTS_FILE
     if not path.is_file():

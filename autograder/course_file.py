@@ -45,7 +45,7 @@ class Grading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A function or class that students write in the stage's module.
 
-    Its hints stand in ``hints.toml``, so that nobody reads all three by accident; or here.
+    Its hints are in ``hints.toml``, so that nobody reads all three by accident, or here.
     """
 
     name: str

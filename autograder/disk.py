@@ -45,7 +45,7 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
 
 class OwnedFolder:
-    """A temporary folder of this process and its forks; *remove* removes it, whatever it holds.
+    """A temporary folder of this process and its forks; *remove* removes it with all its contents.
 
     The kernel unlocks it with the last of these processes, however they end, so making one removes
     the folders of this user whose processes are gone. Others may pass through it, but not list it.

@@ -62,7 +62,7 @@ def _private_folder(limits: Limits) -> str:
     if private_folder.is_available():
         return f"submissions may write {limits.disk_mib} MiB and {limits.files} files, in memory"
     return (
-        "submissions can't write files: this system gives a process no mounts of its own "
+        "submissions can't write files: this system does not let a process mount "
         "(user namespaces); a line that saves a file costs itself"
     )
 

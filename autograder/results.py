@@ -118,7 +118,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """A documented tensor beside the student's, at most 8 by 8, digits as printed.
+    """A documented tensor next to the student's, at most 8 by 8, digits as printed.
 
     *rows* and *columns* name the tokens where an axis has one entry per token, else are empty.
     """

@@ -141,7 +141,7 @@ def _unreadable(file: object, error: OSError) -> UsageError:
 
 
 def _damaged(file: object, error: msgspec.MsgspecError) -> UsageError:
-    return UsageError(f"{file} is no record of `autograder grade --json`: {error}.")
+    return UsageError(f"{file} is not a record of `autograder grade --json`: {error}.")
 
 
 class ScoreChanges:
@@ -153,7 +153,7 @@ class ScoreChanges:
         self._named: list[tuple[str, str, float, float]] = []
 
     def add(self, student: str, stage: str, before: float | None, after: float | None) -> None:
-        """Compare two scores of *student* in *stage*; ``None`` is no score, and no change."""
+        """Compare two scores of *student* in *stage*; ``None`` means no score, or no change."""
         if before is None or after is None:
             return
         self._compared += 1

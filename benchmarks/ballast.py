@@ -144,7 +144,7 @@ def _print(name: str, run: Run) -> None:
 def _broken(alone: Run, together: Run) -> list[str]:
     """List the bounds that are broken."""
     broken = [
-        f"{student}: the record is another one beside ballast"
+        f"{student}: the record differs next to ballast"
         for student, record in alone.records.items()
         if together.records[student] != record
     ]

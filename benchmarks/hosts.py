@@ -1,7 +1,7 @@
 """Grades a class on several hosts and cuts one off: python -m benchmarks.hosts [SUBMISSIONS].
 
-Four network namespaces stand for four hosts, which a bridge in a fifth connects: the supervisor,
-the scheduler of dask, and two workers, each worker with a copy of the course of its own. That needs
+Four network namespaces represent four hosts, which a bridge in a fifth connects: the supervisor,
+the scheduler of dask, and two workers, each with its own copy of the course. That needs
 root, and iproute2. Each scene prints what happened; the benchmark fails if a record differs from
 that of one machine but for the times, or if something is accepted that must be refused.
 """
@@ -187,7 +187,7 @@ def _unencrypted(scene: Scene) -> None:
 
 
 def _encrypted(scene: Scene, alone: Graded) -> None:
-    """With keys of one authority, records are those of one machine, whatever is cut off."""
+    """With keys of one authority, records are those of one machine, with any host cut off."""
     some = int(CUT_AT * len(from_json(alone.record).submissions))
 
     def cut_off(host: str, run: Running) -> None:
@@ -227,7 +227,7 @@ def _same(what: str, graded: Graded, alone: Graded) -> None:
     print(f"{what}: the same records, {graded.seconds:.0f} s")
 
 
-def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # as in an assert
+def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # used like an assert
     if not holds:
         sys.exit(otherwise)
 

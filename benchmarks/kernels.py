@@ -1,7 +1,7 @@
 """Measures what other kernels change: python -m benchmarks.kernels [STAGE...].
 
 The right programs of a course, and its wrong ones in the public suite, run under several sets of
-torch's kernels, which stand for other processors. The first table has the largest difference of
+torch's kernels, which represent other processors. The first table has the largest difference of
 right results, relative to the scale of their tensor: `autograder.suite.noise` states the noise from
 it. The second one counts what wrong programs show: how much of it differs surely between two sets,
 or ends otherwise, and how much of that `release` recorded as decided, which must be none.

@@ -55,7 +55,7 @@ class Scene:
         return self.home / "out" / "results.json"
 
     def start(self) -> "subprocess.Popen[bytes]":
-        """Start a run, whose temporary files are in a folder of their own."""
+        """Start a run, whose temporary files are in a separate folder."""
         temporary = self.home / "tmp"
         self.record.parent.mkdir(exist_ok=True)
         temporary.mkdir(exist_ok=True)
@@ -182,7 +182,7 @@ def _count_left(seen: set[int]) -> int:
 
 
 def write_class(folder: Path, stage: str, count: int) -> Path:
-    """Write *count* hand-ins of *stage*: most are right, some are not, and some crash."""
+    """Write *count* submissions of *stage*: most are right, some are not, and some crash."""
     course = load(find_root(Path(__file__).parent))
     one = course.stage(stage)
     solution, stub = one.solution.read_text("utf-8"), one.stub.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""What the benchmarks share: processor times, and a JSON file beside each table.
+"""Measures processor time and writes a JSON file for each table of a benchmark.
 
 Processor time is compared and not time on a clock, because a machine has other work.
 """

@@ -3,7 +3,7 @@
 For each number of submissions, one run grades them, another regrades them with nothing changed, a
 third also writes the report, one exports the record in each format for a class, and one compares it
 with itself. A quick stub replaces the sandbox: it gives each submission the real result
-of another one of its kind, with a message of its own. Everything else is the command. The last
+of another one of its kind, with its own message. Everything else is the command. The last
 column says what one more submission takes, from the first number of submissions to the last one.
 
 With ``sandbox``, the first run grades in the sandbox, and each record is compared with that of a
@@ -94,7 +94,7 @@ def _measure_class(home: Path, count: int, *, in_sandbox: bool) -> list[Row]:
 
 
 def _run(known: object, *words: object) -> Measured:
-    """Run ``measure`` in a process of its own."""
+    """Run ``measure`` in a separate process."""
     course = () if "diff" in words else ("--course", find_root(Path(__file__).parent))
     command = [
         sys.executable,
@@ -132,7 +132,7 @@ def _peak_mib() -> float:
 
 
 def _quick(results: Sequence[SubmissionResult], one: Submission) -> SubmissionResult:
-    """Return the result of a submission of the same kind, with a message of its own."""
+    """Return the result of a submission of the same kind, with its own message."""
     number = _number(one)
     result = results[number % KINDS]
     message = f"{result.message} This is submission {number}."

@@ -1,10 +1,10 @@
 """Compares `nbgrader autograde` with this course's: python -m benchmarks.nbgrader_autograde [N].
 
-Grades the same class of N right submissions, each a module beside the lab notebook:
+Grades the same class of N right submissions, each a module next to the lab notebook:
 
 - without our preprocessors: nbgrader's kernel runs each lab. The grade cells give no
   points there, so this measures the lab only, for four students;
-- plain nbgrader: a bare notebook beside the module with four asserts; no lab, no plots, no hidden
+- plain nbgrader: a bare notebook next to the module with four asserts; no lab, no plots, no hidden
   suite, no sandbox;
 - `nbgrader autograde` with this course's configuration, and `autograder grade --gradebook`: the
   whole hidden suite, 37 checks, in the sandbox.

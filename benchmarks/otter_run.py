@@ -1,6 +1,6 @@
 """Compares `otter run` with this kit: python -m benchmarks.otter_run [SUBMISSIONS] [ROUNDS].
 
-Otter-Grader is installed at first use into an environment of its own (``build/benchmarks/peers``),
+Otter-Grader is installed at first use into a separate environment (``build/benchmarks/peers``),
 with the versions of ``constraints.txt``. Both grade the same right modules of stage 04:
 
 - ``otter run``, Otter's grader without containers, is one command for each submission;

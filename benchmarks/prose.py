@@ -16,13 +16,16 @@ from itertools import accumulate
 from pathlib import Path
 
 OWNERS = "its|their|his|her|my|your|our|one's"
+FUNCTION_WORDS = (
+    "and|as|at|but|by|for|from|if|in|is|of|on|or|so|that|to|when|where|which|with|without"
+)
 # The replacement, and a pattern. No habit has an exception: each pattern is written so that it
 # finds no literal meaning of its words.
 HABITS = (
-    ("fix", r"(\b|_)mend(s|ed|ing)?(\b|_)"),
+    ("fix", r"(\b|_)me[n]d(s|ed|ing)?(\b|_)"),
     ("again, reshaped", r"\banew\b"),
     ("next to, in addition to", r"\bbeside\b"),
-    ("submission, submit", r"\bhand(s|ed|ing)?[ -_]ins?\b"),
+    ("submission, submit", r"\bhand(s|ed|ing)?( it| them|)[ -_]ins?\b"),
     ("passed", r"\bhand(s|ed|ing)? (on|over)\b"),
     ("concatenated, built", r"\bput(s|ting)? together\b"),
     ("also, the reason itself", r"\blikewise\b"),
@@ -34,7 +37,7 @@ HABITS = (
     ("a noun: the student who, each", r"\b(who|what|which)(so)?ever\b"),
     (
         "its own, separate",
-        rf"\b(an?|one|no|any) (\w+ )?\w+ of ({OWNERS}) own\b|\bof ({OWNERS}) own(?! [a-z]| `|-)",
+        rf"\bof ({OWNERS}) own(?! [a-z]| `|-)|\bof ({OWNERS}) own ({FUNCTION_WORDS})\b",
     ),
     (
         "is not a",
@@ -45,7 +48,10 @@ HABITS = (
     ),
     ("the wrong, a different", r"\banother \w+( of \w+)? than\b"),
     ("different from", r"\bother(wise)? (\w+ )?than\b|\belse than\b"),
-    ("is in, appears", r"\b(stand|stands|stood|standing) (in|on|beside|next to|there|where|for)\b"),
+    (
+        "is in, appears",
+        r"\b(stand|stands|stood|standing) (in|on|besid[e]|next to|there|where|for)\b",
+    ),
     ("in total", r"\ball in all\b"),
     ("grade, grader", r"(?<![\"`])(\b|_)judg(e[sdr]?|ing|e?ment)(\b|_)"),
     ("correct, documented", r"\bworked (example|value|number|tensor|out)s?\b"),
@@ -54,7 +60,7 @@ HABITS = (
     ("about", r"\bsome (ten|dozen|hundred|thousand)\b"),
     ("cannot", r"\bcan not\b"),
     ("a sentence that stands alone", r'"""(Also|They|Then|Of|Neither|Nor|So|Not|But|And)\b'),
-    ("the reason", r"# (noqa: [\w, ]+ +)?(likewise|as (in|above|below|there))\b"),
+    ("the reason", r"# (noqa: [\w, ]+ +)?(likewis[e]|as (in|above|below|there))\b"),
 )
 PATTERNS = [(advice, re.compile(pattern, re.IGNORECASE)) for advice, pattern in HABITS]
 

@@ -1,6 +1,6 @@
 """Measures what one more submission of each stage costs: python -m benchmarks.stages [STAGE...].
 
-Right submissions are the solution; wrong ones are ten of the stage's misconceptions, each handed in
+Right submissions are the solution; wrong ones are ten of the stage's misconceptions, each submitted
 twice, of which the second time counts: the first one loads the wrong programs that it is compared
 with. One grading process, processor time of all processes of the run, isolation full.
 """

@@ -320,7 +320,7 @@ def unpack(content: bytes, folder: Path) -> None:
 
 
 def lay_out(root: Path, content: bytes, files: dict[str, bytes]) -> Path:
-    """Lay out *root* as the harness does for a student who handed in *files*."""
+    """Lay out *root* as the harness does for a student who submitted *files*."""
     unpack(content, root / "source")
     (root / "results").mkdir()
     for name, text in files.items():

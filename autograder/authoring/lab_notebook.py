@@ -82,7 +82,7 @@ def grade_cell_points(notebook: Notebook) -> dict[str, float]:
 def decode(data: bytes) -> Notebook:
     """Decode what ``encode`` wrote, without nbformat, which would check it again, slowly.
 
-    Raises ``ValueError`` for what is no JSON.
+    Raises ``ValueError`` for text that is not JSON.
     """
     notebook: Notebook = json.loads(data)
     for cell in notebook["cells"]:

@@ -55,7 +55,7 @@ grade:
 
 
 class NewCourse(NamedTuple):
-    """A course that was made, and the titles that stand for stages that its labs mention."""
+    """A new course, and the titles that its labs show in place of missing stages."""
 
     course: Course
     mentioned: tuple[str, ...]

@@ -59,7 +59,7 @@ from autograder.suite.compare import agrees
 @check("centered", points=10, layer="probe")
 def test_centers_each_token(student, reference, probe):
     """Each token loses the mean of its own features."""
-    x = probe.normal(5, 3)  # sizes that differ, so that an exchanged axis shows
+    x = probe.normal(5, 3)  # sizes that differ, so that a swapped axis shows
 
     agrees(student.call("centered", x), reference.call("centered", x), "The centered tokens")
 '''

@@ -75,7 +75,7 @@ def kept(course: Course) -> Iterator[str]:
     for path in edited_modules(course):
         yield (
             f"{path} was edited, so it stays as it is, and students must not receive it. "
-            "Move your code to a folder of your own (`autograder start`), "
+            "Move your code to your own folder (`autograder start`), "
             "then delete this file and run `autograder release`."
         )
 
@@ -97,7 +97,7 @@ def _known_digests(course: Course) -> dict[str, str]:
     """Return the digest of each stub that was built, by the name of its stage."""
     try:
         known: dict[str, str] = json.loads(_stub_digests(course).read_bytes())
-    except (OSError, ValueError):  # not built yet: whatever is there may be somebody's work
+    except (OSError, ValueError):  # not built yet: the file may be somebody's work
         return {}
     return known
 
@@ -178,7 +178,7 @@ def left_out(paths: Iterable[Path]) -> Iterator[str]:
 def leaks(course: Course) -> Iterator[str]:
     """Report each line of a stage's solution that is in a file for its students.
 
-    Edited modules are left out: a learner's own code is no leak, and ``kept`` reports them.
+    Edited modules are left out: a learner's own code is not a leak, and ``kept`` reports them.
     """
     edited = set(edited_modules(course))
     for stage in course.every_stage:

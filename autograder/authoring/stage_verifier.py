@@ -59,7 +59,7 @@ class StageVerifier:
         )
 
     def problems(self) -> Iterator[str]:
-        """Report what earns other points than it must, and misconceptions with a wrong name."""
+        """Report programs that earn the wrong points, and misconceptions with a wrong name."""
         yield from self.check_stub()
         yield from self.check_full_marks("the solution", self._solution.encode())
         for variant in self._variants:

@@ -82,7 +82,7 @@ def grade(  # noqa: PLR0913  # each is an option of the command
     With --json, each result is kept in FILE.journal at once: an interrupted run resumes
     where it stopped, and a regrade grades only what changed.
 
-    Exit code 0 when grading worked, whatever the grades; 1 when the grader itself failed somewhere,
+    Exit code 0 when grading worked, with any grades; 1 when the grader itself failed somewhere,
     when it could not write all of it, or when it is unclear whose a submission is: it is set aside,
     or nothing is graded if that holds for all; 2 when nothing could be graded.
     """

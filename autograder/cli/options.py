@@ -34,7 +34,7 @@ WorksheetOption = Annotated[
     Option(
         "--worksheet",
         metavar="FILE",
-        help="Moodle's grading worksheet: sets aside whoever has another name in it, as students "
+        help="Moodle's grading worksheet: sets aside students with a different name in it, as they "
         "may edit their names.",
     ),
 ]
@@ -43,7 +43,7 @@ UnwrapOption = Annotated[
     Option(
         "--unwrap/--no-unwrap",
         help="A folder's only entry, or a zip, is the class's download, or what one student "
-        "handed in (default: refuse an only entry that could be either).",
+        "submitted (default: refuse an only entry that could be either).",
     ),
 ]
 

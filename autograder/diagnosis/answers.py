@@ -115,7 +115,7 @@ class SampleTable:
 
 
 def tells(answer: Any) -> bool:
-    """Whether *answer* holds enough different finite numbers that agreement is no chance."""
+    """Whether *answer* holds enough different finite numbers to rule out chance."""
     match answer:
         case Tensor():
             numbers = answer.detach().flatten()
@@ -148,7 +148,7 @@ def is_raised(error: BaseException | None) -> bool:
 
 
 def same_answers(seen: Observation, solved: Observation) -> bool:
-    """Whether all answers are the solution's: the check failed for something beside them."""
+    """Whether all answers are the solution's: the check failed for another reason."""
     if len(seen.answers) > len(solved.answers):
         return False
     pairs = zip(seen.answers, solved.answers, strict=False)

@@ -2,7 +2,7 @@
 
 The proof is a replay. A right program, in which the one exercise uses the other, gets the mistake
 that was named in the other; where it then ends every failed check as the student's code did, the
-student's exercise adds no mistake of its own. Both diagnoses may fit such answers; it counts that
+student's exercise adds no mistake. Both diagnoses may fit such answers; it counts that
 the source uses the other exercise, which is read before any of it runs.
 
 Where the mistake has no name, or an exception hides what the exercise does, a stand-in takes the
@@ -210,7 +210,7 @@ class CarryForward:
     def _wrong_programs(
         self, exercise: str, mistakes: tuple[Misconception, ...]
     ) -> Iterator[Program]:
-        """Yield the programs in which *exercise* is right and stands on *mistakes*."""
+        """Yield the programs in which *exercise* is right and uses the exercises with *mistakes*."""
         for path, source in self._sources.items():
             program = Program(path, mistakes)
             uses_all = all(_uses(source, exercise, mistake.exercise) for mistake in mistakes)
@@ -341,7 +341,7 @@ def _shows_the_exercise(seen: Observation) -> bool:
 
 
 def _tells(answer: Any) -> bool:
-    """Whether *answer* holds numbers other than NaN or one constant, which any code could return.
+    """Whether *answer* holds more than NaN or one constant, which any code could return.
 
     Where a mistake makes everything NaN, the code above it may be anything.
     """

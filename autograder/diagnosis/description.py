@@ -23,7 +23,7 @@ PLACEHOLDERS: Final = frozenset(
 class PatternText(TextEntry, frozen=True):
     """The sentences about one pattern; it needs a *sentence* or *variants*.
 
-    *public* is the one beside hidden inputs; *from_solution* says that none is needed, because no
+    *public* is the one for hidden inputs; *from_solution* says that none is needed, because no
     word comes from the student's answer.
     """
 

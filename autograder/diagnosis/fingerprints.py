@@ -192,7 +192,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         }
 
     def is_right(self, check: str, seen: Shown) -> bool:
-        """Whether the answers are the solution's: *check* failed for something beside them."""
+        """Whether the answers are the solution's: *check* failed for another reason."""
         solved = self.solution(check)
         return len(seen.answers) <= len(solved) and is_same(
             seen.answers, solved[: len(seen.answers)]

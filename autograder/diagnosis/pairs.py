@@ -1,7 +1,7 @@
 """Finds two mistakes that together explain what no single one explains.
 
 Two are tried only where each of them passes what the code passed, a bounded number of them. What
-depends on the programs and on the form of the wrong answers alone is worked out once for the class.
+depends on the programs and on the form of the wrong answers alone is computed once for the class.
 """
 
 from collections import defaultdict

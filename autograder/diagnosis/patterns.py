@@ -1,7 +1,7 @@
 """Describes a wrong answer that no misconception explains.
 
 Each heuristic compares an answer with the expected one and returns a pattern only if certain.
-Beside a check with hidden inputs, a pattern has a sentence that was written before any answer came:
+For a check with hidden inputs, a pattern has a sentence that was written before any answer came:
 no number of a hidden input, and none that the code chose, can be in it.
 """
 

@@ -43,7 +43,7 @@ from autograder.suite.noise import Agreement, is_same
 from autograder.suite.problem_faults import fault_of
 from autograder.suite.student_proxy import RemoteModule, Student
 
-MAX_TABLES = 200  # of samples, each of at most some hundred programs
+MAX_TABLES = 200  # of samples, each of at most a few hundred programs
 ALL: frozenset[str] = frozenset()  # verbs, where all count
 UNCOMPARED = "new"  # a verb whose answer says nothing
 PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
@@ -147,7 +147,7 @@ class Programs:
         return {key: found for key, found in shown.items() if found}
 
     def _table(self, keys: tuple[Key, ...], script: Script, index: int) -> SampleTable:
-        """Return the samples of one answer of many programs, made once; a fault is no answer."""
+        """Return the samples of one answer of many programs, made once; a fault is not an answer."""
         name = keys, script.check, index
         if name not in self._tables:
             if len(self._tables) >= MAX_TABLES:
@@ -243,7 +243,7 @@ class Programs:
 
     @cached_property
     def _ranks(self) -> list[tuple[int, int]]:
-        """Of each program whether its kind is unlikely, and how many of this kind come before."""
+        """Rank each program: whether its kind is unlikely, and how many of this kind come before."""
         kinds = [one.kind for one in self.rewrites]
         return [(kind in UNLIKELY, kinds[:place].count(kind)) for place, kind in enumerate(kinds)]
 
@@ -279,7 +279,7 @@ class Programs:
                 code = self._exercise.compile(rewrites, self._solution.file)
                 source = lambda: f"{self._text}\n\n{self._exercise.text(rewrites)}\n"  # noqa: E731  # read later
                 self._channels[key] = self._solution.replacing(code, source)
-            except Exception as error:  # noqa: BLE001  # a rewrite that can't be imported is no mistake
+            except Exception as error:  # noqa: BLE001  # a rewrite that can't be imported is not a mistake
                 require_memory(error)
                 self._channels[key] = None
         return self._channels[key]
@@ -317,7 +317,7 @@ def rewrites_of(exercise: ExerciseCode, words: Words) -> list[Rewrite]:
 
 
 def _line(rewrite: Rewrite) -> int:
-    """Return the first line that *rewrite* changes: what comes first is to be mended first."""
+    """Return the first line that *rewrite* changes: the first line is fixed first."""
     return min(getattr(edit.site.node, "lineno", 0) for edit in rewrite.edits)
 
 

@@ -36,7 +36,7 @@ class FailedCheck(NamedTuple):
 
     *wrong* says that an answer was wrong, and not only what the code uses; *tells* that the answer
     has enough numbers to name a mistake. *raised* says that the code raised an exception or did not
-    end, which may be *specific*, or a refusal of its own (*refuses*); if it *broadcasts*, the sizes
+    end, which may be *specific*, or its own refusal (*refuses*); if it *broadcasts*, the sizes
     of two tensors do not fit in some step. Of any *fault* there is no answer to compare.
     """
 

@@ -47,7 +47,7 @@ _MUTED = re.compile(r"\s*(?:muted|manual posting.*)?\s*", re.IGNORECASE | re.DOT
 
 
 def canvas(grades: GradeTable, roster: bytes | None = None) -> ExportFile:
-    """Fill *roster*, which was exported from Canvas, or make a file of our own without names.
+    """Fill *roster*, which was exported from Canvas, or make a new file without names.
 
     Everything else in the roster stays as it is: other columns, excused students (``EX``), and
     the cells of students who have no grade here.
@@ -106,7 +106,7 @@ def _roster_rows(table: CsvTable) -> list[RosterRow]:
 
 
 def _new_rows(grades: GradeTable) -> Iterator[list[str]]:
-    """Yield a file of our own students, as Canvas would export it."""
+    """Yield a file of the graded students, as Canvas would export it."""
     graded = grades.graded
     yield [*_INFO, *(csv_text(stage.title, _MAX_TITLE) for stage in graded)]
     yield _row([f"    {POINTS}", "", "", ""], [stage.max_score for stage in graded])

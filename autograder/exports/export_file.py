@@ -119,7 +119,9 @@ def csv_id(value: str) -> str:
 def is_formula(value: str) -> bool:
     """Whether a spreadsheet may take *value* for a formula."""
     plain = unicodedata.normalize("NFKC", value).strip().lstrip(_INVISIBLE)
-    return len(plain) > 1 and plain[0] in _SIGNS  # a sign alone, written for "none", is no formula
+    return (
+        len(plain) > 1 and plain[0] in _SIGNS
+    )  # a sign alone, written for "none", is not a formula
 
 
 def formula_warnings(rows: Iterable[Sequence[str]], what: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """The zip of feedback pages that Canvas and Moodle give to the students whom its names identify.
 
 Canvas (``app/models/assignment.rb``) divides a name at ``_`` and takes the first two parts that are
-numbers: the user, and the file that this user handed in. It ignores a name whose last part begins
-with ``link``, and shows the page under the name of the file that was handed in.
+numbers: the user, and the file that this user submitted. It ignores a name whose last part begins
+with ``link``, and shows the page under the name of the file that was submitted.
 Moodle (``mod/assign/feedback/file/importziplib.php``) takes the second part, which is the
 participant's number, and then the plugin; so no ``_`` may be in the full name in front.
 Every other name is ignored without a message, so we make no other names.
@@ -41,7 +41,7 @@ _CHOOSE = "Choose the assignment's stage with --stage."
 
 
 class FeedbackRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose pages are packed, for which platform, and what the pages say beside the record.
+    """The students, the platform, and the contents of pages that are not in the record.
 
     *download* holds the names of files and folders in the platform's download; *identify* gives
     the record's id of the student whom such a name names. *names* are the students' names by id.
@@ -142,7 +142,7 @@ def _students(results: Results, stage: Stage) -> dict[str, int]:
             found[score.student] = index
     if twice:
         msg = (
-            f"Handed in twice, so it is unknown which page counts: {', '.join(sorted(twice))}. "
+            f"Submitted twice, so it is unknown which page counts: {', '.join(sorted(twice))}. "
             "Remove one of each and grade again."
         )
         raise UsageError(msg)
@@ -261,7 +261,7 @@ def _zip_names(path: Path) -> tuple[str, ...]:
 
 
 def _is_whole_download(item: Path) -> bool:
-    """Whether *item* is the platform's zip, and not the zip that a student handed in."""
+    """Whether *item* is the platform's zip, and not the zip that a student submitted."""
     return zipfile.is_zipfile(item) and not parse_download_name(item.name).by_lms
 
 
@@ -271,7 +271,7 @@ def _minute(timestamp: str) -> str:
 
 
 def _late(timestamp: str, duedate: str) -> str:
-    """Say how late a hand-in was; "" where it was in time, or where a time is unknown."""
+    """Say how late a submission was; "" where it was in time, or where a time is unknown."""
     time, due = _time(timestamp), _time(duedate)
     if time is None or due is None or time <= due:
         return ""

@@ -35,7 +35,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StudentGrades(msgspec.Struct, frozen=True, kw_only=True):
-    """A student, and the scores by stage; a stage that is missing was not handed in."""
+    """A student, and the scores by stage; a stage that is missing was not submitted."""
 
     student: str
     last_name: str = ""
@@ -130,7 +130,7 @@ def _column(stage: Stage, given: set[float]) -> StageColumn:
 def _reject_duplicates(duplicates: Sequence[str]) -> None:
     if duplicates:
         msg = (
-            f"Handed in twice, so it is unknown which one counts: "
+            f"Submitted twice, so it is unknown which one counts: "
             f"{'; '.join(dict.fromkeys(duplicates))}. Remove one of each and grade again."
         )
         raise UsageError(msg)

@@ -1,6 +1,6 @@
 """The notebook that formgrader and feedback show: the instructor's cells, the student's answers.
 
-Whatever was submitted, the result has every graded cell of the master once, under its own name and
+For every submission, the result has each graded cell of the master once, under its own name and
 with its own text. Cells that students added stay, without outputs, metadata and active content.
 
 Formgrader and feedback render Markdown with raw HTML and with links of any scheme, in the origin
@@ -84,12 +84,12 @@ def add_outputs(
 def append_module(notebook: Notebook, label: str, source: str) -> Notebook:
     """Show the graded module at the end, for the instructor who grades the answers."""
     text = source[:MAX_SOURCE] + ("\n# … (more)" if len(source) > MAX_SOURCE else "")
-    cells = [*notebook["cells"], _code_cell(f"# Handed in: {label}\n\n{text}", MODULE_CELL)]
+    cells = [*notebook["cells"], _code_cell(f"# Submitted: {label}\n\n{text}", MODULE_CELL)]
     return {**notebook, "cells": cells}
 
 
 def unanswered(master: Notebook, notebook: Notebook) -> frozenset[str]:
-    """Name the answer cells of *notebook* that hold nothing but what *master* has there."""
+    """Name the answer cells of *notebook* that hold only what *master* has there."""
     given = {
         _name(cell): {cell["source"].strip(), escape_markdown(cell["source"]).strip()}
         for cell in master["cells"]
@@ -103,7 +103,7 @@ def unanswered(master: Notebook, notebook: Notebook) -> frozenset[str]:
 
 
 def changed_cells(before: Notebook, after: Notebook) -> frozenset[str]:
-    """Name the graded cells of *after* for which the student handed in other things than *before*.
+    """Name the graded cells of *after* for which the student's answer differs from *before*.
 
     An answer changed if its text did; an exercise, which any code may serve, if any code did.
     """
@@ -138,7 +138,7 @@ def _is_exercise(cell: Mapping[str, Any]) -> bool:
 
 
 def tasks(master: Notebook) -> frozenset[str]:
-    """Name the tasks, which students answer in cells of their own."""
+    """Name the tasks, which students answer in their own cells."""
     return frozenset(
         _name(cell) for cell in master["cells"] if cell["metadata"].get("nbgrader", {}).get("task")
     )

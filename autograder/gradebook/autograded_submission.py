@@ -24,7 +24,7 @@ from autograder.submission.assemble import MAX_NOTEBOOK
 from autograder.submission.files import SubmittedFile, UnusableFile
 
 MAX_TEXT = 200  # bytes of nbgrader's timestamp.txt and submission_secret.txt
-NO_NOTEBOOK = "No notebook was handed in, so the written answers count as missing."
+NO_NOTEBOOK = "No notebook was submitted, so the written answers count as missing."
 NOT_READ = "Until it can be read, the written answers count as missing."
 
 
@@ -80,8 +80,8 @@ def exercise_points(
         score = earned.setdefault(name, 0.0)
         if not math.isfinite(score) or not 0 <= score <= limit:
             msg = (
-                f"{name}: {score} is no score between 0 and {limit}. Has the suite changed since "
-                "the lab was built? Run `autograder release`, then grade again."
+                f"{name}: {score} is not a score between 0 and {limit}. Has the suite changed "
+                "since the lab was built? Run `autograder release`, then grade again."
             )
             raise GraderError(msg)
     if unknown := set(earned) - set(limits):

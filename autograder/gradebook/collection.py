@@ -1,4 +1,4 @@
-"""Collects a download into nbgrader's ``submitted/``: files as handed in, times, and names.
+"""Collects a download into nbgrader's ``submitted/``: files as submitted, times, and names.
 
 No archive is unpacked: it is one file here, and is read within bounds when it is graded.
 """
@@ -22,13 +22,13 @@ from autograder.submission.files import StudentWork, SubmittedFile, UnusableFile
 from autograder.submission.lazy_submissions import SubmissionOutline
 from autograder.submission.roster import Person, Roster, person_of_nbgrader
 
-NOT_COLLECTED = "not_collected.txt"  # beside what was collected: why other files were not
+NOT_COLLECTED = "not_collected.txt"  # next to the collected files: why others were not collected
 _STUDENT = ("id", "first_name", "last_name", "email", "lms_user_id")  # columns of a gradebook
 _NBGRADERS = frozenset({STAMP, "submission_secret.txt"})  # a student's own would be taken for these
 
 
 class Collection:
-    """Collects hand-ins of *stage* into the folders of nbgrader, which *setup* names."""
+    """Collects submissions of *stage* into the folders of nbgrader, which *setup* names."""
 
     def __init__(self, setup: NbgraderSetup, stage: Stage) -> None:
         self._setup = setup
@@ -37,7 +37,7 @@ class Collection:
             self._due = due_date(book, stage.name)
 
     def write(self, found: FoundSubmissions, *, again: bool = False) -> tuple[int, list[str]]:
-        """Write each hand-in of *found*; return how many were written, and remarks.
+        """Write each submission of *found*; return how many were written, and remarks.
 
         What was collected before stays, unless it is to be collected *again*.
         """
@@ -89,7 +89,7 @@ def write_work(folder: Path, work: StudentWork, stamp: str = "") -> None:
             faults.append(f"{file.label} could not be stored ({reason(error)}).")
     folder.mkdir(parents=True, exist_ok=True)
     if not faults and not any(folder.iterdir()):
-        faults.append("Nothing was handed in.")  # without a file, nbgrader would leave no row
+        faults.append("Nothing was submitted.")  # without a file, nbgrader would leave no row
     if faults:
         lines = "\n".join(line(fault, MAX_SENTENCE) for fault in dict.fromkeys(faults))
         _write(folder, PurePosixPath(NOT_COLLECTED), f"{lines}\n".encode())
@@ -115,12 +115,12 @@ def due_date(book: Gradebook, stage: str) -> dt.datetime | None:
 
 
 def late_stamp(due: dt.datetime) -> str:
-    """Return a time for a hand-in that an LMS marks as late without saying by how much."""
+    """Return a time for a submission that an LMS marks as late without saying by how much."""
     return f"{due + dt.timedelta(seconds=1)} UTC"
 
 
 def no_due_date(stage: str) -> str:
-    """Say that marks of late hand-ins have no effect."""
+    """Say that marks of late submissions have no effect."""
     return (
         f"{stage} has no due date, so late marks cost nothing. "
         f'Set one: nbgrader db assignment add {stage} --duedate "2026-11-20 23:00:00 UTC"'

@@ -12,7 +12,7 @@ from autograder.gradebook.converter import SandboxedAutograde
 
 
 def configure(config: Any, file: str | Path) -> None:
-    """Set up nbgrader for the course beside *file*, which is its ``nbgrader_config.py``.
+    """Set up nbgrader for the course next to *file*, which is its ``nbgrader_config.py``.
 
     Raises ``CourseError`` and ``UsageError``. nbgrader itself would only log them and go on with
     its own settings, so ``nbgrader_config.py`` ends the command.

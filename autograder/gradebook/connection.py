@@ -94,7 +94,7 @@ class NbgraderSetup:
 
 @contextlib.contextmanager
 def _config_errors(file: Path) -> Iterator[None]:
-    """Turn whatever *file* raises into a ``UsageError``; it is code of the instructor's own."""
+    """Turn any exception of *file*, the instructor's own code, into a ``UsageError``."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -103,7 +103,7 @@ def _config_errors(file: Path) -> Iterator[None]:
 
 
 def set_options(config: Any, file: str | Path) -> None:
-    """Set nbgrader's options for the course beside *file*, which is its ``nbgrader_config.py``."""
+    """Set nbgrader's options for the course next to *file*, which is its ``nbgrader_config.py``."""
     root = Path(file).resolve().parent
     course = load(root)
     _put_tools_on_path()

@@ -1,4 +1,4 @@
-"""``nbgrader autograde``: grades whatever was submitted in the sandbox, a whole class at once."""
+"""``nbgrader autograde``: grades the submissions of a class in the sandbox, all at once."""
 
 import contextlib
 import re
@@ -61,9 +61,9 @@ class SandboxedAutograde(Autograde):
             if stage.name == name:
                 return course, stage
         msg = (
-            f"{name!r} is no stage of course.toml, so no hidden suite can grade it; nbgrader "
+            f"{name!r} is not a stage of course.toml, so no hidden suite can grade it; nbgrader "
             "itself would run students' code unprotected on this machine. Make it a stage "
-            "(`autograder new-stage`), or grade it in a folder with a configuration of its own "
+            "(`autograder new-stage`), or grade it in a folder with its own configuration "
             f"(docs/course.md). Stages: {', '.join(course.file.stages)}."
         )
         raise UsageError(msg)

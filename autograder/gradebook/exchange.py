@@ -27,7 +27,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
                 outside.append(str(folder.relative_to(self.coursedir.root)))
         if outside:
             self.log.warning(
-                "Not handed in through the exchange, where no page can be found without its "
+                "Not submitted through the exchange, where no page can be found without its "
                 "secret; give these pages back another way: %s",
                 ", ".join(outside),
             )

@@ -78,7 +78,7 @@ def grade_table_of_gradebook(
     """Read every score in *book*, stages in the order of *course*, other assignments after them.
 
     As in nbgrader, an answer that is not graded by hand yet counts 0; a remark says so, and others
-    name the submissions in *coursedir* that were graded by other points than those of now.
+    name the submissions in *coursedir* that were graded with points that have changed since.
     """
     cells = _cells(book)
     titles = {stage.name: stage.title for stage in course.stages}

@@ -57,7 +57,7 @@ def register(book: Gradebook, stage: str, master: Notebook) -> bool:
 
 
 def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str]:
-    """Name each submission that was graded when its lab had other points than *book* has now."""
+    """Name each submission that was graded when its lab had points that *book* no longer has."""
     for assignment in book.db.query(Assignment).order_by(Assignment.name):
         now = {
             cell.name: cell.max_score
@@ -97,7 +97,7 @@ def _remove_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:
         return
     if notebook.submissions:
         msg = (
-            f"The lab of {stage} has other cells than the gradebook, which has submissions "
+            f"The lab of {stage} and the gradebook have different cells, and there are submissions "
             f"already: {', '.join(sorted({name for name, _ in registered ^ wanted}))}. "
             "Put the cells back, or begin a new gradebook."
         )

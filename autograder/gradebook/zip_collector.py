@@ -1,7 +1,7 @@
 """``nbgrader zip_collect`` for downloads from Canvas, Moodle, or anywhere else.
 
 It collects what ``autograder collect`` does; nbgrader's own plugins would unpack every archive
-whatever its size, stop at the first damaged one, and keep notebooks only.
+of any size, stop at the first damaged one, and keep notebooks only.
 """
 
 from pathlib import Path, PurePosixPath
@@ -27,7 +27,7 @@ MAX_UNPACKED = 16 * 2**20  # bytes of one file: what a graded notebook may have
 
 
 class BoundedExtractor(ExtractorPlugin):
-    """Lays the hand-ins of a download out by student, archives as they are."""
+    """Lays the submissions of a download out by student, archives as they are."""
 
     roster = Unicode(
         "", help="Canvas's gradebook export or students.csv, see `autograder collect --roster`."
@@ -40,11 +40,11 @@ class BoundedExtractor(ExtractorPlugin):
         None,
         allow_none=True,
         help="Whether the only entry of archive/ is the class's download (True), or what one "
-        "student handed in (False); None refuses where it could be either.",
+        "student submitted (False); None refuses where it could be either.",
     ).tag(config=True)
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
-        """Write ``extracted/<student>/`` for each hand-in at *archive_path*."""
+        """Write ``extracted/<student>/`` for each submission at *archive_path*."""
         archive, extracted = Path(archive_path), Path(extracted_path)
         try:
             if self.parent.collector_plugin_inst.named_regexp:

@@ -137,7 +137,7 @@ def course_files(course: Course, stages: Sequence[Stage]) -> Files:
     paths += [path for path in hints if path.is_file()]
     paths += [stage.solution for stage in stages]
     paths += [stage.fingerprints for stage in stages if stage.fingerprints.is_file()]
-    paths += [stage.lab for stage in stages if stage.lab.is_file()]  # to know it when handed in
+    paths += [stage.lab for stage in stages if stage.lab.is_file()]  # to know it when submitted
     files = {path.relative_to(course.root).as_posix(): _read(path) for path in paths}
     for stage in stages:
         folder = stage.hidden.relative_to(course.root).as_posix()

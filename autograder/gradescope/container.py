@@ -2,7 +2,7 @@
 
     python -I -m autograder.gradescope.container ROOT [--try]
 
-Only instructors see what it prints. Exit code 0 when there is a grade, whatever the grade; else
+Only instructors see what it prints. Exit code 0 when there is a grade, of any value; otherwise
 there is no ``results.json``. With ``--try`` it grades the solutions, to test the installation.
 """
 
@@ -152,7 +152,7 @@ def _only_file(folder: Path) -> Path | None:
 
 
 def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
-    """Return *results* as one submission to all *stages*; a stage not handed in earns nothing.
+    """Return *results* as one submission to all *stages*; a stage not submitted earns nothing.
 
     A stage without a grade leaves the whole without one.
     """
@@ -162,7 +162,7 @@ def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
     submitted = {result.stage for result in found}
     absent = [stage.name for stage in stages if stage.name not in submitted]
     message = [f"{result.stage or 'All'}: {result.message}" for result in found if result.message]
-    message += [f"Not handed in: {', '.join(absent)}."] if absent else []
+    message += [f"Not submitted: {', '.join(absent)}."] if absent else []
     scores = [result.score for result in found if result.score is not None]
     exercises = (  # named after the stage as well: two stages may have exercises of one name
         msgspec.structs.replace(exercise, name=f"{result.stage} {exercise.name}")

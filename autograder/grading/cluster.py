@@ -156,7 +156,7 @@ class _Tasks:
         return ended
 
     def _result(self, submission: Submission, answer: Answer) -> SubmissionResult:
-        """Return the result; raises what is no fault of the submission."""
+        """Return the result; raises errors that the submission did not cause."""
         if isinstance(answer, Died):
             return failed_grading(submission, GraderError(DIED))
         require_equal(self._workers.facts, answer)

@@ -1,8 +1,8 @@
 """Grades submissions on a cluster machine; tasks take and return bytes.
 
 The functions ``describe``, ``grade`` and ``close`` run in a worker of ``dask.distributed``, which
-has threads and may have no children of ``multiprocessing``. So each of its threads uses a process
-of its own, a new Python that does what a grading process of one machine does. It ends with the
+has threads and may have no children of ``multiprocessing``. So each of its threads uses a separate
+process, a new Python that does what a grading process of one machine does. It ends with the
 worker, with the run, or when nothing has arrived for a while. The worker itself needs no torch.
 """
 

@@ -207,7 +207,7 @@ def _connect(address: str) -> Client:
             direct_to_workers=False,  # a tunnel leads to the scheduler only
         )
     except ValueError as error:
-        msg = f"{address} is no address of a scheduler, such as tls://host:8786: {error}."
+        msg = f"{address} is not the address of a scheduler, such as tls://host:8786: {error}."
         raise ClusterError(msg) from None
     except CONNECTION_ERRORS as error:
         msg = (

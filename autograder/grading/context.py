@@ -96,7 +96,7 @@ class SuiteContext:
         return HiddenInputs(self._secret(self._course(item).root), stage.name, item.name)
 
     def record(self, item: pytest.Item) -> PublicRecord:
-        """Return the record beside the public suite of *item*."""
+        """Return the record next to the public suite of *item*."""
         path = item.path.with_name(PUBLIC_RECORD)
         if path not in self._records:
             self._records[path] = public_record.read(path)
@@ -145,9 +145,7 @@ class StandaloneContext(SuiteContext):
         super().__init__(None)
         self._submission = submission
         self._isolation = isolation
-        self.opened = (
-            ExitStack()
-        )  # sessions and the fork server; whoever made the context closes it
+        self.opened = ExitStack()  # sessions and the fork server; the caller closes it
         self._fork_server: ForkServer | None = None
         self._sessions: dict[Path, Session] = {}
 

@@ -1,4 +1,4 @@
-"""Grades a class: one result for each submission, whatever the submissions are."""
+"""Grades a class: one result for each submission, even a broken one."""
 
 import os
 import sys
@@ -139,7 +139,7 @@ def _grade_once(
         result = failed_grading(submission, error)
     finally:
         session.close()
-    if session.lost is not None:  # whatever the checks made of it
+    if session.lost is not None:  # the checks may have caught it
         raise session.lost
     return result, session.was_killed
 

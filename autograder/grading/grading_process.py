@@ -1,6 +1,6 @@
 """A grading process: submissions arrive by a pipe, and it answers with results.
 
-This module needs no torch, so that whoever only waits for results loads none.
+This module needs no torch, so that a process that only waits for results loads none.
 """
 
 import gc

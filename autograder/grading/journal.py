@@ -120,7 +120,7 @@ class Journal:
 
 
 def journal_of(record: Path) -> Path:
-    """Return the place of the journal beside *record*."""
+    """Return the path of the journal next to *record*."""
     return record.with_name(record.name + SUFFIX)
 
 

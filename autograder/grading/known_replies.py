@@ -1,7 +1,7 @@
 """Caches the replies with which a check passed, so that equal replies need no second run.
 
 The inputs of a check are the same for a whole class, so what it asks next, and what it decides,
-depends on nothing but the replies that it gets. Submissions of one formula give the same replies to
+depends only on the replies that it gets. Submissions of one formula give the same replies to
 the last bit. The requests that lead to them are sent together, as far as none of them depends on a
 value: creating a module, loading its parameters and calling it take one message in place of three.
 """
@@ -18,7 +18,7 @@ from autograder.sandbox.transcript import Exchange, Transcript
 from autograder.sandbox.worker_process import Sent
 
 KNOWN_BYTES: Final = 1 << 20  # of what is known of one check; right programs take up to 170,000
-STATE_BYTES: Final = 1_000  # that a state takes, beside its requests
+STATE_BYTES: Final = 1_000  # that a state takes, in addition to its requests
 DIGEST_BYTES: Final = 16  # enough that no two replies of a class have the same digest
 
 

@@ -103,6 +103,6 @@ def _raised_by(hook: Callable[..., object], **arguments: object) -> BaseExceptio
         hook(**arguments)
     except (KeyboardInterrupt, pytest.exit.Exception):
         raise
-    except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip are no Exception
+    except BaseException as error:  # noqa: BLE001  # pytest.fail and pytest.skip do not raise an Exception
         return error
     return None

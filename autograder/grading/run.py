@@ -146,7 +146,7 @@ def on_cluster(address: str, folder: str) -> GradeEach:
 
 
 def _is_file_to_be(path: Path) -> bool:
-    """Whether *path* is no pipe and no /dev/stdout."""
+    """Whether *path* is a file, not a pipe or /dev/stdout."""
     return path.is_file() or not path.exists()
 
 

@@ -150,7 +150,7 @@ class SuiteRunner:
     def require_right_solutions(self) -> None:
         """Raise ``CourseError`` if a solution does not earn everything on this machine.
 
-        Whatever is wrong, a suite, a documented value or torch, it would cost right submissions.
+        A wrong suite, documented value or torch would take points from right submissions.
         """
         for name in self._checks:
             stage = self.course.stage(name)
@@ -220,7 +220,7 @@ class SuiteRunner:
             return self._run_unless_known(item, channel)
 
     def _run_anew(self, item: pytest.Item, channel: Channel) -> Observation:
-        """Run one check on *channel*, whatever is known: stand-ins may answer there."""
+        """Run one check on *channel* even if its outcome is known: stand-ins may answer there."""
         if not isinstance(channel, Session):
             return self._observe(item, channel)
         with channel.charged(CHECK_SECONDS), limited(channel.seconds_left):
@@ -314,7 +314,7 @@ class SuiteRunner:
             results.append((outcome, outcome.add_printed(result, session.printed)))
             if observation.error is None:
                 passed += [] if observation.uncompared else [check.item]
-            elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is no mistake
+            elif status_of(observation.error) != Status.NOT_IMPLEMENTED:  # that is not a mistake
                 failures.append(Failure(check.item, observation, outcome.shows_values))
         with session.charged(DIAGNOSIS_SECONDS):
             case = Case(session, session.definitions, checks, failures, passed)

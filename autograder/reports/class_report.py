@@ -28,9 +28,9 @@ MANUAL_REVIEW: Final = (
 )  # fmt: skip
 MAX_CARRIED = 2.0  # points of a stage; above it, an instructor reads whether they are deserved
 _NO_PACKAGE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,80})'")
-# What `submission` says where a lab was handed in and the module was not.
-_NO_MODULE: Final = re.compile(r"handed in the lab\b|the code cells of lab[^/]{0,80} were graded")
-# Full marks have a bar of their own.
+# What `submission` says where a lab was submitted and the module was not.
+_NO_MODULE: Final = re.compile(r"submitted the lab\b|the code cells of lab[^/]{0,80} were graded")
+# Full marks have a separate bar.
 BINS: Final = (*(f"{low} to {low + 9}" for low in range(0, 100, 10)), "100")
 MAX_ROWS: Final = 500  # of one table in the terminal
 MAX_MISTAKES: Final = 12  # of one stage; rarer ones are on the students' pages
@@ -202,7 +202,7 @@ def _review_reasons(result: SubmissionResult) -> Iterator[str]:
         yield first_problem(result)
     said = "\n".join((result.message, *result.notices))
     if _NO_MODULE.search(said):
-        yield "a lab was handed in without its module"
+        yield "a lab was submitted without its module"
     messages = (check.message for exercise in result.exercises for check in exercise.checks)
     missing = dict.fromkeys(_NO_PACKAGE.findall("\n".join((said, *messages))))
     if missing:

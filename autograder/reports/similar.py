@@ -20,7 +20,7 @@ _UNWRITTEN: Final = frozenset((Status.OK, Status.NOT_IMPLEMENTED, Status.MISSING
 
 
 class SimilarGroup(msgspec.Struct, frozen=True):
-    """Rows of the class report by file: those in one list handed in the same bytes.
+    """Rows of the class report by file: those in one list submitted the same bytes.
 
     *full* says that all of them have full marks, as right answers of short exercises often do.
     """
@@ -84,6 +84,6 @@ def _is_full(result: SubmissionResult) -> bool:
 
 
 def _is_written(result: SubmissionResult) -> bool:
-    """Whether anything ended in another way than in a stub."""
+    """Whether any check ended differently from that of a stub."""
     checks = [check for exercise in result.exercises for check in exercise.checks]
     return bool(result.score) or not checks or any(c.status not in _UNWRITTEN for c in checks)

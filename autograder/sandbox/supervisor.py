@@ -109,7 +109,7 @@ class ForkServer:
             self._ready.add(client)
 
     def start(self, module: str, *, notebook: bool, client: int = 0) -> Worker:
-        """Fork a worker with a private folder of its own, and wait until it is confined."""
+        """Fork a worker with its own private folder, and wait until it is confined."""
         private = make_private_folder(self._folder.path)
         connection, remote = socket.socketpair()
         output, remote_output = os.pipe()

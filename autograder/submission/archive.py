@@ -1,6 +1,6 @@
 """Reads a zip in memory; one suspicious member, and the student's whole archive is refused.
 
-In the archive of a class it costs the entry of the student who handed it in.
+In the archive of a class it costs the entry of the student who submitted it.
 
 It is not repaired: a repaired name can equal another member's, and a student learns of an archive
 that was refused, but not of one that was read in part.
@@ -46,11 +46,11 @@ _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 0x1 | 0x40 | 0x2000  # flag bits: encrypted, strongly, its directory too
 _PLAIN_KINDS = frozenset({0, stat.S_IFREG, stat.S_IFDIR})  # 0: written on a system without modes
 _TAIL = 2**16 + 22  # bytes: the longest comment and the record before it, where zipfile starts
-_REPACK = "Make a new zip of your files and hand it in again."
+_REPACK = "Make a new zip of your files and submit it again."
 
 
 class ZipSource(msgspec.Struct, frozen=True):
-    """A zip on disk, or one that was handed in inside a download; it is opened for each read."""
+    """A zip on disk, or one that was submitted inside a download; it is opened for each read."""
 
     label: str  # the archive's name, safe to print
     read: Callable[[int], bytes]
@@ -90,7 +90,7 @@ class ArchiveBudget(msgspec.Struct):
         if len(members) <= self.files and _size(members) <= self.size:
             return ""
         return (
-            f"was not opened: all that one student hands in may hold {MAX_MEMBERS} files and "
+            f"was not opened: all that one student submits may hold {MAX_MEMBERS} files and "
             f"{MAX_TOTAL // 2**20} MiB."
         )
 
@@ -111,7 +111,7 @@ def open_archive(file: Path | SubmittedFile, budget: ArchiveBudget | None = None
     if fault := next(_faults(members), ""):
         return [], [f"The archive {source.label} {fault} {_REPACK}"]
     if fault := budget.fault(members):
-        return [], [f"The archive {source.label} {fault} Hand in code only, in one zip."]
+        return [], [f"The archive {source.label} {fault} Submit code only, in one zip."]
     budget.charge(members)
     files = _files(source, list(enumerate(members)))
     return [msgspec.structs.replace(file, packed=True) for file in files], []
@@ -126,7 +126,7 @@ class ClassListing(dict[str, Listing]):
 def open_class_archive(path: Path) -> ClassListing:
     """List the files of each entry at the top of a class's zip; raises ``UnusableFile``.
 
-    A fault costs the entry that it is in. One folder around everything is no entry.
+    A fault costs the entry that it is in. One folder around everything does not count.
     """
     source = ZipSource.of(path, MAX_CLASS_DIRECTORY)
     members = list(enumerate(_members(source)))
@@ -158,7 +158,7 @@ def _entry(
 
 
 def _is_wrapped(paths: Sequence[PurePosixPath]) -> bool:
-    """Return whether all *paths* lie in one folder that is no student's by its name."""
+    """Return whether all *paths* are in one folder whose name is not a student's."""
     tops = {path.parts[0] for path in paths if path.parts}
     is_folder = any(len(path.parts) > 1 for path in paths)
     return len(tops) == 1 and is_folder and not find_lms(tops)
@@ -179,7 +179,7 @@ class _Bounded:
         if size > self.largest:
             msg = "its directory is too large"
             raise zipfile.BadZipFile(msg)
-        return super().read(size) or b""  # type: ignore[misc]  # of the stream beside it
+        return super().read(size) or b""  # type: ignore[misc]  # of the other stream
 
 
 class _BoundedFile(_Bounded, io.FileIO):
@@ -243,7 +243,7 @@ def _unsafe(member: zipfile.ZipInfo) -> str:
         "has no name": not PurePosixPath(name).parts,
         "is a link or a special file": stat.S_IFMT(member.external_attr >> 16) not in _PLAIN_KINDS,
         "is encrypted": member.flag_bits & _ENCRYPTED,
-        "is compressed by a method other than deflate": member.compress_type not in _METHODS,
+        "is not compressed by deflate": member.compress_type not in _METHODS,
         f"is compressed more than {MAX_RATIO}:1": member.file_size > largest,
     }
     return next((reason for reason, applies in reasons.items() if applies), "")

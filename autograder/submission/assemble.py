@@ -37,12 +37,12 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Literal["module", "notebook"]
     cells: tuple[bytes, ...]  # a module is one cell, as its bytes; a notebook its code cells, UTF-8
-    label: str  # file name as handed in, safe to print
+    label: str  # file name as submitted, safe to print
     given: tuple[int, ...] = ()  # the cells of the released lab, unchanged; the first is 1
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
-    """What one student handed in for one stage, or why there is nothing to grade."""
+    """What one student submitted for one stage, or why there is nothing to grade."""
 
     student: str
     stage: str  # Stage.name; "" where it is unknown
@@ -51,7 +51,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     ignored: tuple[str, ...] = ()  # files that were not used, bounded
     notices: tuple[str, ...] = ()
     lab: SubmittedFile | None = (
-        None  # the notebook beside the module, or in its place; not read yet
+        None  # the notebook next to the module, or in its place; not read yet
     )
     stamp: SubmittedFile | None = None  # nbgrader's timestamp.txt
     is_late: bool = False  # by the LMS's own mark
@@ -158,9 +158,9 @@ def _read_notebook(
     own = [cell for number, cell in enumerate(selected.code.cells, 1) if number not in given]
     start = f"There is no {name}, so the code cells of {notebook.label} were graded."
     if given:
-        start = f"You handed in the lab, not `{name}`."
+        start = f"You submitted the lab, not `{name}`."
         if not _mentions_exercise(own, stage):
-            msg = f"{start} Hand in {name}: your code belongs there."
+            msg = f"{start} Submit {name}: your code belongs there."
             raise UnusableFile(msg)
         start += f" The code cells of {notebook.label} were graded in its place."
     code = msgspec.structs.replace(selected.code, given=given)
@@ -186,7 +186,7 @@ def _may_hold(module: SubmittedFile, stage: Stage) -> bool:
 
 
 def _mentions_exercise(cells: Sequence[bytes], stage: Stage) -> bool:
-    """Return whether *cells* may define an exercise, in whatever way."""
+    """Return whether *cells* may define an exercise, in any form."""
     names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
     return any(re.search(rf"\b(?:{names})\b".encode(), cell) for cell in cells)
 
@@ -198,7 +198,7 @@ def _for_stage(
     unmatched: list[SubmittedFile],
     resolver: StageResolver,
 ) -> Submission | None:
-    """Return the submission for *stage*; None where no file of it was handed in."""
+    """Return the submission for *stage*; None where no file of it was submitted."""
     candidates = own + unmatched if stage == resolver.default_stage else own
     selected, problem = None, ""
     try:
@@ -308,13 +308,13 @@ def _same_name(selected: SubmittedFile, files: Sequence[SubmittedFile]) -> tuple
     if number == 1:
         return ()
     chosen = visible(str(selected.path))
-    return (f"{number} files are named {selected.label}; {chosen} was graded. Hand in one.",)
+    return (f"{number} files are named {selected.label}; {chosen} was graded. Submit one.",)
 
 
 def _missing(stage: Stage, files: Sequence[SubmittedFile]) -> str:
     return (
-        f"No {stage.module}.py was handed in: {_contents(files)}. "
-        f"Hand in {stage.module}.py, or a notebook named {stage.module}.ipynb."
+        f"No {stage.module}.py was submitted: {_contents(files)}. "
+        f"Submit {stage.module}.py, or a notebook named {stage.module}.ipynb."
     )
 
 

@@ -22,16 +22,16 @@ _NAMES_ARE_EDITED = (
     "Moodle's full names decided who is who, and students may edit them: --worksheet compares "
     "them with the numbers in Moodle's grading worksheet."
 )
-_LOOK = "Set aside, not graded: look at it, and name the right one to this command."
+_LOOK = "Set aside, not graded: look at it, and pass the right one to this command."
 _MAX_NAMED = 5  # names in a sentence
 _Claims = dict[str, list[str]]  # the names of entries by the student
 
 
 class FindOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the instructor says about the students at a path.
+    """The instructor's statements about the students at a path.
 
     *unwrap* says whether a zip, or the only entry of a folder, is a class's and not a student's.
-    ``None``: a zip is whatever it looks like, and an only entry is a class's if the roster knows
+    ``None``: the contents of a zip decide, and an only entry is a class's if the roster knows
     everybody in it, and not the entry itself.
     """
 
@@ -44,7 +44,7 @@ NOTHING_SAID = FindOptions()
 
 
 class LazyWorks(Sequence[StudentWork]):
-    """The hand-ins of a class; each is opened when its turn comes, and not kept."""
+    """The work of each student of a class, opened on use and not kept."""
 
     def __init__(self, entries: Entries, lms: str) -> None:
         self._entries = entries
@@ -54,7 +54,7 @@ class LazyWorks(Sequence[StudentWork]):
         self._ends = array("L")  # of the entries of each student
 
     def append(self, student: str, names: Iterable[str]) -> None:
-        """Add the hand-in of *student*: the entries called *names*."""
+        """Add the work of *student*: the entries called *names*."""
         self._students.append(student)
         self._names.extend(names)
         self._ends.append(len(self._names))
@@ -69,7 +69,7 @@ class LazyWorks(Sequence[StudentWork]):
     def __getitem__(self, index: slice) -> Sequence[StudentWork]: ...
 
     def __getitem__(self, index: int | slice) -> StudentWork | Sequence[StudentWork]:
-        """Open a hand-in: list its files."""
+        """Open the work of a student: list its files."""
         at = range(len(self))[index]
         if isinstance(at, range):
             return [self[one] for one in at]
@@ -78,13 +78,13 @@ class LazyWorks(Sequence[StudentWork]):
 
 
 class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found at a path: each student's hand-in, and what was set aside."""
+    """The submissions found at a path, by student, and what was set aside."""
 
     what: str  # what the path was recognized as, in one line
     works: Sequence[StudentWork]
     resolver: StageResolver
     is_class: bool = False
-    set_aside: tuple[str, ...] = ()  # sentences on hand-ins that are nobody's or two people's
+    set_aside: tuple[str, ...] = ()  # sentences on submissions that are nobody's or two people's
     remarks: tuple[str, ...] = ()
 
     def submissions(self) -> Iterator[Submission]:
@@ -93,12 +93,12 @@ class FoundSubmissions(msgspec.Struct, frozen=True, kw_only=True):
             yield from self.submissions_of(work)
 
     def submissions_of(self, work: StudentWork) -> Iterator[Submission]:
-        """Read the submissions of one of the hand-ins."""
+        """Read the submissions in the work of one student."""
         stage = self.resolver.only or self.resolver.enclosing
         if stage is None or not work.by_lms:
             yield from submissions(work, self.resolver)
             return
-        # All that was handed in for one assignment is of one stage, whatever its name.
+        # Everything submitted for one assignment is of one stage, under any name.
         resolver = replace(self.resolver, only=stage, enclosing=stage)
         yield next(submissions(work, resolver), None) or without_files_of(stage, work)
 
@@ -118,7 +118,7 @@ class ClassDivision:
         self._remarks: list[str] = []
 
     def found(self) -> FoundSubmissions:
-        """Return the hand-ins."""
+        """Return the work of each student."""
         self._require_right_worksheet()
         claims = self._claims()
         works = LazyWorks(self._entries, self._lms)
@@ -181,7 +181,7 @@ class ClassDivision:
         if parsed.by_lms or is_known or self._options.unwrap is False:
             return ""
         inner = class_inside(self._path / entry.name, self._resolver)
-        return "this is a class of its own." if holds_several(inner) else ""
+        return "this is a whole class." if holds_several(inner) else ""
 
     def _is_of_one(self, names: Sequence[str]) -> bool:
         """Return whether one student has all entries called *names*, by what they say."""
@@ -199,14 +199,14 @@ class ClassDivision:
         numbers = {parse_download_name(name, self._lms).number for name in self._entries.names}
         if self._lms != _MOODLE or not numbers & worksheet.rows.keys():
             msg = (
-                f"Nobody in {visible(self._path.name)} has a number of the worksheet. Name the "
+                f"Nobody in {visible(self._path.name)} has a number of the worksheet. Pass the "
                 "worksheet of the same assignment in Moodle."
             )
             raise UsageError(msg)
 
 
 def is_work(entry: Entry, parsed: ParsedName) -> bool:
-    """Return whether *entry* is a hand-in; a list of marks is not, unless an LMS named it."""
+    """Return whether *entry* is a submission; a list of marks is not, unless an LMS named it."""
     return parsed.by_lms or entry.kind != "other"
 
 

@@ -54,7 +54,7 @@ _NOTHING = "Nothing was graded or collected, because a student may have packed i
 
 
 def collect(path: Path, stages: Sequence[Stage], only: Stage | None = None) -> Iterator[Submission]:
-    """Yield what was handed in at *path*; see ``find``, which also says what it found."""
+    """Yield what was submitted at *path*; see ``find``, which also says what it found."""
     return find(path, stages, only).submissions()
 
 
@@ -68,7 +68,7 @@ def find(
 
     A ``.py`` or ``.ipynb`` is one student's. So is a ``.zip``, unless it is a class's: all names at
     its top are an LMS's, or are zips, or are folders that hold folders of stages. So is a folder
-    below nbgrader's ``submitted/``, and whatever has the name of a student in the roster. The
+    below nbgrader's ``submitted/``, and an entry with the name of a student in the roster. The
     entries of another folder decide whose it is:
 
     1. Two archives or more, or a name that an LMS made: a class.
@@ -83,17 +83,18 @@ def find(
 
     In a class each folder (nbgrader's ``<student>/<stage>/``, Moodle's
     ``<name>_<number>_assignsubmission_file_/``), each archive, each loose ``.py`` or ``.ipynb``,
-    and whatever else an LMS named after a student, is that student's. The LMS is decided once for
-    the whole class. Files that an LMS names after one student, a module beside a notebook, and a
-    folder beside its own archive count as one hand-in; others that claim one student are set
-    aside. The roster gives students of a download the ids that the course knows them by.
+    and any other entry that an LMS named after a student, is that student's. The LMS is decided
+    once for the whole class. Files that an LMS names after one student, a module next to a
+    notebook, and a folder next to its own archive count as one submission; others that claim one
+    student are set aside. The roster gives students of a download the ids that the course knows
+    them by.
 
     The student is the folder's name or the file's stem; ``names.parse_download_name`` reads the
     names that Canvas and Moodle make. Where a name only names a stage, the student is the nearest
     folder above that doesn't.
     The stage is the nearest folder named like one, else the file's name says it, else *only*.
 
-    Raises ``UsageError`` if *path* itself can't be used, or is no hand-in and no class, and
+    Raises ``UsageError`` if *path* can't be used, or is neither a submission nor a class, and
     ``UnclearOwnerError`` where an only entry needs to be confirmed. Any problem inside becomes a
     submission with a problem.
     """
@@ -142,7 +143,7 @@ def find_all(
 
 
 def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
-    """Return what *student* handed in for *stage* at *folder*, whatever its files are named.
+    """Return what *student* submitted for *stage* at *folder*, under any file names.
 
     Raises ``UsageError`` if *student* can't be an id.
     """
@@ -160,7 +161,7 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
 def _one(
     path: Path, resolver: StageResolver, roster: Roster | None, *, is_file: bool
 ) -> FoundSubmissions:
-    """Return the hand-in of one student at *path*."""
+    """Return the submission of one student at *path*."""
     if folder := _below_submitted(path, resolver):
         parsed = parse_download_name(folder)
     elif is_file:
@@ -261,7 +262,7 @@ def _is_confirmed(place: Path, own: ParsedName, inner: Entries, options: FindOpt
 def _unclear(sentence: str) -> str:
     return (
         f"{sentence} {_NOTHING} If it is your download, add --unwrap; if it is what one student "
-        "handed in, add --no-unwrap."
+        "submitted, add --no-unwrap."
     )
 
 
@@ -279,7 +280,7 @@ def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
 def _downloaded(path: Path, resolver: StageResolver, options: FindOptions) -> Path:
     """Return the folder of a download below nbgrader's ``downloaded``; else *path*.
 
-    Elsewhere a student may have handed in a folder of that name; raises ``UnclearOwnerError``.
+    Elsewhere a student may have submitted a folder of that name; raises ``UnclearOwnerError``.
     """
     entries = entries_of(path)
     archive = path / "archive"
@@ -320,7 +321,7 @@ def _is_file(path: Path) -> bool:
     if is_archive(path):
         raise UsageError(repack(visible(path.name)))
     msg = (
-        f"{visible(path.name)} is no submission. "
+        f"{visible(path.name)} is not a submission. "
         "Name a folder, a .zip, a module (.py) or a notebook (.ipynb)."
     )
     raise UsageError(msg)

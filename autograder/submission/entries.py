@@ -39,7 +39,7 @@ def packed_class(path: Path, resolver: StageResolver) -> Entries | None:
     try:
         entries = packed_entries(path)
     except UnusableFile:
-        return None  # the hand-in will say why
+        return None  # the submission will say why
     is_download = _is_download(entries.names)
     are_zips = len(entries) > 1 and all(entry.kind == "archive" for entry in entries)
     is_tree = all(_holds_stages(entry, resolver) for entry in entries) and len(entries) > 1
@@ -65,7 +65,7 @@ def class_inside(path: Path, resolver: StageResolver) -> Entries | None:
         is_class = _is_download(shown) and not parse_download_name(path.name).by_lms
         return entries_of(path) if is_class else None
     except (OSError, UsageError):
-        return None  # the hand-in will say why
+        return None  # the submission will say why
 
 
 def holds_several(entries: Entries | None) -> bool:

@@ -31,10 +31,10 @@ class UnusableFile(Exception):  # noqa: N818 - not our error: its text is a mess
 
 
 class SubmittedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a hand-in; ``read(limit)`` returns its bytes or raises ``UnusableFile``."""
+    """A file of a submission; ``read(limit)`` returns its bytes or raises ``UnusableFile``."""
 
-    path: PurePosixPath  # relative to the hand-in
-    label: str  # file name as handed in, safe to print
+    path: PurePosixPath  # relative to the submission
+    label: str  # file name as submitted, safe to print
     read: Callable[[int], bytes]
     packed: bool = False  # in a student's archive, where every file is their own
     place: Path | None = None  # where it lies on disk; None in an archive
@@ -51,7 +51,7 @@ class StudentWork(msgspec.Struct, frozen=True, kw_only=True):
     student: str
     files: tuple[SubmittedFile, ...] = ()
     faults: tuple[str, ...] = ()  # sentences on what could not be opened
-    originals: tuple[SubmittedFile, ...] = ()  # as handed in: an archive is one file
+    originals: tuple[SubmittedFile, ...] = ()  # as submitted: an archive is one file
     missing: tuple[str, ...] = ()  # those of the faults that cost an original
     by_lms: bool = False  # downloaded from an LMS
     is_late: bool = False  # by the LMS's own mark
@@ -99,7 +99,7 @@ def check_size(data: bytes, limit: int, label: str) -> bytes:
     if len(data) > limit:
         msg = (
             f"{label} is larger than {limit // 1024:,} KiB and was not read. "
-            "Hand in code without data or outputs."
+            "Submit code without data or outputs."
         )
         raise UnusableFile(msg)
     return data
@@ -107,12 +107,12 @@ def check_size(data: bytes, limit: int, label: str) -> bytes:
 
 def not_regular(label: str) -> str:
     """Say that *label* is a link, a FIFO, a device, ..."""
-    return f"{label} is a link or no ordinary file and was not opened. Hand in the file itself."
+    return f"{label} is a link or no ordinary file and was not opened. Submit the file itself."
 
 
 def unreadable(label: str, error: OSError) -> str:
     """Say why the system could not read *label*."""
-    return f"{label} could not be read ({reason(error)}). Copy it again or hand it in again."
+    return f"{label} could not be read ({reason(error)}). Copy it again or submit it again."
 
 
 def reason(error: OSError) -> str:

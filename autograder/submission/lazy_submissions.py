@@ -30,7 +30,7 @@ class _Rows:
 
     def __init__(self, places: Iterable[FoundSubmissions]) -> None:
         self._places = tuple(places)
-        self._works = array("L")  # number of the place and of the hand-in, one after the other
+        self._works = array("L")  # number of the place and of the submission, one after the other
         self._students: list[str] = []
         self._stages: list[str] = []
         self._digests = bytearray()
@@ -61,7 +61,7 @@ class _Rows:
         )
 
     def work(self, row: int) -> tuple[FoundSubmissions, int]:
-        """Return where it lies, and the number of the hand-in there."""
+        """Return where it lies, and the number of the submission there."""
         return self._places[self._works[2 * row]], self._works[2 * row + 1]
 
 
@@ -121,7 +121,7 @@ class LazySubmissions(Sequence[Submission]):
         raise UsageError(msg)
 
     def _read(self, row: int) -> list[Submission]:
-        """Read the hand-in of *row*; the last one is kept, as it may have many stages."""
+        """Read the submission of *row*; the last one is kept, as it may have many stages."""
         place, number = self._rows.work(row)
         last = self._last
         if last is None or last[0][0] is not place or last[0][1] != number:
@@ -131,7 +131,7 @@ class LazySubmissions(Sequence[Submission]):
 
 
 def stages_with_code(submissions: Sequence[Submission]) -> set[str]:
-    """Name the stages that code was handed in for, without reading lazy submissions again."""
+    """Name the stages that code was submitted for, without reading lazy submissions again."""
     if isinstance(submissions, LazySubmissions):
         return {outline.stage for outline in submissions.outlines() if outline.has_code}
     return {submission.stage for submission in submissions if submission.code is not None}

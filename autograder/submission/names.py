@@ -118,7 +118,7 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True):
 
     stages: tuple[Stage, ...]
     only: Stage | None = None  # grade no other stage
-    enclosing: Stage | None = None  # the whole hand-in lies in a folder of this stage
+    enclosing: Stage | None = None  # the whole submission lies in a folder of this stage
 
     @property
     def wanted(self) -> tuple[Stage, ...]:
@@ -167,7 +167,7 @@ def find_module(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile |
 
 
 def find_only_module(files: Sequence[SubmittedFile], others: StageResolver) -> SubmittedFile | None:
-    """Return the only module, whatever its name; those of other stages and suites do not count."""
+    """Return the only module, under any name; those of other stages and suites do not count."""
     modules = [file for file in files if file.suffix == MODULE]
     return _only_one([file for file in modules if not others.is_released(file.path)])
 
@@ -180,7 +180,7 @@ def find_notebook(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile
 
 def _find_named(files: Sequence[SubmittedFile], stems: Iterable[str]) -> SubmittedFile | None:
     loose = [file for file in files if not file.packed]
-    for batch in (loose, files):  # an archive beside the file itself is an older copy of it
+    for batch in (loose, files):  # an archive next to the file itself is an older copy of it
         for is_match in (_is_exact, _is_copy):
             for stem in stems:
                 if matching := [file for file in batch if is_match(file.path, stem)]:

@@ -27,7 +27,7 @@ def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
     if len(cells) > MAX_CELLS or sum(map(len, cells)) > MAX_CODE:
         msg = (
             f"{label} holds more than {MAX_CELLS} code cells or {MAX_CODE // 1024:,} KiB of code "
-            "and was not read. Hand in the exercises only."
+            "and was not read. Submit the exercises only."
         )
         raise UnusableFile(msg)
     if not any(cell.strip() for cell in cells):
@@ -56,7 +56,7 @@ def student_cells(data: bytes, label: str) -> list[dict[str, Any]]:
 def _parse_cells(data: bytes, label: str) -> list[dict[str, Any]]:
     """Return every cell that is at least an object, from the format's old place or its new one."""
     if data.count(b"[") + data.count(b"{") > MAX_CONTAINERS:
-        msg = f"{label} holds too much besides code. Clear all outputs, save, hand it in again."
+        msg = f"{label} holds too much besides code. Clear all outputs, save, submit it again."
         raise UnusableFile(msg)
     # An invalid byte replaces its own character only. Not strict: raw line breaks in strings pass.
     text = data.decode(json.detect_encoding(data), "replace")
@@ -68,8 +68,8 @@ def _parse_cells(data: bytes, label: str) -> list[dict[str, Any]]:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         msg = (
-            f"{label} is no notebook: its JSON can't be read ({reason}). "
-            "Open it in Jupyter, save it, and hand it in again."
+            f"{label} is not a notebook: its JSON can't be read ({reason}). "
+            "Open it in Jupyter, save it, and submit it again."
         )
         raise UnusableFile(msg) from error
     if holders and "cells" not in holders[0]:

@@ -31,8 +31,8 @@ from autograder.submission.names import ParsedName, parse_download_name, student
 ZIP = ".zip"
 MAX_ENTRIES = 2000  # honest submissions have about ten; more is a virtual environment or an attack
 MAX_SCANNED = 50_000  # of one folder, so that a module among many images is found all the same
-MAX_DEPTH = 12  # <student>/<stage>/ and whatever a zip tool wraps around it
-MAX_ZIPS = 20  # of one hand-in: one for each stage, twice
+MAX_DEPTH = 12  # <student>/<stage>/ and the folders that a zip tool adds
+MAX_ZIPS = 20  # of one submission: one for each stage, twice
 MAX_FAULTS = 5  # sentences; the files that they are about are listed as ignored in any case
 _OTHER_ARCHIVE = re.compile(r"(?i)\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|gz|bz2|xz|zst|rar|7z)$")
 
@@ -62,7 +62,7 @@ def packed_entry(name: str, listing: Listing) -> Entry:
     """Return the entry *name* of a class's archive, with *listing* below it."""
     files, faults = listing
     if any(len(file.path.parts) > 1 for file in files):
-        # A file of the folder's own name could lie nowhere beside it.
+        # There is no place for a file with the folder's own name.
         below = [file for file in files if len(file.path.parts) > 1]
         inside = [replace(file, path=file.path.relative_to(name)) for file in below]
         return Entry(name=name, kind="folder", list_files=lambda: (inside, faults))
@@ -99,7 +99,7 @@ def open_entries(student: str, entries: Iterable[Entry], lms: str | None = None)
 
 
 def _open_archives(originals: list[SubmittedFile]) -> Listing:
-    """Put the files of each zip in its place, after all that lie beside it.
+    """Put the files of each zip in its place, after all files next to it.
 
     One limit holds for the loose files and for those of all zips. An archive of another kind is
     reported where nothing else can be graded.
@@ -220,5 +220,5 @@ def _entries(folder: Path, faults: list[str]) -> list[os.DirEntry[str]]:
 def _too_many(name: str) -> str:
     return (
         f"There are more than {MAX_ENTRIES} files up to the folder {visible(name)}; the rest was "
-        "not looked at. Hand in code only, without a virtual environment or data."
+        "not looked at. Submit code only, without a virtual environment or data."
     )

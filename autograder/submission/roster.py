@@ -60,7 +60,7 @@ class Roster(msgspec.Struct, frozen=True):
         else:
             shown = line(", ".join(filter(None, header)), MAX_WORD) or "none"
             msg = (
-                f"{file} is no roster: its columns are {shown}. Export the gradebook in Canvas "
+                f"{file} is not a roster: its columns are {shown}. Export the gradebook in Canvas "
                 "(Grades, Export, Entire Gradebook), or use nbgrader's students.csv "
                 "(id,first_name,last_name,email,lms_user_id)."
             )
@@ -136,7 +136,9 @@ def _of_canvas(row: Mapping[str, str], known: Collection[str]) -> Person | None:
     return Person(
         student=chosen,
         number=number,
-        identifiers=frozenset(map(_comparable, ids[:-1])),  # the number is no id of ours
+        identifiers=frozenset(
+            map(_comparable, ids[:-1])
+        ),  # the number is not one of the course's ids
         first_name=first,
         last_name=last,
         email=login if "@" in login else "",

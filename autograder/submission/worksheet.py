@@ -36,14 +36,14 @@ class Worksheet(msgspec.Struct, frozen=True):
                 ]
                 return cls(dict(zip([match[2] for match in numbers], cells, strict=True)))
         msg = (
-            f"{file} is no grading worksheet: no column holds identifiers such as “Participant "
+            f"{file} is not a grading worksheet: no column holds identifiers such as “Participant "
             "123”. Switch on “Offline grading worksheet” in the assignment's feedback types and "
             "download it."
         )
         raise UsageError(msg)
 
     def doubt(self, parsed: ParsedName, *, is_found_by_name: bool) -> str:
-        """Say why it is unclear whose hand-in *parsed* names; empty if it is clear."""
+        """Say why it is unclear whose submission *parsed* names; empty if it is clear."""
         row = self.rows.get(parsed.number)
         if row is None:
             return f"the worksheet has no participant {parsed.number}."

@@ -1,1 +1,1 @@
-"""What authors of hidden and public suites import."""
+"""Defines the names that authors of hidden and public suites import."""

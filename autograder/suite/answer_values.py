@@ -1,4 +1,4 @@
-"""Reads the values of an answer, which may be forged: what has another type is left out."""
+"""Reads the values of an answer, which may be forged; values of the wrong type are left out."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""The decorator, the layers, the assertion and the rules that authors of suites use."""
+"""Defines the decorator, layers, assertion and rules that authors of suites use."""
 
 from collections.abc import Callable
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The documented tensors: what the course's documents print, to the digit."""
+"""Reads and compares documented tensors: values that the course's documents print, to the digit."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Hidden inputs: random tensors whose seed depends on the course's secret."""
+"""Draws hidden inputs: random tensors whose seed depends on the course's secret."""
 
 import functools
 import hashlib

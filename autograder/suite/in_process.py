@@ -1,6 +1,6 @@
 """Runs the course's own code in this process: the solutions and the misconceptions.
 
-A student's code never runs here.
+Student code never runs here.
 """
 
 import contextlib
@@ -100,7 +100,7 @@ class LocalChannel:
         return self.answer(request_of(verb, fields))
 
     def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
-        """Do *requests* in turn, whatever the replies are."""
+        """Do *requests* in turn, with any replies."""
         return tuple(self._answers(requests))
 
     def answer(self, request: Request) -> Reply:

@@ -1,8 +1,8 @@
-"""The record of numbers beside a public suite: what the solution replies to its checks.
+"""Records the numbers that the solution replies to the checks of a public suite.
 
 A student's machine has no solution. ``release`` runs the public checks with the public seed, and
 records the solution's replies and the documented values that they use. The record holds numbers,
-and no word that the public suite and the stub do not hold already.
+and only words that are in the public suite or the stub.
 """
 
 import functools
@@ -88,7 +88,7 @@ class RecordedChannel:
         """Return the next reply; raises ``UsageError`` if another request was recorded."""
         found = next(self._replies, None)
         if found is None or found.request != _outline(request_of(verb, fields)):
-            msg = f"{self._check} and the record of numbers beside its suite do not fit together."
+            msg = f"{self._check} and the record of numbers next to its suite do not match."
             raise UsageError(msg)
         return Reply(value=_from_json(found.value))
 
@@ -184,7 +184,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _outline(request: Request) -> int:
-    """Return a number that two equal requests share, whatever the values of their tensors.
+    """Return a number that two requests share if they differ only in the values of tensors.
 
     Random draws may differ in the last bit between machines.
     """

@@ -1,4 +1,4 @@
-"""Channels that keep what a check asks, with the replies."""
+"""Records the requests of a check, with their replies."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,7 @@
 """Counts the steps that lead to an answer: the torch functions whose results are in it.
 
-What a program computes and does not use is no step: a program that calculates attention weights and
-then returns its argument takes none.
+An unused result is not a step: a program that calculates attention weights and then returns its
+argument takes none.
 """
 
 from collections.abc import Callable, Iterable, Iterator

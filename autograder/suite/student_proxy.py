@@ -1,4 +1,4 @@
-"""The `student` of a check: a proxy for a module in another process.
+"""Provides the `student` of a check: a proxy for a module in another process.
 
 Every verb is one request. The first request of a check seeds torch's generator, so that the check
 runs alike for every student and every misconception; after that, only the check itself seeds. Every

@@ -46,7 +46,7 @@ Group = Literal[
     "takes over an import",
     "exhausts a resource",
     "leaves the sandbox",
-    "hides in the hand-in",
+    "hides in the submission",
     "writes into a notebook",
     "writes into reports",
     "changes torch",

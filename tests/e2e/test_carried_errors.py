@@ -285,7 +285,7 @@ def replaced(text: str, old: str, new: str) -> str:
 
 
 def submitted(course: Course, pair: Pair, student: str, text: str) -> Submission:
-    """Hand in *text*."""
+    """Submit *text*."""
     stage = course.stage(pair.stage)
     code = Code(kind="module", cells=(text.encode(),), label=stage.solution.name)
     return Submission(student=student, stage=stage.name, code=code)

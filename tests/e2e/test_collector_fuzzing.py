@@ -1,4 +1,4 @@
-"""Whatever a class hands in, no record names a student other than the one who handed it in.
+"""No record names a student who did not submit the file.
 
 Each example is a folder of entries, or one, as students may make them: zips, zips in zips, folders
 in folders, links, names of others, names that differ in case only. ``AUTOGRADER_FUZZ_EXAMPLES``
@@ -291,7 +291,7 @@ def test_the_command_ends_as_it_says(tmp_path: Path):
         codes.add(ended.exit_code)
 
         if ended.exit_code == 1:
-            assert "add --unwrap; if it is what one student handed in" in ended.output
+            assert "add --unwrap; if it is what one student submitted" in ended.output
             assert [path.name for path in place.iterdir()] == ["class"]
         else:
             assert ended.exit_code == 0, ended.output

@@ -110,7 +110,7 @@ def test_the_image_does_not_run_as_root():
 
 
 def test_git_ignores_all_that_the_documents_create(not_ignored):
-    """Submissions, grades and names of students can not be committed by accident."""
+    """Submissions, grades and names of students cannot be committed by accident."""
     created = created_by_documents()
 
     assert {"results.json", "students.csv", "pages", "gradescope.zip"} <= created

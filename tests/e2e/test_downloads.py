@@ -1,4 +1,4 @@
-"""The same files handed in by Canvas, by Moodle and as zips, until grades and pages are back.
+"""The same files submitted by Canvas, by Moodle and as zips, until grades and pages are back.
 
 Each route has students of its own in one course, so that one run grades them all.
 """

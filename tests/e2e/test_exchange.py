@@ -82,7 +82,7 @@ def as_student(folder: Path, student: str, shared: str) -> tuple[str, ...]:
 
 
 def work(folder: Path, student: str, code: str, shared: str, output: dict[str, str]) -> None:
-    """List and fetch what was released, write *code* into the module, hand it in."""
+    """List and fetch what was released, write *code* into the module, submit it."""
     folder.mkdir()
     words = as_student(folder, student, shared)
     output[f"list {student}"] = run(folder, "nbgrader", "list", *words)

@@ -1,4 +1,4 @@
-"""Files as students hand them in: what each exercise earns, and what is said, as a person grades.
+"""Files as students submit them: the points and sentences are those that a person would give.
 
 Each case is made from the solution of its stage. Exercises that a case does not list keep all their
 points, and nothing is said about them. A person wrote the expectations, before the grader was
@@ -25,7 +25,7 @@ CELL = "# In[ ]:\n"  # starts a cell, as `jupyter nbconvert --to script` writes 
 
 
 class Case(NamedTuple):
-    """A hand-in: the solution of *stage* after all *edits*, in cells if it is a *notebook*.
+    """A submission: the solution of *stage* after all *edits*, in cells if it is a *notebook*.
 
     *loses* says for an exercise what is said, and the least and largest share of the points that
     it earns: the id of a misconception, or words of a message or an explanation. *says* are words
@@ -215,13 +215,13 @@ CASES = (
     ),
     Case(
         "01",
-        "reads a file that was not handed in",
+        "reads a file that was not submitted",
         (above('with open("the-verdict.txt", encoding="utf-8") as f:\n    text = f.read()'),),
         says=("the-verdict.txt",),
     ),
     Case(
         "09",
-        "imports a sibling that was not handed in",
+        "imports a sibling that was not submitted",
         (
             instead("CausalAttention"),
             above("from causal_attention import CausalAttention"),
@@ -983,7 +983,7 @@ def cells_of(case: Case, text: str) -> tuple[bytes, ...]:
 
 
 def submission_of(course: Course, case: Case) -> Submission:
-    """Hand in a case."""
+    """Submit a case."""
     stage = course.stage(case.stage)
     text = stage.solution.read_text("utf-8")
     for edit in case.edits:

@@ -19,8 +19,8 @@ from autograder.sandbox.isolation import detect_capabilities
 from tests.factories import lay_out
 from tests.kit.exports.test_gradescope_results import accepted
 
-RIGHT_STAGE = "01"  # its solution is handed in
-HOSTILE_STAGE = "02"  # a hostile module is handed in
+RIGHT_STAGE = "01"  # its solution is submitted
+HOSTILE_STAGE = "02"  # a hostile module is submitted
 
 # Starts a program on a kernel that seems to have no Landlock: its first call (444) fails with
 # ENOSYS (38), by a system-call filter of three lines.
@@ -136,7 +136,7 @@ def starter(level: str) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module", params=["full", "process"])
 def run(request: pytest.FixtureRequest, course: Course, content: bytes) -> Iterator[Run]:
-    """Grade one hand-in: a solution, a hostile module, and files that would replace others."""
+    """Grade one submission: a solution, a hostile module, and files that would replace others."""
     before = starter(request.param)
     solution = course.stage(RIGHT_STAGE).solution
     with container(content) as root:

@@ -108,7 +108,7 @@ CLASS: dict[str, dict[str, str]] = {
     "katherine": {"lab.ipynb": lab_with("Words only.")},
     "linus": {"self_attention.py": RIGHT.replace("queries @ keys.T", "endless()", 1)
               + "\n\ndef endless():\n    while True: pass\n"},
-    "mary": {"README.md": "I hand in next week."},
+    "mary": {"README.md": "I submit next week."},
     "niels": {},
     "olga": {"self_attention.py": "import os\nos._exit(0)\n" + RIGHT, "lab.ipynb": LAB},
     "ruth": {"self_attention.py": RIGHT, "lab.ipynb": "\x00\x01 not a notebook"},
@@ -218,7 +218,7 @@ def pack(file: Path, files: dict[str, str]) -> None:
 
 
 def pack_as_canvas(file: Path) -> None:
-    """Zip what some students handed in as Canvas does; one handed in a zip, after the deadline."""
+    """Zip what some students submitted as Canvas does; one submitted a zip, after the deadline."""
     files = {
         f"{CANVAS[student]}_50{number}_{name}": content
         for student in CANVAS
@@ -419,7 +419,7 @@ def test_whoever_handed_in_the_lab_reads_that_first(semester: Semester):
     """And nothing of where the course lies on this machine."""
     page = (semester.root / "feedback" / "katherine" / STAGE / "lab.html").read_text("utf-8")
 
-    assert "You handed in the lab, not `self_attention.py`." in html.unescape(page)
+    assert "You submitted the lab, not `self_attention.py`." in html.unescape(page)
     assert str(ROOT) not in page
     assert str(semester.root) not in page
 

@@ -1,4 +1,4 @@
-"""The workflows for a course whose students hand in by push."""
+"""The workflows for a course whose students submit by push."""
 
 import base64
 import os

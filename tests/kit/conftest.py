@@ -58,7 +58,7 @@ def tiny(write_course: WriteCourse) -> Course:
 
 @pytest.fixture
 def submit() -> Submit:
-    """Hand in text as a student's module, or several texts as the cells of a notebook."""
+    """Submit text as a student's module, or several texts as the cells of a notebook."""
 
     def work(*cells: str, student: str = "alice", stage: str = "01_tiny") -> Submission:
         kind = "module" if len(cells) == 1 else "notebook"
@@ -70,7 +70,7 @@ def submit() -> Submit:
 
 @pytest.fixture
 def solved(submit: Submit) -> Submission:
-    """The solution, handed in."""
+    """The solution, submitted."""
     return submit(SOLUTION)
 
 

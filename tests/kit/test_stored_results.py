@@ -85,7 +85,7 @@ def test_a_record_that_is_cut_off_is_refused(file: Path):
 
     for size in (len(record) - 20, 300, 0):
         file.write_bytes(record[:size])
-        with pytest.raises(UsageError, match="is no record"):
+        with pytest.raises(UsageError, match="is not a record"):
             read_record(file)
 
 
@@ -95,7 +95,7 @@ def test_a_damaged_submission_is_noticed_where_it_is_used(file: Path, class_: Re
     read = read_record(file)
 
     assert read.submissions[1] == class_.submissions[1]
-    with pytest.raises(UsageError, match="is no record"):
+    with pytest.raises(UsageError, match="is not a record"):
         to_json(read)
 
 

@@ -268,7 +268,7 @@ def _is_made(call: ast.Call) -> bool:
 
 
 def single(scope: Scope) -> Iterator[Rewrite]:
-    """One parameter or layer that is drawn, shaped or frozen otherwise than the others."""
+    """One parameter or layer that is drawn, shaped or frozen differently from the others."""
     for name, site in _drawn(scope):
         inside = {id(node) for node in ast.walk(site.node.value)}
         for part in (one for one in scope.sites if id(one.node) in inside):

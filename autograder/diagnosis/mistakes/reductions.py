@@ -100,7 +100,7 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
 def _other_divisors(
     make: Callable[[str], Edit], name: str, dim: ast.expr | None, keeps: str
 ) -> Iterator[Rewrite]:
-    """Something else than the sum that divides; *keeps* is the option that keeps the axis."""
+    """A wrong divisor in place of the sum; *keeps* is the option that keeps the axis."""
     along = f"dim=D{keeps}" if dim is not None else ""
     if name == "mean":
         if dim is not None:

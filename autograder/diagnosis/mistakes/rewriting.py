@@ -93,7 +93,7 @@ def statement(template: str, **parts: Any) -> Any:
 
 
 def put(site: Site, template: str, **parts: Any) -> Edit:
-    """Replace the node at *site* by *template*, in which names stand for nodes.
+    """Replace the node at *site* by *template*, in which names represent nodes.
 
     OLD is the node itself; LEFT and RIGHT are its operands, FIRST and SECOND its arguments, FUNC is
     what it calls and OBJECT that on which a method is called. Each of *parts* is a node, or the
@@ -171,7 +171,7 @@ def name_of(node: ast.expr) -> str:
 
 
 def is_module(node: ast.expr) -> bool:
-    """Whether *node* is torch or one of its packages, so that a call on it is no method."""
+    """Whether *node* is torch or one of its packages, so that a call on it is not a method call."""
     return ast.unparse(node) in {"torch", "nn", "F", "nn.functional", "torch.nn.functional", "math"}
 
 

@@ -78,7 +78,7 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     wrong_steps.values,
     wrong_steps.axes,
     wrong_steps.stored,
-    wrong_steps.exchanged,
+    wrong_steps.swapped_arguments,
     wrong_steps.conversions,
     wrong_steps.without_gradients,
     slips.returns_in_loops,

@@ -53,7 +53,7 @@ def errors_returned(scope: Scope) -> Iterator[Rewrite]:
 
 
 def skipped_rounds(scope: Scope) -> Iterator[Rewrite]:
-    """A loop over other things than a range begins late or ends early."""
+    """A loop that is not over a range begins late or ends early."""
     for site in scope.of(ast.For):
         iterated = site.node.iter
         if not (isinstance(iterated, ast.Call) and name_of(iterated.func) == "range"):

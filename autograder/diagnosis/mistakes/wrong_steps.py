@@ -185,7 +185,7 @@ def stored(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake("not_stored.argument", leave_out(site), name=name)
 
 
-def exchanged(scope: Scope) -> Iterator[Rewrite]:
+def swapped_arguments(scope: Scope) -> Iterator[Rewrite]:
     """Two arguments of torch's functions that are swapped."""
     for site in scope.calls("masked_fill"):
         if len(site.node.args) > 1:

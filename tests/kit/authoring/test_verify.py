@@ -303,7 +303,7 @@ RULED = EXTRA | {
     ],
 )
 def test_rules_are_verified(write_course: WriteCourse, file: str, old: str, new: str, finding: str):
-    """No rule costs points that students can not read."""
+    """No rule costs points that students cannot read."""
     course = write_course(RULED)
     with forget_suites():
         release.build(course)

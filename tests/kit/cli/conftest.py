@@ -34,7 +34,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch, tiny: Course) -> Invoke:
 
 @pytest.fixture
 def module(tmp_path: Path, solved: Submission) -> Path:
-    """The solution, as a file that was handed in."""
+    """The solution, as a file that was submitted."""
     path = tmp_path / "tiny.py"
     path.write_bytes(solved.code.cells[0])
     return path

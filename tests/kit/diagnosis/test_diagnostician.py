@@ -215,7 +215,7 @@ def test_nothing_is_replayed_if_every_check_passes(make_grader):
 
 
 def test_a_kind_is_preferred_to_a_misconception_that_fails_what_passed(make_grader):
-    """The code that was handed in is not that of the misconception."""
+    """The code that was submitted is not that of the misconception."""
     checks = (doubles_numbers, doubles_two)
     added = make_grader("adds_two_to_many").explain("x + 2", *checks)
     same = make_grader("adds_two_to_many").explain(WRONGS["adds_two_to_many"], *checks)

@@ -57,7 +57,7 @@ def unread(submission: MakeSubmission) -> SubmissionResult:
         status=Status.UNREADABLE,
         score=0.0,
         max_score=None,
-        message="Nothing was handed in.",
+        message="Nothing was submitted.",
     )
 
 

@@ -84,7 +84,7 @@ def test_an_unreadable_submission_does_not_pass(
     """An empty list of tests would count as passed."""
     (test,) = accepted(classroom50(results(unread), push).content)["tests"]
 
-    assert (test["passed"], test["score"], test["output"]) == (False, 0, "Nothing was handed in.")
+    assert (test["passed"], test["score"], test["output"]) == (False, 0, "Nothing was submitted.")
 
 
 def test_no_grade_is_no_file(broken: SubmissionResult, results: MakeResults, push: Push):

@@ -49,7 +49,7 @@ def moodle_class(results: MakeResults, submission: MakeSubmission, check: MakeCh
 
 @pytest.fixture
 def grades() -> GradeTable:
-    """A gradebook in which ada has a late hand-in, a written answer and one that waits."""
+    """A gradebook in which ada has a late submission, a written answer and one that waits."""
     ada = StudentGrades(
         student="lovelaceada_101",
         first_name="Ada",
@@ -158,7 +158,7 @@ def test_a_record_of_several_stages_needs_a_choice(
     """An assignment of the platform is one stage."""
     run = results(submission(check()), submission(check()))
 
-    with pytest.raises(UsageError, match="Handed in twice"):
+    with pytest.raises(UsageError, match="Submitted twice"):
         feedback_zip(tiny, run, FeedbackRequest(platform="moodle"))
     with pytest.raises(UsageError, match="--stage"):
         feedback_zip(tiny, results(), FeedbackRequest(platform="moodle"))
@@ -174,7 +174,7 @@ def test_a_page_has_the_gradebooks_total_and_its_parts(
 
     for words in (
         "Feedback for <bdi>Ada Lovelace</bdi>", "<strong>5</strong> of 8 points",
-        "Handed in 2026-11-21 09:30 UTC, 10 h 30 min after the deadline",
+        "Submitted 2026-11-21 09:30 UTC, 10 h 30 min after the deadline",
         "2 / 2", "1.5 / 3", "not graded yet", "\N{MINUS SIGN}1", "<strong>5 / 8</strong>",
         "Every check passes",
     ):  # fmt: skip

@@ -111,7 +111,7 @@ def test_a_file_that_is_no_record_is_named(tiny: Course, tmp_path: Path):
     file = tmp_path / "other.json"
     file.write_text("[]")
 
-    with pytest.raises(UsageError, match=r"other\.json is no record"):
+    with pytest.raises(UsageError, match=r"other\.json is not a record"):
         find_format("junit").make(ExportRequest(course=tiny, record=file))
 
 

@@ -92,7 +92,7 @@ def test_an_unreadable_submission_is_a_zero_with_a_reason(
     answer = accepted(gradescope(results(unread)).content)
 
     assert (answer["score"], answer["tests"]) == (0.0, [])
-    assert answer["output"] == "Nothing was handed in."
+    assert answer["output"] == "Nothing was submitted."
 
 
 def test_no_grade_is_no_file(broken: SubmissionResult, results: MakeResults):

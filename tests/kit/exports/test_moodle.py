@@ -93,7 +93,7 @@ def test_no_student_is_guessed(students: list[str], words: str):
 
 @pytest.mark.parametrize("name", ["Alan Turing", "Mallory", "Ada", "-"])
 def test_a_number_with_another_name_gets_no_grade(name: str):
-    """Students may edit their names; a remark names whoever did so since handing in."""
+    """Students may edit their names; a remark names whoever did so since submitting."""
     done = moodle(table_of_rows(row(f"{name}_11"), row("0816")), WORKSHEET.encode(), "01_tiny")
 
     assert [line[5] for line in cells(done.content)[1:3]] == ["", "7.5"]

@@ -102,7 +102,7 @@ def answered(released: dict[str, Any]) -> Callable[..., bytes]:
 
 @pytest.fixture
 def work() -> StudentWork:
-    """Hand in a module, a lab and a timestamp, each as bytes or not at all."""
+    """Submit a module, a lab and a timestamp, each as bytes or not at all."""
 
     def make(
         student: str = "ada",

@@ -476,7 +476,7 @@ def test_the_module_is_shown_at_the_end(merge: Merge):
     made = append_module(merge(answer("a")), "tiny.py", "x" * (2 * MAX_SOURCE))
 
     check_valid(made)
-    assert made["cells"][-1]["source"].startswith("# Handed in: tiny.py\n\nxxx")
+    assert made["cells"][-1]["source"].startswith("# Submitted: tiny.py\n\nxxx")
     assert len(made["cells"][-1]["source"]) < MAX_SOURCE + 100
 
 

@@ -52,7 +52,9 @@ def test_no_forged_score_is_written(course: Course, write: WriteBook, graded: Ma
     written = write(graded("ada", double=score), graded("bob"))
 
     assert written.submissions == 1
-    assert written.faults[0].startswith(f"ada {STAGE}: double: {score} is no score between 0 and 5")
+    assert written.faults[0].startswith(
+        f"ada {STAGE}: double: {score} is not a score between 0 and 5"
+    )
     assert (rows(course.root), autograded(course.root)) == before
     assert rows(course.root, "bob")["double"].auto == 5.0
 
@@ -82,7 +84,7 @@ def test_a_failure_of_the_grader_keeps_the_older_grade(
 
 def test_nothing_to_grade_is_0_everywhere(course: Course, write: WriteBook, work: StudentWork):
     """The lab says why."""
-    message = "No tiny.py was handed in: it is empty."
+    message = "No tiny.py was submitted: it is empty."
     empty = work(module=None, problem=message)
     result = record("ada", (), status=Status.UNREADABLE, message=message)
     write(result, ada=empty)
@@ -94,7 +96,7 @@ def test_nothing_to_grade_is_0_everywhere(course: Course, write: WriteBook, work
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        pytest.param(None, "No notebook was handed in", id="module-alone"),
+        pytest.param(None, "No notebook was submitted", id="module-alone"),
         pytest.param(b'{"cells": [', "its JSON can't be read", id="damaged"),
         pytest.param(b"", "its JSON can't be read", id="empty"),
     ],

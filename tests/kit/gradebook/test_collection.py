@@ -1,4 +1,4 @@
-"""`autograder collect` fills `submitted/`: files as handed in, times, and one identity each."""
+"""`autograder collect` fills `submitted/`: files as submitted, times, and one identity each."""
 
 import zipfile
 from collections.abc import Callable, Mapping
@@ -114,7 +114,7 @@ def test_what_was_collected_is_replaced_on_demand_only(packed: Packed, course: C
     assert (kept, place.read_bytes()) == (b"1", b"2")
 
 
-def test_a_hand_in_that_two_claim_is_exit_code_1(packed: Packed, course: Course):
+def test_a_submission_that_two_claim_is_exit_code_1(packed: Packed, course: Course):
     """Neither is collected; the others are."""
     packed({"ada_1_9_tiny.py": b"1", "eve_1_8_tiny.py": b"2", "bob_2_7_tiny.py": b"3"})
     output = run(course.root, "autograder", "collect", "1", "submissions.zip", code=1)

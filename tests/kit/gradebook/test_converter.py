@@ -272,7 +272,7 @@ def test_an_assignment_that_is_no_stage_is_refused(course: Course):
     (course.root / "submitted" / "ada" / "other").mkdir(parents=True)
     output = run(course.root, "nbgrader", "autograde", "other", code=1)
 
-    assert "'other' is no stage of course.toml" in output
+    assert "'other' is not a stage of course.toml" in output
     assert "autograder new-stage" in output
     assert "Stages: 01_tiny." in output
     assert "Traceback" not in output

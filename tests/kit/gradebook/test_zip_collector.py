@@ -64,7 +64,9 @@ def submitted(course: Course) -> dict[str, bytes]:
         pytest.param("a<b>/tiny.py", f"{student_id('a<b>')}/tiny.py", id="name-made-safe"),
     ],
 )
-def test_every_hand_in_is_collected(download: Download, course: Course, name: str, expected: str):
+def test_every_submission_is_collected(
+    download: Download, course: Course, name: str, expected: str
+):
     """It needs no regular expression, and leaves no kind of file out."""
     download({name: b"1", name.replace("1201", "1299").replace("77", "78") + ".py": b"2"})
 

@@ -63,7 +63,7 @@ pytestmark = pytest.mark.skipif(CAPABILITIES.level != "full", reason=CAPABILITIE
         pytest.param({"tiny.py": WRONG}, 5.0, id="a_wrong_module"),
         pytest.param({"my work (1).py": RIGHT}, 10.0, id="one_module_of_another_name"),
         pytest.param({"deep/down/tiny.py": RIGHT, "notes.txt": b"!"}, 10.0, id="in_folders"),
-        pytest.param({"hand-in.zip": zipped(tiny=RIGHT)}, 10.0, id="a_zip"),
+        pytest.param({"submission.zip": zipped(tiny=RIGHT)}, 10.0, id="a_zip"),
         pytest.param({"tiny.ipynb": notebook(SOLUTION)}, 10.0, id="a_notebook"),
         pytest.param({"lab.ipynb": notebook("1 + 1", SOLUTION)}, 10.0, id="a_lab_that_holds_all"),
         pytest.param({"lab.ipynb": notebook("import tiny")}, 0.0, id="a_lab_alone"),
@@ -103,7 +103,7 @@ def test_several_stages_are_added_up(laid_out: LayOut):
     names = [test["name"] for test in answer["tests"]]
 
     assert answer["score"] == 15.0
-    assert "Not handed in: 02_tiny." in answer["output"]
+    assert "Not submitted: 02_tiny." in answer["output"]
     assert len(set(names)) == len(names) == 6
     assert names[0].startswith("01_tiny double: ")
 

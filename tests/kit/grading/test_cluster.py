@@ -74,7 +74,7 @@ class Task:
 
 @pytest.fixture
 def run(tiny: Course, facts: Facts, submit: Submit) -> Callable[..., tuple[Results, Workers]]:
-    """Grade ada, bea and one who handed in nothing, and more, by workers that answer as given."""
+    """Grade ada, bea and one who submitted nothing, and more, by workers that answer as given."""
 
     def grade(answers: Answers, *more: str) -> tuple[Results, Workers]:
         nothing = Submission(student="cleo", stage="01_tiny", code=None, problem="No code here.")

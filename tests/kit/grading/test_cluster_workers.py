@@ -31,7 +31,7 @@ def test_a_private_connection_is_accepted(address: str):
     ],
 )
 def test_an_open_connection_is_refused(address: str):
-    """Hand-ins and grades of other people would travel in the open."""
+    """Submissions and grades of other people would travel in the open."""
     with pytest.raises(ClusterError, match="is not encrypted"):
         require_private(address)
 

@@ -22,7 +22,7 @@ STUDENTS = ("ada", "bea", "cleo", "dora")
 
 @pytest.fixture
 def class_(tmp_path: Path) -> Path:
-    """A folder with the hand-ins of a class."""
+    """A folder with the submissions of a class."""
     folder = tmp_path / "class"
     for student in STUDENTS:
         (folder / student).mkdir(parents=True)
@@ -94,7 +94,7 @@ def test_a_regrade_with_nothing_changed_grades_nobody(run, graded: list[str]):
 
 
 def test_a_regrade_grades_only_what_changed(run, graded: list[str], class_: Path):
-    """A new hand-in of one student costs one grading."""
+    """A new submission of one student costs one grading."""
     run()
     del graded[:]
     (class_ / "bea" / "tiny.py").write_text("x = 1\n")

@@ -63,7 +63,7 @@ def graded_class(
             check(), failed_check, student="alan", notices=("cell 7 raised",), ignored=("a.txt",)
         ),
         submission(failed_check, student="emmy"),
-        submission(student="ruth", status=Status.UNREADABLE, message="Nothing was handed in."),
+        submission(student="ruth", status=Status.UNREADABLE, message="Nothing was submitted."),
         submission(student="zoe", status=Status.GRADER_ERROR, score=None, message="Ours."),
     )
 
@@ -95,13 +95,13 @@ def hostile(
 
 @pytest.fixture(scope="session")
 def large_class(check: MakeCheck, submission: MakeSubmission, results: MakeResults) -> Results:
-    """Three hundred students, 24 checks each: good and weak ones, pairs, stubs, and no hand-ins."""
+    """Three hundred students, 24 checks each: good, weak, pairs, stubs, and no submissions."""
     draw = random.Random(300)  # noqa: S311  # the same class in every run
 
     def made(number: int) -> SubmissionResult:
         student, skill = f"s{number:03}", draw.random()
         if number % 50 == 0:
-            text = "No tiny.py was handed in: there is only README.md."
+            text = "No tiny.py was submitted: there is only README.md."
             return submission(student=student, status=Status.UNREADABLE, message=text)
         exercises = tuple(
             ExerciseResult.of(

@@ -81,7 +81,7 @@ def test_what_the_grader_can_not_decide_needs_manual_review(tiny: Course, graded
         page[page.index("Submissions that need manual review") : page.index("Exercises</h3>")]
     )
 
-    assert "ruth unreadable: Nothing was handed in." in listed
+    assert "ruth unreadable: Nothing was submitted." in listed
     assert "zoe grader-error: Ours." in listed
     assert "emmy" not in listed
 
@@ -293,12 +293,12 @@ def test_names_stand_in_the_place_of_ids(tiny: Course, graded_class: Results):
         ),
         pytest.param(
             {"notices": ("There is no tiny.py, so the code cells of lab (1).ipynb were graded.",)},
-            "a lab was handed in without its module",
+            "a lab was submitted without its module",
             id="a-lab-without-its-module",
         ),
         pytest.param(
-            {"message": "You handed in the lab, not `tiny.py`."},
-            "a lab was handed in without its module",
+            {"message": "You submitted the lab, not `tiny.py`."},
+            "a lab was submitted without its module",
             id="a-lab-that-was-not-graded",
         ),
         pytest.param(
@@ -323,7 +323,7 @@ def test_what_points_can_not_show_needs_manual_review(
 def test_a_notebook_of_the_stage_needs_no_review(
     tiny: Course, submission: MakeSubmission, results: MakeResults, failed_check: CheckResult
 ):
-    """Only a lab is handed in by mistake."""
+    """Only a lab is submitted by mistake."""
     notice = "There is no tiny.py, so the code cells of tiny.ipynb were graded."
     run = results(submission(failed_check, notices=(notice,)))
 

@@ -54,7 +54,7 @@ def test_an_unwritten_stub_is_no_finding(student: Student, status: Status):
 
 
 def test_one_student_twice_is_no_finding(student: Student):
-    """Of two hand-ins of one person."""
+    """Of two submissions of one person."""
     assert similar_groups([student("ada", "x"), student("ada", "x")]) == []
 
 
@@ -79,7 +79,7 @@ def test_wrong_code_comes_before_right_code(
 
 
 def test_the_number_of_groups_is_bounded(student: Student):
-    """Where a whole class hands in pairs."""
+    """Where a whole class submits pairs."""
     run = [student(f"{n}-{half}", f"{n}") for n in range(MAX_GROUPS + 5) for half in "ab"]
 
     assert len(similar_groups(run)) == MAX_GROUPS

@@ -351,7 +351,7 @@ def test_the_statement_and_the_innermost_line_may_be_in_two_cells():
     [
         pytest.param("import tiktoken", id="import-of-what-is-not-installed"),
         pytest.param("print(undefined)", id="demo"),
-        pytest.param("from multihead import MultiHeadAttention", id="sibling-not-handed-in"),
+        pytest.param("from multihead import MultiHeadAttention", id="sibling-not-submitted"),
         pytest.param("exit()", id="exit"),
         pytest.param("raise KeyboardInterrupt", id="interrupt"),
         pytest.param("exec('f(:')", id="syntax-error-in-a-string"),

@@ -18,7 +18,7 @@ from autograder.sandbox.supervisor import ForkServer
 
 needs_mount = pytest.mark.skipif(
     detect_capabilities().level != "full" or not private_folder.is_available(),
-    reason="this system gives a process no mounts of its own",
+    reason="this system does not let a process mount",
 )
 LIMITS = Limits(disk_mib=2, files=20)
 HIDING = b"""

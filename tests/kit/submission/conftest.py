@@ -1,4 +1,4 @@
-"""A course of two stages, and builders of hand-ins for it."""
+"""A course of two stages, and builders of submissions for it."""
 
 import json
 import zipfile
@@ -13,7 +13,7 @@ from autograder.submission import Submission, collect
 
 STUB = b"def attend(x):\n    raise NotImplementedError\n"
 SOLVED = b"def attend(x):\n    return x\n"
-LINK = "is a link or no ordinary file and was not opened. Hand in the file itself."
+LINK = "is a link or no ordinary file and was not opened. Submit the file itself."
 
 COURSE = """
 format_version = 1
@@ -68,7 +68,7 @@ def collected(stages: tuple[Stage, ...]) -> Collected:
 
 @pytest.fixture
 def class_(tmp_path: Path) -> Path:
-    """An empty folder for what a class hands in."""
+    """An empty folder for what a class submits."""
     folder = tmp_path / "class"
     folder.mkdir()
     return folder

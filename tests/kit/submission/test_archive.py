@@ -35,7 +35,7 @@ def test_refuses_a_hostile_name(collected, write_zip, name, reason):
 
     assert submission.code is None
     assert reason in submission.problem
-    assert submission.problem.endswith("Make a new zip of your files and hand it in again.")
+    assert submission.problem.endswith("Make a new zip of your files and submit it again.")
 
 
 def test_refuses_a_nul_in_a_name(collected, write_zip):
@@ -126,7 +126,7 @@ def test_reports_an_unreadable_zip(collected, write, data):
 
     assert submission.problem == (
         "The archive alice.zip could not be read (File is not a zip file). "
-        "Make a new zip of your files and hand it in again."
+        "Make a new zip of your files and submit it again."
     )
 
 
@@ -175,7 +175,7 @@ NAME = st.text(min_size=1, max_size=30) | st.text("./\\:\0aé\u0301\u202e", min_
 @settings(deadline=None)  # a busy disk is no bug
 @given(names=st.lists(NAME, max_size=4))
 def test_never_escapes_and_never_raises(tmp_path_factory, names):
-    """Whatever members are called, a listed path stays below the hand-in."""
+    """Whatever members are called, a listed path stays below the submission."""
     path = tmp_path_factory.mktemp("zips") / "alice.zip"
     with warnings.catch_warnings(), zipfile.ZipFile(path, "w") as archive:
         warnings.simplefilter("ignore")
@@ -234,7 +234,7 @@ def test_refuses_methods_without_a_bound(collected, write_zip, method):
 
     [submission] = collected(write_zip("alice.zip", {member: b"x"}))
 
-    assert "by a method other than deflate" in submission.problem
+    assert "is not compressed by deflate" in submission.problem
 
 
 def test_refuses_too_many_members(collected, write_zip):

@@ -47,7 +47,7 @@ def test_says_where_two_files_were_as_good(collected, write_zip):
     [submission] = collected(path)
 
     assert submission.notices == (
-        "2 files are named self_attention.py; alice/self_attention.py was graded. Hand in one.",
+        "2 files are named self_attention.py; alice/self_attention.py was graded. Submit one.",
     )
 
 
@@ -107,7 +107,7 @@ def test_keeps_the_stub_where_the_notebook_is_broken(collected, write, class_):
     [submission] = collected(class_ / "alice")
 
     assert submission.code.kind == "module"
-    assert submission.notices[0].startswith("lab.ipynb is no notebook")
+    assert submission.notices[0].startswith("lab.ipynb is not a notebook")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_refuses_a_huge_module(collected, write):
     assert submission.code is None
     assert submission.problem == (
         "self_attention.py is larger than 1,024 KiB and was not read. "
-        "Hand in code without data or outputs."
+        "Submit code without data or outputs."
     )
 
 
@@ -150,7 +150,7 @@ def test_asks_for_the_stage_where_no_name_tells_it(collected, write):
 
 
 def test_leaves_other_stages_out(collected, write, class_, attention):
-    """With a chosen stage, a student who handed in another one only has no row."""
+    """With a chosen stage, a student who submitted another one only has no row."""
     write("alice/01_averaging/averaging.py")
     write("bob/02_self_attention/self_attention.py")
 
@@ -192,8 +192,8 @@ def test_reports_a_stage_folder_without_code(collected, write, class_):
 
     assert submission.stage == "02_self_attention"
     assert submission.problem == (
-        "No self_attention.py was handed in: it is empty. "
-        "Hand in self_attention.py, or a notebook named self_attention.ipynb."
+        "No self_attention.py was submitted: it is empty. "
+        "Submit self_attention.py, or a notebook named self_attention.ipynb."
     )
 
 
@@ -262,7 +262,7 @@ def test_says_first_that_the_lab_was_submitted(collected, write, lab, class_, at
     [submission] = collected(class_ / "alice", attention)
 
     assert submission.problem == (
-        "You handed in the lab, not `self_attention.py`. Hand in self_attention.py: your code "
+        "You submitted the lab, not `self_attention.py`. Submit self_attention.py: your code "
         "belongs there."
     )
     assert submission.lab is not None
@@ -282,7 +282,7 @@ def test_grades_a_lab_that_may_hold_an_exercise(collected, write, lab, class_, a
 
     [submission] = collected(class_ / "alice", attention)
 
-    assert submission.notices[0].startswith("You handed in the lab, not `self_attention.py`. The")
+    assert submission.notices[0].startswith("You submitted the lab, not `self_attention.py`. The")
     assert submission.code.given == (1, 2, 3)
 
 

@@ -34,7 +34,7 @@ def moodle(stages, write, class_, tmp_path):
 
 
 def test_whoever_takes_anothers_name_is_set_aside(moodle):
-    """The worksheet has the name twice, though the other one handed in nothing."""
+    """The worksheet has the name twice, though the other one submitted nothing."""
     rows = [("11", "Ada Lovelace"), ("12", "Ada Lovelace"), ("13", "Eve Adams")]
     found = moodle(["Ada Lovelace_12", "Eve Adams_13"], rows, [ADA, EVE])
 
@@ -81,7 +81,7 @@ def test_the_worksheet_of_another_assignment_is_refused(moodle):
         moodle(["Ada Lovelace_11"], [("77", "Ada Lovelace")])
 
 
-def test_the_list_of_hand_ins_can_be_cut(stages, write, class_):
+def test_the_list_of_submissions_can_be_cut(stages, write, class_):
     """A part is opened when it is asked for, too."""
     for name in ("a", "b", "c"):
         write(f"{name}/{MODULE}")

@@ -90,7 +90,7 @@ def test_reports_files_of_another_stage_where_one_is_collected(stages, attention
     submission = collect_one(class_ / "alice", "alice", attention, stages)
 
     assert submission.stage == "02_self_attention"
-    assert submission.problem.startswith("No self_attention.py was handed in: there is only")
+    assert submission.problem.startswith("No self_attention.py was submitted: there is only")
     assert submission.ignored == ("01_averaging/averaging.py",)
 
 
@@ -155,8 +155,8 @@ def test_joins_what_one_student_handed_in_piecemeal(collected, write, class_):
     assert submissions[0].ignored == ("essay.pdf",)
 
 
-def test_reports_an_lms_hand_in_of_another_kind(collected, write, class_):
-    """A student who handed in a PDF gets a problem, not silence."""
+def test_reports_an_lms_submission_of_another_kind(collected, write, class_):
+    """A student who submitted a PDF gets a problem, not silence."""
     write("doejane_101_9001_essay.pdf")
 
     [submission] = collected(class_)
@@ -244,7 +244,7 @@ def test_refuses_other_archives(stages, write, name):
 
 def test_refuses_a_file_of_another_kind(stages, write):
     """A path that can't be a submission is the caller's mistake."""
-    with pytest.raises(UsageError, match=r"essay.pdf is no submission. Name a folder, a .zip"):
+    with pytest.raises(UsageError, match=r"essay.pdf is not a submission. Name a folder, a .zip"):
         collect(write("essay.pdf"), stages)
 
 
@@ -326,7 +326,7 @@ def test_a_roster_joins_a_download_with_the_course(stages, write, class_):
 )
 @pytest.mark.parametrize("name", ["work.zip", "work (1).zip"])
 def test_a_zip_that_is_named_itself_may_be_a_class(stages, write_zip, name, members, students):
-    """By the names in it, within a folder of the zip's own name; else it is one hand-in."""
+    """By the names in it, within a folder of the zip's own name; else it is one submission."""
     path = write_zip(name, dict.fromkeys(members, b"x"))
     students = [path.stem] if students == ["work"] else students
 
@@ -351,7 +351,7 @@ def test_an_only_entry_is_not_taken_for_the_class(stages, write_zip, class_, mem
         UnclearOwnerError, match=r"mallory.zip, the only entry of class, .*"
     ) as raised:
         find(class_, stages)
-    assert "download, add --unwrap; if it is what one student handed in, add --no-unwrap" in str(
+    assert "download, add --unwrap; if it is what one student submitted, add --no-unwrap" in str(
         raised.value
     )
 
@@ -359,7 +359,7 @@ def test_an_only_entry_is_not_taken_for_the_class(stages, write_zip, class_, mem
 @pytest.mark.parametrize("members", CLASSES)
 @pytest.mark.parametrize("unwrap", [True, False])
 def test_an_option_says_what_an_only_entry_is(stages, write_zip, class_, members, unwrap):
-    """The class's download, or what the student handed in whose name it has."""
+    """The class's download, or what the student submitted whose name it has."""
     write_zip("mallory.zip", dict.fromkeys(members, b"x"))
     found = find(class_, stages, options=FindOptions(unwrap=unwrap))
     students = {item.student.partition("_")[0] for item in found.works}
@@ -433,7 +433,7 @@ def test_unwrapping_follows_no_link(stages, class_, tmp_path):
 
 
 def test_a_zip_beside_those_of_others_is_no_class(stages, write_zip):
-    """A shell lists a folder of hand-ins as many paths."""
+    """A shell lists a folder of submissions as many paths."""
     ada = write_zip("ada.zip", {MODULE: b""})
     mallory = write_zip("mallory.zip", {"ada.zip": b"", "bob.zip": b""})
 
@@ -478,8 +478,8 @@ def test_one_name_of_an_lms_joins_nobody_with_another(stages, write, write_zip, 
     assert found.set_aside[0].startswith("ada: ada.py, ada.zip claim one student.")
 
 
-def test_what_is_no_hand_in_is_named(stages, write, class_):
-    """A list of marks, and what a student may have handed in as a text."""
+def test_what_is_not_a_submission_is_named(stages, write, class_):
+    """A list of marks, and what a student may have submitted as a text."""
     for name in ("ada.zip", "bob.zip", "marks.csv", "eve.txt"):
         write(name)
 
@@ -507,7 +507,7 @@ def test_sets_a_class_within_a_class_aside(stages, write, write_zip, class_):
     found = find(class_, stages)
 
     assert [item.student for item in found.works] == ["ada"]
-    assert found.set_aside[0].startswith("section.zip: this is a class of its own.")
+    assert found.set_aside[0].startswith("section.zip: this is a whole class.")
 
 
 def test_opens_nbgraders_folder_of_a_download(stages, write, class_):
@@ -639,7 +639,7 @@ def test_a_name_that_is_file_and_folder_breaks_nothing(stages, write_zip, attent
     assert submission.code.cells == (b"y",)
 
 
-def test_a_hand_in_is_opened_when_its_turn_comes(stages, write, class_, attention):
+def test_a_submission_is_opened_when_its_turn_comes(stages, write, class_, attention):
     """No list of its files fills the memory before; a part of a class is lazy, too."""
     write(f"alice/{MODULE}")
     write(f"bob/{MODULE}")

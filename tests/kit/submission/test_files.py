@@ -84,8 +84,7 @@ def test_reports_a_file_that_may_not_be_read(collected, write, monkeypatch):
     [submission] = collected(path)
 
     assert submission.problem == (
-        "self_attention.py could not be read (Permission denied). "
-        "Copy it again or hand it in again."
+        "self_attention.py could not be read (Permission denied). Copy it again or submit it again."
     )
 
 

@@ -189,4 +189,4 @@ def test_takes_no_notebook_where_two_are_nameless(collected, write, class_, note
     [submission] = collected(class_ / "alice", attention)
 
     assert submission.code is None
-    assert "No self_attention.py was handed in" in submission.problem
+    assert "No self_attention.py was submitted" in submission.problem

@@ -91,9 +91,9 @@ def test_writes_lone_surrogates_out():
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        pytest.param(b"", "is no notebook", id="empty-file"),
-        pytest.param(b"print('hello')", "is no notebook", id="python"),
-        pytest.param(b'{"cells": [', "is no notebook", id="cut-off"),
+        pytest.param(b"", "is not a notebook", id="empty-file"),
+        pytest.param(b"print('hello')", "is not a notebook", id="python"),
+        pytest.param(b'{"cells": [', "is not a notebook", id="cut-off"),
         pytest.param(b"[" * 100_000, "nested too deeply", id="nested-lists"),
         pytest.param(b'{"a":' * 100_000, "nested too deeply", id="nested-objects"),
         pytest.param(b"{}," * (MAX_CONTAINERS + 1), "too much besides code", id="object-bomb"),
@@ -131,7 +131,7 @@ def test_reports_a_broken_notebook_as_a_problem(collected, write):
     [submission] = collected(write("alice/self_attention.ipynb", b"{"))
 
     assert submission.code is None
-    assert submission.problem.startswith("self_attention.ipynb is no notebook: its JSON")
+    assert submission.problem.startswith("self_attention.ipynb is not a notebook: its JSON")
 
 
 JSON = st.recursive(

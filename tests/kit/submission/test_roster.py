@@ -85,8 +85,8 @@ def test_two_people_of_one_name_are_not_guessed(read: Read):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        pytest.param("name,points\nAda,1\n", "is no roster: its columns are", id="other-file"),
-        pytest.param("", "is no roster: its columns are none", id="empty"),
+        pytest.param("name,points\nAda,1\n", "is not a roster: its columns are", id="other-file"),
+        pytest.param("", "is not a roster: its columns are none", id="empty"),
         pytest.param("id\na\na\n", "has two students with the id a", id="one-id-twice"),
         pytest.param('id\n"a\n', "is not a CSV file", id="open-quote"),
     ],
