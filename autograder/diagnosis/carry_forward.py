@@ -210,7 +210,7 @@ class CarryForward:
     def _wrong_programs(
         self, exercise: str, mistakes: tuple[Misconception, ...]
     ) -> Iterator[Program]:
-        """Yield the programs in which *exercise* is right and uses the exercises with *mistakes*."""
+        """Yield the programs in which *exercise* is right and uses those with *mistakes*."""
         for path, source in self._sources.items():
             program = Program(path, mistakes)
             uses_all = all(_uses(source, exercise, mistake.exercise) for mistake in mistakes)

@@ -147,7 +147,7 @@ class Programs:
         return {key: found for key, found in shown.items() if found}
 
     def _table(self, keys: tuple[Key, ...], script: Script, index: int) -> SampleTable:
-        """Return the samples of one answer of many programs, made once; a fault is not an answer."""
+        """Return the samples of one answer of many programs, made once; faults are no answers."""
         name = keys, script.check, index
         if name not in self._tables:
             if len(self._tables) >= MAX_TABLES:
@@ -243,7 +243,7 @@ class Programs:
 
     @cached_property
     def _ranks(self) -> list[tuple[int, int]]:
-        """Rank each program: whether its kind is unlikely, and how many of this kind come before."""
+        """Rank each program: is its kind unlikely, and how many of this kind come before."""
         kinds = [one.kind for one in self.rewrites]
         return [(kind in UNLIKELY, kinds[:place].count(kind)) for place, kind in enumerate(kinds)]
 
